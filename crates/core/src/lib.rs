@@ -1,0 +1,23 @@
+//! The vocabulary that every other crate of bowline speaks: commands, replies, events, messages, models, usage,
+//! and the pieces of a streamed answer.
+//!
+//! Nothing here does I/O and nothing is async. Commands, replies and events are not serialisable by design: a
+//! dialect gives them their form on the wire. Messages, usage and models are the exception. They have one
+//! canonical JSON form, that of pi's session files, because the file, the `pi` dialect and every import share it.
+
+pub mod command;
+pub mod event;
+pub mod message;
+pub mod model;
+pub mod reply;
+pub mod stream;
+pub mod thinking;
+pub mod tool;
+pub mod usage;
+
+pub use message::Message;
+pub use model::Model;
+pub use stream::StreamEvent;
+pub use thinking::ThinkingLevel;
+pub use tool::ToolDefinition;
+pub use usage::Usage;

@@ -1,0 +1,308 @@
+//! The messages of a conversation, in the JSON form of pi's session files.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::usage::Usage;
+
+/// The arguments of a tool call, in the order in which the model wrote them.
+pub type Arguments = Map<String, Value>;
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "camelCase")]
+pub enum Message {
+    User(UserMessage),
+    Assistant(AssistantMessage),
+    ToolResult(ToolResultMessage),
+    BashExecution(BashExecutionMessage),
+    Custom(CustomMessage),
+    BranchSummary(BranchSummaryMessage),
+    CompactionSummary(CompactionSummaryMessage),
+}
+
+/// What a user said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UserMessage {
+    #[serde(deserialize_with = "text_or_blocks")]
+    pub content: Vec<Content>,
+    /// Milliseconds since 1970.
+    pub timestamp: u64,
+}
+
+/// What a model answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssistantMessage {
+    pub content: Vec<AssistantContent>,
+    #[serde(default)]
+    pub api: String,
+    #[serde(default)]
+    pub provider: String,
+    #[serde(default)]
+    pub model: String,
+    #[serde(default)]
+    pub usage: Usage,
+    #[serde(default)]
+    pub stop_reason: StopReason,
+    pub timestamp: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// The stop reason in the provider's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_stop_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+}
+
+/// What a tool gave back to the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResultMessage {
+    pub tool_call_id: String,
+    pub tool_name: String,
+    #[serde(deserialize_with = "text_or_blocks")]
+    pub content: Vec<Content>,
+    /// Facts for the client that the model does not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    pub is_error: bool,
+    pub timestamp: u64,
+}
+
+/// A command that the user ran by hand, with its output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashExecutionMessage {
+    pub command: String,
+    pub output: String,
+    /// Absent when the command was cancelled or died of a signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+    pub truncated: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
+    pub timestamp: u64,
+    /// Whether the model is kept from seeing it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude_from_context: Option<bool>,
+}
+
+/// A message that an extension put into the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomMessage {
+    pub custom_type: String,
+    #[serde(deserialize_with = "text_or_blocks")]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub display: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    pub timestamp: u64,
+}
+
+/// The summary of a branch that the conversation came back from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchSummaryMessage {
+    pub summary: String,
+    pub from_id: String,
+    pub timestamp: u64,
+}
+
+/// The summary that stands for everything before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSummaryMessage {
+    pub summary: String,
+    pub tokens_before: u64,
+    pub timestamp: u64,
+}
+
+/// A block of what a user or a tool says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Content {
+    Text {
+        text: String,
+    },
+    /// An image as base64, without a `data:` prefix.
+    #[serde(rename_all = "camelCase")]
+    Image {
+        data: String,
+        mime_type: String,
+    },
+}
+
+/// A block of what a model says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum AssistantContent {
+    Text(TextBlock),
+    Thinking(ThinkingBlock),
+    ToolCall(ToolCall),
+}
+
+/// Text of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextBlock {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_signature: Option<String>,
+}
+
+/// Thinking of a model, with the signature that some providers demand back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThinkingBlock {
+    pub thinking: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_signature: Option<String>,
+    /// Set when the provider sent the thinking encrypted: the signature is then all there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<bool>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: Arguments,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thought_signature: Option<String>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// The answer is still being streamed.
+    Pending,
+    #[default]
+    Stop,
+    /// The output limit was reached.
+    Length,
+    ToolUse,
+    Error,
+    Aborted,
+    /// Written by some peers for an answer that is to be continued.
+    Deferred,
+}
+
+impl Content {
+    /// Returns a text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+impl Message {
+    /// Returns a user's message with a text and images.
+    pub fn user(text: impl Into<String>, images: Vec<Content>, timestamp: u64) -> Self {
+        let mut content = vec![Content::text(text)];
+        content.extend(images);
+        Self::User(UserMessage { content, timestamp })
+    }
+
+    /// Returns the role's name on the wire.
+    pub fn role(&self) -> &'static str {
+        match self {
+            Self::User(_) => "user",
+            Self::Assistant(_) => "assistant",
+            Self::ToolResult(_) => "toolResult",
+            Self::BashExecution(_) => "bashExecution",
+            Self::Custom(_) => "custom",
+            Self::BranchSummary(_) => "branchSummary",
+            Self::CompactionSummary(_) => "compactionSummary",
+        }
+    }
+
+    /// Returns the model's answer, if this is one.
+    pub fn as_assistant(&self) -> Option<&AssistantMessage> {
+        if let Self::Assistant(message) = self { Some(message) } else { None }
+    }
+}
+
+impl UserMessage {
+    /// Returns the text of the message, its blocks joined.
+    pub fn text(&self) -> String {
+        join_text(&self.content)
+    }
+}
+
+impl AssistantMessage {
+    /// Returns the text of the answer without thinking and tool calls, its blocks joined.
+    pub fn text(&self) -> String {
+        let blocks = self.content.iter().filter_map(|block| match block {
+            AssistantContent::Text(block) => Some(block.text.as_str()),
+            _ => None,
+        });
+        blocks.collect::<Vec<_>>().join("")
+    }
+
+    /// Returns the calls of tools in the answer, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            AssistantContent::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+/// Returns the text blocks of `content`, joined by line breaks.
+pub fn join_text(content: &[Content]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        Content::Text { text } => Some(text.as_str()),
+        Content::Image { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Reads content that is a list of blocks, or, as older files have it, a plain text.
+fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Content>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum TextOrBlocks {
+        Text(String),
+        Blocks(Vec<Content>),
+    }
+    Ok(match TextOrBlocks::deserialize(deserializer)? {
+        TextOrBlocks::Text(text) => vec![Content::Text { text }],
+        TextOrBlocks::Blocks(blocks) => blocks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_round_trip(json: &str) {
+        let message: Message = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), json);
+    }
+
+    #[test]
+    fn messages_keep_the_form_of_the_file() {
+        check_round_trip(
+            r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"timestamp":7}"#,
+        );
+        check_round_trip(
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"c2ln"},{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"z","limit":1}}],"api":"anthropic-messages","provider":"mock","model":"m1","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":7}"#,
+        );
+        check_round_trip(
+            r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":0,"cancelled":false,"truncated":false,"timestamp":7}"#,
+        );
+    }
+
+    #[test]
+    fn a_plain_text_is_read_as_one_block() {
+        let message: Message = serde_json::from_str(r#"{"role":"user","content":"hi","timestamp":7}"#).unwrap();
+        assert_eq!(message, Message::user("hi", Vec::new(), 7));
+    }
+}

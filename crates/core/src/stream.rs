@@ -1,0 +1,99 @@
+//! The pieces of a streamed answer, the same for every provider, and how a stream can fail.
+
+use std::time::Duration;
+
+use crate::message::StopReason;
+
+/// One step of a streamed answer.
+///
+/// `index` is the block's place in the finished message. Blocks start in rising order of their index; a block's
+/// deltas come between its start and its end. After `Done` nothing follows; a stream that ends without it was cut.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    /// The provider began to answer.
+    Started { response_id: Option<String> },
+    BlockStart { index: usize, kind: BlockKind },
+    /// More of the block's text, thinking or argument JSON.
+    Delta { index: usize, text: String },
+    BlockEnd { index: usize, signature: Option<String> },
+    /// The token counts so far; each replaces the one before.
+    Tokens(TokenCounts),
+    Done { reason: StopReason, raw_reason: Option<String> },
+}
+
+/// What a block of an answer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockKind {
+    Text,
+    Thinking,
+    /// Thinking that the provider sent encrypted; the payload comes as the block's signature.
+    RedactedThinking,
+    ToolCall {
+        id: String,
+        name: String,
+    },
+}
+
+/// Token counts as a provider reports them, without a price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenCounts {
+    /// Input tokens that were not read from the cache.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// The part of `output` spent on thinking, where the provider tells.
+    pub reasoning: Option<u64>,
+}
+
+/// Why a stream failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct StreamError {
+    pub kind: FailureKind,
+    /// The HTTP status, where there was one.
+    pub status: Option<u16>,
+    /// A sentence for the user that says what happened and, where possible, what to do. Never holds a secret.
+    pub message: String,
+    /// How long the provider asked us to wait before another try.
+    pub retry_after: Option<Duration>,
+}
+
+/// The kinds of failure, by what can be done about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No usable credentials, or the provider refused them.
+    Authentication,
+    /// The account has run out of quota, budget or credit.
+    Quota,
+    /// Too many requests for now.
+    RateLimited,
+    /// The provider is overloaded or had an internal error.
+    Unavailable,
+    /// The provider could not be reached, or the connection broke.
+    Connection,
+    /// The provider went silent.
+    TimedOut,
+    /// The stream ended before the answer was complete.
+    Cut,
+    /// The conversation is larger than the model's window.
+    ContextOverflow,
+    /// The provider refused the request for another reason.
+    Rejected,
+    /// The provider sent something that is not of its API.
+    Protocol,
+}
+
+impl FailureKind {
+    /// Tells whether another try may succeed.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::RateLimited | Self::Unavailable | Self::Connection | Self::TimedOut | Self::Cut)
+    }
+}
+
+impl StreamError {
+    /// Returns a failure with only a kind and a message.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, status: None, message: message.into(), retry_after: None }
+    }
+}

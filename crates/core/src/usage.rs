@@ -1,0 +1,80 @@
+//! What an answer cost, in tokens and in dollars.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Tokens used by one or more answers, with their cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Input tokens that were not read from the cache.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub total_tokens: u64,
+    pub cost: Cost,
+    /// The part of `output` that was spent on thinking, where the provider tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+}
+
+/// Dollars, by kind of token.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cost {
+    #[serde(serialize_with = "plain_number")]
+    pub input: f64,
+    #[serde(serialize_with = "plain_number")]
+    pub output: f64,
+    #[serde(serialize_with = "plain_number")]
+    pub cache_read: f64,
+    #[serde(serialize_with = "plain_number")]
+    pub cache_write: f64,
+    #[serde(serialize_with = "plain_number")]
+    pub total: f64,
+}
+
+impl Usage {
+    /// Adds another answer's usage to this one.
+    pub fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.total_tokens += other.total_tokens;
+        self.cost.input += other.cost.input;
+        self.cost.output += other.cost.output;
+        self.cost.cache_read += other.cost.cache_read;
+        self.cost.cache_write += other.cost.cache_write;
+        self.cost.total += other.cost.total;
+        if let Some(reasoning) = other.reasoning {
+            *self.reasoning.get_or_insert(0) += reasoning;
+        }
+    }
+}
+
+/// Writes a whole number without its fraction (`0`, not `0.0`), as every peer does.
+pub fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53 fits")]
+        serializer.serialize_i64(*number as i64)
+    } else {
+        serializer.serialize_f64(*number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_costs_have_no_fraction() {
+        let usage = Usage { cost: Cost { output: 0.25, ..Cost::default() }, ..Usage::default() };
+        let json = serde_json::to_string(&usage).unwrap();
+        assert_eq!(
+            json,
+            r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0.25,"cacheRead":0,"cacheWrite":0,"total":0}}"#
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! What a project and a user add to the agent: context files.

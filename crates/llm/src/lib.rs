@@ -1,0 +1,1 @@
+//! Model providers: requests, streamed answers, models, credentials.

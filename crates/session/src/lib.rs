@@ -1,0 +1,1 @@
+//! The session file: an append-only tree on disk.

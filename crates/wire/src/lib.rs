@@ -1,0 +1,1 @@
+//! Lines in, records out: the framing of bowline's stdin and stdout.
