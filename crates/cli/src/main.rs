@@ -1,1 +1,42 @@
-fn main() {}
+//! bowline, the command line: arguments in, wiring, subcommands. It holds no logic of the agent.
+
+mod arguments;
+mod demo;
+mod failure;
+mod flags;
+mod help;
+mod home;
+mod rpc;
+mod settings_file;
+mod signals;
+mod startup;
+mod terminal;
+
+use std::process::ExitCode;
+
+use arguments::{Action, Arguments};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments = match Arguments::parse(words) {
+        Ok(arguments) => arguments,
+        Err(failure) => return failure.report(),
+    };
+    let result = match arguments.action {
+        Action::Help => terminal::say(&help::text()),
+        Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
+        Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
+        Action::Demo => demo::main(),
+        Action::Nothing => {
+            eprintln!("{}", help::usage());
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the help through a pipe may close it early.
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

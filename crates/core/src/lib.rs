@@ -15,8 +15,11 @@ pub mod thinking;
 pub mod tool;
 pub mod usage;
 
+pub use command::{Command, Origin, Request};
+pub use event::Event;
 pub use message::Message;
 pub use model::Model;
+pub use reply::{Answer, Refusal, RefusalCode, Reply};
 pub use stream::StreamEvent;
 pub use thinking::ThinkingLevel;
 pub use tool::ToolDefinition;

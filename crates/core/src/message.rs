@@ -302,7 +302,8 @@ mod tests {
 
     #[test]
     fn a_plain_text_is_read_as_one_block() {
-        let message: Message = serde_json::from_str(r#"{"role":"user","content":"hi","timestamp":7}"#).unwrap();
+        let message: Message =
+            serde_json::from_str(r#"{"role":"user","content":"hi","timestamp":7}"#).unwrap();
         assert_eq!(message, Message::user("hi", Vec::new(), 7));
     }
 }

@@ -88,7 +88,8 @@ impl Model {
         let output = dollars(usage.output, self.cost.output);
         let cache_read = dollars(usage.cache_read, self.cost.cache_read);
         let cache_write = dollars(usage.cache_write, self.cost.cache_write);
-        usage.cost = Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write };
+        usage.cost =
+            Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write };
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::message::StopReason;
+use crate::message::{StopReason, ToolCall};
 
 /// One step of a streamed answer.
 ///
@@ -11,14 +11,28 @@ use crate::message::StopReason;
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
     /// The provider began to answer.
-    Started { response_id: Option<String> },
-    BlockStart { index: usize, kind: BlockKind },
+    Started {
+        response_id: Option<String>,
+    },
+    BlockStart {
+        index: usize,
+        kind: BlockKind,
+    },
     /// More of the block's text, thinking or argument JSON.
-    Delta { index: usize, text: String },
-    BlockEnd { index: usize, signature: Option<String> },
+    Delta {
+        index: usize,
+        text: String,
+    },
+    BlockEnd {
+        index: usize,
+        signature: Option<String>,
+    },
     /// The token counts so far; each replaces the one before.
     Tokens(TokenCounts),
-    Done { reason: StopReason, raw_reason: Option<String> },
+    Done {
+        reason: StopReason,
+        raw_reason: Option<String>,
+    },
 }
 
 /// What a block of an answer holds.
@@ -96,4 +110,18 @@ impl StreamError {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, status: None, message: message.into(), retry_after: None }
     }
+}
+
+/// What a step of a streamed answer means to a client. `content_index` is the block's place in the message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    TextStart { content_index: usize },
+    TextDelta { content_index: usize, delta: String },
+    TextEnd { content_index: usize, content: String },
+    ThinkingStart { content_index: usize },
+    ThinkingDelta { content_index: usize, delta: String },
+    ThinkingEnd { content_index: usize, content: String },
+    ToolCallStart { content_index: usize, id: String, name: String },
+    ToolCallDelta { content_index: usize, delta: String },
+    ToolCallEnd { content_index: usize, call: ToolCall },
 }

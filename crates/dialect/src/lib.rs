@@ -1,1 +1,62 @@
-//! The protocols that clients speak, as translations of one vocabulary.
+//! The protocols that clients speak. Each is a translation between lines of JSON and the engine's vocabulary: no
+//! I/O, no engine logic, one file or folder each, and one line in [`DIALECTS`].
+
+mod command_table;
+mod fields;
+mod json;
+mod pi;
+
+use bowline_core::command::Request;
+use bowline_core::event::Event;
+use bowline_core::reply::Reply;
+use bowline_wire::{Line, Record};
+
+/// A protocol of a client.
+pub trait Dialect {
+    /// Reads one line of the client.
+    fn decode(&mut self, line: Line) -> Decoded;
+
+    /// Writes down something that happened.
+    fn event(&mut self, event: &Event) -> Record;
+
+    /// Writes down the answer to a command.
+    fn reply(&mut self, reply: &Reply) -> Record;
+}
+
+/// What a line turned out to be.
+#[derive(Debug, PartialEq)]
+pub enum Decoded {
+    /// A command for the engine.
+    Request(Request),
+    /// Nothing that could be carried out; the record says why.
+    Refused(Record),
+    /// Something that is neither answered nor carried out.
+    Ignored,
+}
+
+/// A dialect that can be chosen.
+#[derive(Debug)]
+pub struct Entry {
+    pub name: &'static str,
+    /// For whom it is, in a line.
+    pub about: &'static str,
+    make: fn() -> Box<dyn Dialect>,
+}
+
+/// Every dialect there is.
+pub const DIALECTS: &[Entry] = &[Entry {
+    name: "pi",
+    about: "clients of pi --mode rpc, version 0.84 and later (the default)",
+    make: || Box::new(pi::Pi::default()),
+}];
+
+/// Returns the dialect with this name, ready to use.
+pub fn find(name: &str) -> Option<Box<dyn Dialect>> {
+    DIALECTS.iter().find(|entry| entry.name == name).map(|entry| (entry.make)())
+}
+
+/// Returns the record of an error that keeps the process from starting, the same in every dialect: a client that
+/// never got to speak must still be able to tell why.
+pub fn fatal(message: &str) -> Record {
+    Record::Plain(json::to_line(&serde_json::json!({ "type": "error", "error": message, "fatal": true })))
+}

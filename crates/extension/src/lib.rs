@@ -1,1 +1,3 @@
-//! What a project and a user add to the agent: context files.
+//! What a user and a project add to the agent from outside: context files so far.
+
+pub mod context_files;

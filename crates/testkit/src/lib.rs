@@ -1,1 +1,41 @@
 //! A scripted model over HTTP and a driver for the real binary, for tests.
+//!
+//! A test starts a [`ModelServer`] and tells it what to answer, makes a [`Workspace`] that points to it, and drives an
+//! [`Agent`] over its stdin and stdout as any client would. Everything blocks and every wait has a time-out that panics
+//! with the transcript, so tests are plain functions:
+//!
+//! ```no_run
+//! use bowline_testkit::{Agent, Api, ModelServer, Reply, Workspace};
+//! use serde_json::json;
+//!
+//! let server = ModelServer::start();
+//! server.reply(Reply::new().tool("bash", json!({ "command": "echo hello" })));
+//! server.reply(Reply::text("done"));
+//! let workspace = Workspace::new(&server, Api::AnthropicMessages);
+//! let mut agent = Agent::start("target/debug/bowline", &workspace, &["--mode", "rpc", "--model", "mock/m1"]);
+//! agent.send(json!({ "id": "1", "type": "prompt", "message": "say hello" }));
+//! assert_eq!(agent.response("1")["success"], true);
+//! let records = agent.collect_until_settled();
+//! assert_eq!(server.requests().len(), 2);
+//! ```
+//!
+//! Linux only: processes are looked at through `/proc`.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test kit reports by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
+
+mod agent;
+mod launch;
+mod model;
+mod process;
+mod records;
+mod workspace;
+
+pub use agent::{Agent, types};
+pub use launch::Launch;
+pub use model::gate::Gate;
+pub use model::reply::{Reply, Usage};
+pub use model::request::Request;
+pub use model::server::ModelServer;
+pub use process::{Memory, descendants, is_alive, memory_of};
+pub use workspace::{Api, SECRET, Workspace};

@@ -1,0 +1,206 @@
+//! What the user asked for on the command line.
+
+use bowline_core::ThinkingLevel;
+
+use crate::failure::Failure;
+use crate::flags::{FLAGS, Flag, Takes};
+
+/// What bowline is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Action {
+    /// Nothing was asked for.
+    #[default]
+    Nothing,
+    Rpc,
+    Demo,
+    Help,
+    Version,
+}
+
+/// The command line, read.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments {
+    pub action: Action,
+    pub dialect: Option<String>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub models: Option<String>,
+    pub thinking: Option<ThinkingLevel>,
+    pub api_key: Option<String>,
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Vec<String>,
+    pub no_context_files: bool,
+    pub session: Option<String>,
+    pub session_id: Option<String>,
+    pub session_dir: Option<String>,
+    pub continue_session: bool,
+    pub no_session: bool,
+    pub name: Option<String>,
+    pub tools: Option<Vec<String>>,
+    pub exclude_tools: Vec<String>,
+    pub no_tools: bool,
+    pub line_limit: Option<usize>,
+    /// What to tell the user on stderr: flags that change nothing.
+    pub warnings: Vec<String>,
+}
+
+impl Arguments {
+    /// Reads the words after the program's name.
+    pub fn parse(words: Vec<String>) -> Result<Self, Failure> {
+        let mut arguments = Self::default();
+        let mut words = words.into_iter().peekable();
+        while let Some(word) = words.next() {
+            if word == "demo" && arguments.action == Action::Nothing {
+                arguments.action = Action::Demo;
+            } else if word.starts_with('-') && word.len() > 1 {
+                arguments.take_flag(&word, &mut words)?;
+            } else {
+                arguments.take_text(&word)?;
+            }
+        }
+        arguments.check()?;
+        Ok(arguments)
+    }
+
+    fn take_flag(&mut self, word: &str, words: &mut impl Iterator<Item = String>) -> Result<(), Failure> {
+        let (name, attached) = match word.split_once('=') {
+            Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (word, None),
+        };
+        let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) else {
+            return self.unknown(name);
+        };
+        let value = match flag.takes {
+            Takes::Nothing if attached.is_some() => {
+                return Err(Failure::Usage(format!("{} takes no value", flag.long)));
+            }
+            Takes::Nothing => String::new(),
+            Takes::Value(what) => attached.or_else(|| words.next()).ok_or_else(|| {
+                Failure::Usage(format!("{} needs a value: {} {what}", flag.long, flag.long))
+            })?,
+        };
+        if !flag.has_effect {
+            self.warnings.push(format!("{} is accepted, but has no effect yet", flag.long));
+        }
+        (flag.apply)(self, value).map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)))
+    }
+
+    /// A long flag that bowline does not have may be one of an extension of pi's, so it must not stop a client; it
+    /// takes nothing along.
+    fn unknown(&mut self, name: &str) -> Result<(), Failure> {
+        if !name.starts_with("--") {
+            return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
+        }
+        let hint = nearest(name).map(|flag| format!("; did you mean {}?", flag.long)).unwrap_or_default();
+        self.warnings.push(format!("unknown option {name} is ignored{hint}"));
+        Ok(())
+    }
+
+    fn take_text(&mut self, word: &str) -> Result<(), Failure> {
+        if word.starts_with('@') {
+            return Err(Failure::Usage(
+                "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
+            ));
+        }
+        self.warnings.push(format!("\"{word}\" is ignored: messages are sent over stdin"));
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let conflicts = [
+            (self.session.is_some(), "--session"),
+            (self.continue_session, "--continue"),
+            (self.session_id.is_some(), "--session-id"),
+        ];
+        let given: Vec<_> = conflicts.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
+        if given.len() > 1 {
+            return Err(Failure::Usage(format!("{} cannot be used together", given.join(" and "))));
+        }
+        if self.no_session
+            && let Some(flag) = given.first().filter(|flag| **flag != "--session-id")
+        {
+            return Err(Failure::Usage(format!("--no-session and {flag} cannot be used together")));
+        }
+        if self.api_key.is_some() && self.model.is_none() && self.provider.is_none() {
+            return Err(Failure::Usage(
+                "--api-key needs --model or --provider, to say whose key it is".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the flag that a mistyped one was probably meant to be.
+fn nearest(name: &str) -> Option<&'static Flag> {
+    let candidates = FLAGS.iter().map(|flag| (distance(name, flag.long), flag));
+    candidates
+        .filter(|(distance, _)| *distance <= 2)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, flag)| flag)
+}
+
+/// Returns the number of characters to insert, remove or replace to get from one word to the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, expected) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *expected);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect())
+            .map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn every_flag_of_pi_s_clients_is_accepted() {
+        let arguments = parse(
+            "--mode rpc --provider mock --model m1:high --models a,b --thinking low --api-key k --system-prompt s \
+             --append-system-prompt x --append-system-prompt y --session-dir d --name n --tools read,bash -xt bash \
+             --no-extensions --no-skills --no-context-files --no-prompt-templates --no-themes --offline --approve \
+             --no-approve --extension e --skill s --prompt-template p --theme t -nt -nbt -ne -ns -np -nc --verbose \
+             --no-session",
+        )
+        .unwrap();
+        assert_eq!(arguments.action, Action::Rpc);
+        assert_eq!(arguments.append_system_prompt, ["x", "y"]);
+        assert_eq!(arguments.tools.unwrap(), ["read", "bash"]);
+        assert!(
+            arguments.warnings.iter().all(|warning| warning.contains("no effect yet")),
+            "{:?}",
+            arguments.warnings
+        );
+    }
+
+    #[test]
+    fn an_unknown_long_flag_warns_and_swallows_nothing() {
+        let arguments = parse("--plan --modle=x --mode rpc").unwrap();
+        assert_eq!(arguments.action, Action::Rpc);
+        assert_eq!(
+            arguments.warnings,
+            ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
+        );
+    }
+
+    #[test]
+    fn bad_arguments_are_refused() {
+        let refused = |line| parse(line).unwrap_err();
+        assert_eq!(refused("-Z"), "Unknown option: -Z (see bowline --help)");
+        assert_eq!(refused("--mode json"), "--mode: \"json\" is not a mode; the only one is rpc");
+        assert_eq!(refused("--mode rpc --model"), "--model needs a value: --model PROVIDER/ID[:LEVEL]");
+        assert!(refused("--mode rpc @file.txt").starts_with("@file arguments are not supported in RPC mode"));
+        assert_eq!(refused("--session a --continue"), "--session and --continue cannot be used together");
+    }
+}

@@ -1,0 +1,275 @@
+//! The flags: one definition each feeds the parser and the help.
+
+use bowline_core::ThinkingLevel;
+
+use crate::arguments::{Action, Arguments};
+
+/// A flag of the command line.
+pub(crate) struct Flag {
+    pub long: &'static str,
+    pub short: Option<&'static str>,
+    pub takes: Takes,
+    pub about: &'static str,
+    /// The heading it stands under in the help.
+    pub group: Group,
+    /// Whether it changes anything; if not, bowline says so when it is used.
+    pub has_effect: bool,
+    pub apply: fn(&mut Arguments, String) -> Result<(), String>,
+}
+
+/// Whether a flag has a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Takes {
+    Nothing,
+    /// A value, and how the help names it.
+    Value(&'static str),
+}
+
+/// The headings of the help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Mode,
+    Model,
+    Session,
+    Tools,
+    Prompt,
+    /// Accepted for clients of pi.
+    Accepted,
+}
+
+const fn flag(
+    group: Group,
+    long: &'static str,
+    short: Option<&'static str>,
+    takes: Takes,
+    about: &'static str,
+    apply: fn(&mut Arguments, String) -> Result<(), String>,
+) -> Flag {
+    Flag { long, short, takes, about, group, has_effect: true, apply }
+}
+
+/// A flag that clients of pi pass and that changes nothing here so far.
+const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes) -> Flag {
+    Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
+}
+
+use Group::{Accepted, Mode, Model, Prompt, Session, Tools};
+use Takes::{Nothing, Value};
+
+/// Every flag.
+pub(crate) const FLAGS: &[Flag] = &[
+    flag(Mode, "--mode", None, Value("rpc"), "Speak JSON lines on stdin and stdout", |arguments, value| {
+        if value != "rpc" {
+            return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
+        }
+        arguments.action = Action::Rpc;
+        Ok(())
+    }),
+    flag(
+        Mode,
+        "--dialect",
+        None,
+        Value("NAME"),
+        "The protocol to speak (default: pi)",
+        |arguments, value| set(&mut arguments.dialect, value),
+    ),
+    flag(
+        Mode,
+        "--line-limit",
+        None,
+        Value("BYTES"),
+        "The longest command line accepted (default: 67108864)",
+        |arguments, value| match value.parse() {
+            Ok(limit) if limit > 0 => set(&mut arguments.line_limit, limit),
+            _ => Err(format!("\"{value}\" is not a number of bytes")),
+        },
+    ),
+    flag(Mode, "--help", Some("-h"), Nothing, "Show this help", |arguments, _| {
+        arguments.action = Action::Help;
+        Ok(())
+    }),
+    flag(Mode, "--version", Some("-v"), Nothing, "Print the version", |arguments, _| {
+        arguments.action = Action::Version;
+        Ok(())
+    }),
+    flag(
+        Model,
+        "--model",
+        None,
+        Value("PROVIDER/ID[:LEVEL]"),
+        "The model, by name or a part of it; scripted/demo needs no key",
+        |arguments, value| set(&mut arguments.model, value),
+    ),
+    flag(
+        Model,
+        "--provider",
+        None,
+        Value("NAME"),
+        "The provider that --model is looked for in",
+        |arguments, value| set(&mut arguments.provider, value),
+    ),
+    flag(
+        Model,
+        "--models",
+        None,
+        Value("A,B"),
+        "The models that cycle_model goes through; * and ? match",
+        |arguments, value| set(&mut arguments.models, value),
+    ),
+    flag(
+        Model,
+        "--thinking",
+        None,
+        Value("LEVEL"),
+        "off, minimal, low, medium, high, xhigh or max",
+        |arguments, value| {
+            match ThinkingLevel::parse(&value) {
+                Some(level) => arguments.thinking = Some(level),
+                // As in pi, a level that does not exist is not worth refusing to start.
+                None => arguments.warnings.push(format!(
+                    "--thinking {value} is ignored: the levels are off, minimal, low, medium, high, xhigh and max"
+                )),
+            }
+            Ok(())
+        },
+    ),
+    flag(
+        Model,
+        "--api-key",
+        None,
+        Value("KEY"),
+        "The key of the model's provider; other users of this machine can see it",
+        |arguments, value| set(&mut arguments.api_key, value),
+    ),
+    flag(
+        Session,
+        "--continue",
+        Some("-c"),
+        Nothing,
+        "Go on with the newest session of this folder",
+        |arguments, _| {
+            arguments.continue_session = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Session,
+        "--session",
+        None,
+        Value("PATH|ID"),
+        "Go on with this session; the beginning of an id will do",
+        |arguments, value| set(&mut arguments.session, value),
+    ),
+    flag(
+        Session,
+        "--session-id",
+        None,
+        Value("ID"),
+        "Go on with the session that has exactly this id, or begin it",
+        |arguments, value| set(&mut arguments.session_id, value),
+    ),
+    flag(Session, "--session-dir", None, Value("FOLDER"), "Keep sessions here", |arguments, value| {
+        set(&mut arguments.session_dir, value)
+    }),
+    flag(Session, "--name", Some("-n"), Value("TEXT"), "The session's name", |arguments, value| {
+        set(&mut arguments.name, value)
+    }),
+    flag(Session, "--no-session", None, Nothing, "Keep the session in memory only", |arguments, _| {
+        arguments.no_session = true;
+        Ok(())
+    }),
+    flag(
+        Tools,
+        "--tools",
+        Some("-t"),
+        Value("A,B"),
+        "Only these tools: read, bash, edit, write, grep, find, ls",
+        |arguments, value| {
+            arguments.tools = Some(list(&value));
+            Ok(())
+        },
+    ),
+    flag(Tools, "--exclude-tools", Some("-xt"), Value("A,B"), "All but these tools", |arguments, value| {
+        arguments.exclude_tools.extend(list(&value));
+        Ok(())
+    }),
+    flag(Tools, "--no-tools", Some("-nt"), Nothing, "No tools at all", |arguments, _| {
+        arguments.no_tools = true;
+        Ok(())
+    }),
+    flag(
+        Tools,
+        "--no-builtin-tools",
+        Some("-nbt"),
+        Nothing,
+        "None of bowline's own tools",
+        |arguments, _| {
+            arguments.no_tools = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--system-prompt",
+        None,
+        Value("TEXT|FILE"),
+        "Instructions in place of bowline's own",
+        |arguments, value| set(&mut arguments.system_prompt, value),
+    ),
+    flag(
+        Prompt,
+        "--append-system-prompt",
+        None,
+        Value("TEXT|FILE"),
+        "More instructions; may be given several times",
+        |arguments, value| {
+            arguments.append_system_prompt.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--no-context-files",
+        Some("-nc"),
+        Nothing,
+        "Do not read AGENTS.md and CLAUDE.md",
+        |arguments, _| {
+            arguments.no_context_files = true;
+            Ok(())
+        },
+    ),
+    // bowline contacts nobody but the model's provider, with or without it.
+    Flag { has_effect: true, ..accepted("--offline", None, Nothing) },
+    accepted("--extension", Some("-e"), Value("PATH")),
+    accepted("--no-extensions", Some("-ne"), Nothing),
+    accepted("--skill", None, Value("PATH")),
+    accepted("--no-skills", Some("-ns"), Nothing),
+    accepted("--prompt-template", None, Value("PATH")),
+    accepted("--no-prompt-templates", Some("-np"), Nothing),
+    accepted("--theme", None, Value("NAME")),
+    accepted("--no-themes", None, Nothing),
+    accepted("--approve", Some("-a"), Nothing),
+    accepted("--no-approve", Some("-na"), Nothing),
+    accepted("--verbose", None, Nothing),
+];
+
+fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
+    *place = Some(value);
+    Ok(())
+}
+
+fn list(names: &str) -> Vec<String> {
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect()
+}
+
+impl Group {
+    /// The groups in the order of the help, with their headings.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Mode, "How it runs"),
+        (Model, "The model"),
+        (Session, "The session"),
+        (Tools, "Tools"),
+        (Prompt, "Instructions"),
+        (Accepted, "Accepted for clients of pi, without effect so far"),
+    ];
+}

@@ -1,0 +1,56 @@
+//! The help text, made from the table of flags.
+
+use std::fmt::Write as _;
+
+use crate::flags::{FLAGS, Flag, Group, Takes};
+
+/// Returns what to do in a few lines, for whoever started bowline without saying what for.
+pub(crate) fn usage() -> &'static str {
+    "bowline is a coding agent that another program drives over stdin and stdout.
+
+  bowline demo          see what that looks like (no key, no network)
+  bowline --mode rpc    start it: one JSON object per line, both ways
+  bowline --help        all options"
+}
+
+/// Returns the whole help.
+pub(crate) fn text() -> String {
+    let mut text = format!("{}\n", usage());
+    for (group, heading) in Group::ALL {
+        let flags = FLAGS.iter().filter(|flag| flag.group == group);
+        let _ = write!(text, "\n{heading}:\n");
+        if group == Group::Accepted {
+            let names: Vec<_> = flags.map(|flag| flag.long).collect();
+            for line in names.chunks(5) {
+                let _ = writeln!(text, "  {}", line.join(" "));
+            }
+        } else {
+            for flag in flags {
+                let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
+            }
+        }
+    }
+    text.push_str("\nDialects (--dialect):\n");
+    for entry in bowline_dialect::DIALECTS {
+        let _ = writeln!(text, "  {:<36} {}", entry.name, entry.about);
+    }
+    text.push_str(
+        "
+Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
+  settings.json   what flags set, and time-outs, retries, queue modes
+  models.json     providers and models of your own
+  auth.json       keys by provider; the environment (ANTHROPIC_API_KEY, …) works too
+  sessions/       one file per session
+",
+    );
+    text
+}
+
+fn spelling(flag: &Flag) -> String {
+    let mut spelling = flag.short.map(|short| format!("{short}, ")).unwrap_or_default();
+    spelling.push_str(flag.long);
+    if let Takes::Value(what) = flag.takes {
+        let _ = write!(spelling, " {what}");
+    }
+    spelling
+}

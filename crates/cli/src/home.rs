@@ -1,0 +1,54 @@
+//! Where bowline keeps its files, and what it may know of the environment.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// The process's surroundings, read once: nothing below the command line looks at them by itself.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub environment: HashMap<String, String>,
+    /// Settings, models, credentials and sessions are in here.
+    pub home: PathBuf,
+    pub working_directory: PathBuf,
+}
+
+impl Surroundings {
+    pub fn read() -> Result<Self, Failure> {
+        let environment: HashMap<_, _> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let working_directory =
+            std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
+        let home = home(&environment).ok_or_else(|| {
+            Failure::Usage(
+                "there is no home directory: set HOME, or BOWLINE_HOME to a folder for bowline's files"
+                    .to_owned(),
+            )
+        })?;
+        Ok(Self { environment, home: working_directory.join(home), working_directory })
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Replaces a leading `~` by the user's home directory.
+    pub fn expand(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix('~'), self.variable("HOME")) {
+            (Some(""), Some(home)) => PathBuf::from(home),
+            (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),
+            _ => self.working_directory.join(path),
+        }
+    }
+}
+
+/// `BOWLINE_HOME`, else the folder that pi's clients name, else `~/.bowline`.
+fn home(environment: &HashMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    if let Some(home) = set("BOWLINE_HOME").or_else(|| set("PI_CODING_AGENT_DIR")) {
+        return Some(PathBuf::from(home));
+    }
+    set("HOME").or_else(|| set("USERPROFILE")).map(|home| PathBuf::from(home).join(".bowline"))
+}

@@ -1,0 +1,96 @@
+//! `settings.json`: what a user has set for every session, in pi's format. Only what bowline knows is looked at.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bowline_core::ThinkingLevel;
+use bowline_core::command::QueueMode;
+use bowline_engine::{RetrySettings, Settings};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// The file, as far as bowline knows it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SettingsFile {
+    pub default_provider: Option<String>,
+    pub default_model: Option<String>,
+    pub default_thinking_level: Option<ThinkingLevel>,
+    /// Patterns of the models that `cycle_model` goes through.
+    pub enabled_models: Option<Vec<String>>,
+    pub default_tools: Option<Vec<String>>,
+    pub session_dir: Option<String>,
+    steering_mode: Option<String>,
+    follow_up_mode: Option<String>,
+    shell_path: Option<PathBuf>,
+    shell_command_prefix: Option<String>,
+    compaction: Compaction,
+    retry: Retry,
+    http_connect_timeout_ms: Option<u64>,
+    http_idle_timeout_ms: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Compaction {
+    enabled: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Retry {
+    enabled: Option<bool>,
+    max_retries: Option<u32>,
+    base_delay_ms: Option<u64>,
+    max_agent_delay_ms: Option<u64>,
+}
+
+impl SettingsFile {
+    /// Reads the file; one that is not there sets nothing.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let broken = |problem: String| Failure::Settings { path: path.display().to_string(), problem };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(broken(error.to_string())),
+        };
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| broken(error.to_string()))
+    }
+
+    /// Returns what the engine is to know of it.
+    pub fn engine_settings(&self) -> Result<Settings, Failure> {
+        let defaults = RetrySettings::default();
+        let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
+        Ok(Settings {
+            retry: RetrySettings {
+                enabled: self.retry.enabled.unwrap_or(defaults.enabled),
+                max_retries: self.retry.max_retries.unwrap_or(defaults.max_retries),
+                base_delay: milliseconds(self.retry.base_delay_ms, defaults.base_delay),
+                max_delay: milliseconds(self.retry.max_agent_delay_ms, defaults.max_delay),
+            },
+            steering_mode: mode("steeringMode", self.steering_mode.as_deref())?,
+            follow_up_mode: mode("followUpMode", self.follow_up_mode.as_deref())?,
+            auto_compaction: self.compaction.enabled.unwrap_or(true),
+            shell: self.shell_path.clone(),
+            command_prefix: self.shell_command_prefix.clone(),
+        })
+    }
+
+    /// Returns how long to wait for a provider.
+    pub fn timeouts(&self) -> bowline_llm::Timeouts {
+        let defaults = bowline_llm::Timeouts::default();
+        bowline_llm::Timeouts {
+            connect: self.http_connect_timeout_ms.map_or(defaults.connect, Duration::from_millis),
+            idle: self.http_idle_timeout_ms.map_or(defaults.idle, Duration::from_millis),
+        }
+    }
+}
+
+fn mode(name: &str, value: Option<&str>) -> Result<QueueMode, Failure> {
+    let Some(value) = value else { return Ok(QueueMode::default()) };
+    QueueMode::parse(value).ok_or_else(|| Failure::Settings {
+        path: "settings.json".to_owned(),
+        problem: format!("\"{name}\" must be \"all\" or \"one-at-a-time\", not \"{value}\""),
+    })
+}

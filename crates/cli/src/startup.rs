@@ -1,0 +1,197 @@
+//! Putting an engine together from the command line, the settings and the surroundings.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_core::ThinkingLevel;
+use bowline_core::model::Model;
+use bowline_engine::{Parts, SessionPlan, SystemPrompt};
+use bowline_llm::{Providers, Resolved, Sources};
+use bowline_session::{EntryBody, Location, NewSession, Session, Store};
+use bowline_tools::{Options, Selection, Toolbox};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::home::Surroundings;
+use crate::settings_file::SettingsFile;
+
+/// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
+pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parts, Failure> {
+    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
+    let settings = file.engine_settings()?;
+    let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
+    let toolbox = Toolbox::builtin(&options).select(&Selection {
+        allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),
+        exclude: arguments.exclude_tools.clone(),
+        none: arguments.no_tools,
+    })?;
+    let (providers, chosen) = choose_model(arguments, surroundings, &file)?;
+    let scope = scope(arguments, &file, &providers)?;
+    let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
+    let default_model = match &chosen {
+        Some(choice) => Some(Arc::clone(&choice.model)),
+        None => default_model(&providers, preferred, &scope),
+    };
+    let session_plan = session_plan(arguments, surroundings, &file);
+    Ok(Parts {
+        system_prompt: system_prompt(arguments, surroundings),
+        session: open_session(arguments, surroundings, &session_plan)?,
+        session_plan,
+        working_directory: surroundings.working_directory.clone(),
+        chosen_thinking_level: arguments
+            .thinking
+            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking)),
+        chosen_model: chosen.map(|choice| choice.model),
+        default_model,
+        default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
+        settings,
+        providers,
+        toolbox,
+        scope,
+    })
+}
+
+/// Reads the providers and finds the model that the user named, if one was named.
+fn choose_model(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    file: &SettingsFile,
+) -> Result<(Providers, Option<Resolved>), Failure> {
+    let sources = Sources {
+        models_file: Some(surroundings.home.join("models.json")),
+        auth_file: Some(surroundings.home.join("auth.json")),
+        environment: surroundings.environment.clone(),
+        api_key: None,
+        api_key_provider: None,
+        timeouts: file.timeouts(),
+    };
+    let mut providers = Providers::new(sources.clone())?;
+    let provider = arguments.provider.as_deref();
+    let chosen = match (&arguments.model, provider) {
+        (Some(pattern), _) => Some(providers.resolve(pattern, provider)?),
+        (None, Some(provider)) => default_of(&providers, provider)?,
+        (None, None) => None,
+    };
+    if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
+        eprintln!("bowline: {warning}");
+    }
+    if let Some(key) = &arguments.api_key {
+        // The key is for the provider that was chosen and is never sent to another.
+        let provider = chosen.as_ref().map(|choice| choice.model.provider.clone());
+        providers = Providers::new(Sources {
+            api_key: Some(key.clone()),
+            api_key_provider: provider.or_else(|| arguments.provider.clone()),
+            ..sources
+        })?;
+    }
+    Ok((providers, chosen))
+}
+
+fn default_of(providers: &Providers, provider: &str) -> Result<Option<Resolved>, Failure> {
+    let model = providers.available().into_iter().find(|model| model.provider == provider);
+    Ok(model.map(|model| Resolved { model, thinking: None, warning: None }))
+}
+
+/// The saved default if the user's limits allow it, else the first model within them, else whatever can be used.
+fn default_model(
+    providers: &Providers,
+    preferred: Option<(&str, &str)>,
+    scope: &[Resolved],
+) -> Option<Arc<Model>> {
+    let is_preferred = |choice: &&Resolved| Some((&*choice.model.provider, &*choice.model.id)) == preferred;
+    let scoped = scope.iter().find(is_preferred).or_else(|| scope.first());
+    scoped.map(|choice| Arc::clone(&choice.model)).or_else(|| providers.default_model(preferred))
+}
+
+fn scope(
+    arguments: &Arguments,
+    file: &SettingsFile,
+    providers: &Providers,
+) -> Result<Vec<Resolved>, Failure> {
+    let patterns = match (&arguments.models, &file.enabled_models) {
+        (Some(patterns), _) => patterns.clone(),
+        (None, Some(patterns)) => patterns.join(","),
+        (None, None) => return Ok(Vec::new()),
+    };
+    let scope = providers.resolve_scope(&patterns)?;
+    for warning in scope.iter().filter_map(|choice| choice.warning.as_ref()) {
+        eprintln!("bowline: {warning}");
+    }
+    Ok(scope)
+}
+
+fn system_prompt(arguments: &Arguments, surroundings: &Surroundings) -> SystemPrompt {
+    let mut prompt = SystemPrompt::new(surroundings.home.clone());
+    prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(surroundings, text));
+    let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(surroundings, text));
+    prompt.additions = additions.collect();
+    prompt.use_context_files = !arguments.no_context_files;
+    prompt
+}
+
+/// A value that names a file stands for the file's text.
+fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
+    std::fs::read_to_string(surroundings.expand(value)).unwrap_or_else(|_| value.to_owned())
+}
+
+fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &SettingsFile) -> SessionPlan {
+    if arguments.no_session {
+        return SessionPlan { store: None };
+    }
+    let folder = arguments
+        .session_dir
+        .as_deref()
+        .or_else(|| surroundings.variable("PI_CODING_AGENT_SESSION_DIR"))
+        .or(file.session_dir.as_deref());
+    let store = match folder {
+        Some(folder) => Store::new(surroundings.expand(folder), true),
+        None => Store::new(surroundings.home.join("sessions"), false),
+    };
+    SessionPlan { store: Some(store) }
+}
+
+fn open_session(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    plan: &SessionPlan,
+) -> Result<Session, Failure> {
+    let here = surroundings.working_directory.as_path();
+    let existing = match &plan.store {
+        None => None,
+        Some(store) => match (&arguments.session, &arguments.session_id) {
+            (Some(text), _) => Some(store.find(here, text)?),
+            (None, Some(id)) => store.with_id(here, id)?,
+            (None, None) if arguments.continue_session => store.latest(here)?,
+            (None, None) => None,
+        },
+    };
+    let mut session = match existing {
+        Some(path) => open_existing(&path, here)?,
+        None => Session::create(NewSession {
+            working_directory: here.to_owned(),
+            location: match &plan.store {
+                Some(store) => Location::Directory(store.directory_for(here)),
+                None => Location::Memory,
+            },
+            id: arguments.session_id.clone(),
+            parent: None,
+        })?,
+    };
+    if let Some(name) = arguments.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
+        session.append(EntryBody::SessionInfo { name: name.to_owned() })?;
+    }
+    Ok(session)
+}
+
+fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
+    let session = Session::open(path, here)?;
+    session.check_working_directory()?;
+    if session.malformed_lines() > 0 {
+        eprintln!(
+            "bowline: {}: {} lines cannot be read and are left out",
+            path.display(),
+            session.malformed_lines()
+        );
+    }
+    Ok(session)
+}

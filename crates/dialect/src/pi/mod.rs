@@ -1,0 +1,139 @@
+//! The dialect `pi`: the current generation of `pi --mode rpc`.
+//!
+//! Every command is answered by exactly one `response`, and answers are streamed as deltas only.
+
+mod commands;
+mod events;
+mod replies;
+
+use std::sync::Arc;
+
+use bowline_core::event::Event;
+use bowline_core::reply::Reply;
+use bowline_wire::{Line, Record};
+
+use crate::command_table::{self, Problem};
+use crate::{Decoded, Dialect};
+
+/// Answers of the extension UI carry a type of their own; nobody waits for a response to them.
+const UI_RESPONSE: &str = "extension_ui_response";
+
+/// The state of the translation.
+#[derive(Debug, Default)]
+pub(crate) struct Pi {
+    updates: events::Updates,
+}
+
+impl Dialect for Pi {
+    fn decode(&mut self, line: Line) -> Decoded {
+        match command_table::decode(commands::TABLE, line) {
+            Ok(request) => Decoded::Request(request),
+            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => Decoded::Ignored,
+            Err(problem) => Decoded::Refused(refuse(problem)),
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> Record {
+        self.updates.encode(event)
+    }
+
+    fn reply(&mut self, reply: &Reply) -> Record {
+        Record::Plain(replies::encode(reply))
+    }
+}
+
+/// Words a problem the way pi's clients know it.
+fn refuse(problem: Problem) -> Record {
+    let failure = |id: Option<Arc<str>>, command: Option<&str>, error: String, code: &'static str| {
+        Record::Plain(replies::failure(id.as_deref(), command, &error, code))
+    };
+    match problem {
+        Problem::Unreadable { id, reason } => {
+            failure(id, Some("parse"), format!("Failed to parse command: {reason}"), "parse_error")
+        }
+        Problem::UnknownCommand { id, name: Some(name) } => {
+            failure(id, Some(&name), format!("Unknown command: {name}"), "unknown_command")
+        }
+        // A line without a "type"; the wording is what pi's clients look for.
+        Problem::UnknownCommand { id, name: None } => {
+            failure(id, None, "Unknown command: undefined".to_owned(), "unknown_command")
+        }
+        Problem::BadField { origin, reason } => {
+            failure(origin.id, Some(origin.name), format!("{}: {reason}", origin.name), "invalid_argument")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(line: &str) -> Decoded {
+        Pi::default().decode(Line::Text(line.to_owned()))
+    }
+
+    #[track_caller]
+    fn check_refused(line: &str, expected: &str) {
+        match decode(line) {
+            Decoded::Refused(Record::Plain(bytes)) => assert_eq!(String::from_utf8(bytes).unwrap(), expected),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_refused_with_what_is_known_of_them() {
+        check_refused(
+            r#"{"id":5,"type":"bogus"}"#,
+            r#"{"id":5,"type":"response","command":"bogus","success":false,"error":"Unknown command: bogus","code":"unknown_command"}"#,
+        );
+        for line in ["null", "[]", "42", "\"x\"", "{}", "true", "[[],{}]", "1.5", "-1"] {
+            check_refused(
+                line,
+                r#"{"type":"response","success":false,"error":"Unknown command: undefined","code":"unknown_command"}"#,
+            );
+        }
+        check_refused(
+            r#"{"id":"a","type":"prompt"}"#,
+            r#"{"id":"a","type":"response","command":"prompt","success":false,"error":"prompt: \"message\" is missing; it must be a string","code":"invalid_argument"}"#,
+        );
+        check_refused(
+            r#"{"type":"set_steering_mode","mode":"weird"}"#,
+            r#"{"type":"response","command":"set_steering_mode","success":false,"error":"set_steering_mode: \"mode\" must be one of \"all\", \"one-at-a-time\", not \"weird\"","code":"invalid_argument"}"#,
+        );
+    }
+
+    #[test]
+    fn the_id_of_a_broken_line_is_found_when_it_comes_first() {
+        check_refused(
+            r#"{"id":"x","type":"prompt","message":"#,
+            r#"{"id":"x","type":"response","command":"parse","success":false,"error":"Failed to parse command: EOF while parsing a value at line 1 column 36","code":"parse_error"}"#,
+        );
+    }
+
+    #[test]
+    fn every_command_refuses_every_wrong_field() {
+        for row in commands::TABLE {
+            for field in row.fields {
+                let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
+                match decode(&line) {
+                    Decoded::Refused(Record::Plain(bytes)) => {
+                        let text = String::from_utf8(bytes).unwrap();
+                        assert!(text.contains("success\":false"), "{line}: {text}");
+                    }
+                    other => panic!("{line}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_33_commands_are_known() {
+        let answered = commands::TABLE.len();
+        assert_eq!(answered, 33);
+    }
+
+    #[test]
+    fn answers_of_the_user_interface_are_not_answered() {
+        assert_eq!(decode(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#), Decoded::Ignored);
+    }
+}

@@ -1,0 +1,260 @@
+//! What answers look like on the wire.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_core::message::Message;
+use bowline_core::model::Model;
+use bowline_core::reply::{
+    Answer, ContextUsage, CycledModel, Disposition, Reply, SessionStatistics, ShellResult, State,
+};
+use bowline_core::thinking::ThinkingLevel;
+use bowline_core::usage::plain_number;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::json;
+
+/// A response; keys in pi's order.
+#[derive(Serialize)]
+struct Response<'reply> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'reply RawValue>,
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'reply str>,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Data<'reply>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'reply str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum Data<'reply> {
+    Nothing,
+    Accepted { disposition: &'static str },
+    Queues { steering: &'reply [String], follow_up: &'reply [String] },
+    State(SpokenState<'reply>),
+    Messages { messages: &'reply [Arc<Message>] },
+    Commands { commands: Vec<SpokenCommand<'reply>> },
+    Model(&'reply Model),
+    CycledModel { model: &'reply Model, thinking_level: ThinkingLevel, is_scoped: bool },
+    Models { models: &'reply [Arc<Model>] },
+    Level { level: ThinkingLevel },
+    Levels { levels: &'reply [ThinkingLevel] },
+    Shell(SpokenShell<'reply>),
+    Switched { cancelled: bool },
+    Statistics(SpokenStatistics<'reply>),
+    LastText { text: Option<&'reply str> },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenState<'reply> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'reply Model>,
+    thinking_level: ThinkingLevel,
+    is_streaming: bool,
+    is_compacting: bool,
+    steering_mode: &'static str,
+    follow_up_mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_file: Option<Cow<'reply, str>>,
+    session_id: &'reply str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<&'reply str>,
+    auto_compaction_enabled: bool,
+    message_count: usize,
+    pending_message_count: usize,
+    auto_retry_enabled: bool,
+    tools: &'reply [String],
+    cwd: Cow<'reply, str>,
+}
+
+#[derive(Serialize)]
+struct SpokenCommand<'reply> {
+    name: &'reply str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'reply str>,
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenShell<'reply> {
+    output: &'reply str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    cancelled: bool,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_output_path: Option<&'reply str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenStatistics<'reply> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_file: Option<Cow<'reply, str>>,
+    session_id: &'reply str,
+    user_messages: u64,
+    assistant_messages: u64,
+    tool_calls: u64,
+    tool_results: u64,
+    total_messages: u64,
+    tokens: SpokenTokens,
+    #[serde(serialize_with = "plain_number")]
+    cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenTokens {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+    total: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenContext {
+    tokens: Option<u64>,
+    context_window: u64,
+    percent: Option<f64>,
+}
+
+/// Encodes the answer to a command.
+pub(super) fn encode(reply: &Reply) -> Vec<u8> {
+    let id = reply.origin.id.as_deref();
+    match &reply.result {
+        Ok(answer) => {
+            let response = Response {
+                id: id.and_then(|id| serde_json::from_str(id).ok()),
+                r#type: "response",
+                command: Some(reply.origin.name),
+                success: true,
+                data: data(answer),
+                error: None,
+                code: None,
+            };
+            json::to_line(&response)
+        }
+        Err(refusal) => failure(id, Some(reply.origin.name), &refusal.message, refusal.code.as_str()),
+    }
+}
+
+/// Encodes a response that says no.
+pub(super) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: &'static str) -> Vec<u8> {
+    json::to_line(&Response {
+        id: id.and_then(|id| serde_json::from_str(id).ok()),
+        r#type: "response",
+        command,
+        success: false,
+        data: None,
+        error: Some(error),
+        code: Some(code),
+    })
+}
+
+/// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
+fn data(answer: &Answer) -> Option<Data<'_>> {
+    Some(match answer {
+        Answer::Done => return None,
+        Answer::Accepted(disposition) => Data::Accepted {
+            disposition: match disposition {
+                Disposition::Started => "started",
+                Disposition::Queued => "queued",
+            },
+        },
+        Answer::Cleared { steering, follow_up } => Data::Queues { steering, follow_up },
+        Answer::State(state) => Data::State(spoken_state(state)),
+        Answer::Messages(messages) => Data::Messages { messages },
+        Answer::Commands(commands) => {
+            let spoken = commands.iter().map(|command| SpokenCommand {
+                name: &command.name,
+                description: command.description.as_deref(),
+                source: command.source,
+            });
+            Data::Commands { commands: spoken.collect() }
+        }
+        Answer::Model(model) => Data::Model(model),
+        Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
+        Answer::CycledModel(Some(CycledModel { model, thinking_level, is_scoped })) => {
+            Data::CycledModel { model, thinking_level: *thinking_level, is_scoped: *is_scoped }
+        }
+        Answer::Models(models) => Data::Models { models },
+        Answer::CycledThinkingLevel(Some(level)) => Data::Level { level: *level },
+        Answer::ThinkingLevels(levels) => Data::Levels { levels },
+        Answer::Shell(result) => Data::Shell(spoken_shell(result)),
+        Answer::SessionSwitched => Data::Switched { cancelled: false },
+        Answer::Statistics(statistics) => Data::Statistics(spoken_statistics(statistics)),
+        Answer::LastAssistantText(text) => Data::LastText { text: text.as_deref() },
+    })
+}
+
+fn spoken_state(state: &State) -> SpokenState<'_> {
+    SpokenState {
+        model: state.model.as_deref(),
+        thinking_level: state.thinking_level,
+        is_streaming: state.is_streaming,
+        is_compacting: state.is_compacting,
+        steering_mode: state.steering_mode.as_str(),
+        follow_up_mode: state.follow_up_mode.as_str(),
+        session_file: state.session_file.as_deref().map(Path::to_string_lossy),
+        session_id: &state.session_id,
+        session_name: state.session_name.as_deref(),
+        auto_compaction_enabled: state.auto_compaction,
+        message_count: state.message_count,
+        pending_message_count: state.pending_message_count,
+        auto_retry_enabled: state.auto_retry,
+        tools: &state.tools,
+        cwd: state.working_directory.to_string_lossy(),
+    }
+}
+
+fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
+    SpokenShell {
+        output: &result.output,
+        exit_code: result.exit_code,
+        cancelled: result.cancelled,
+        truncated: result.truncated,
+        full_output_path: result.full_output_path.as_deref(),
+    }
+}
+
+fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
+    let usage = &statistics.usage;
+    SpokenStatistics {
+        session_file: statistics.session_file.as_deref().map(Path::to_string_lossy),
+        session_id: &statistics.session_id,
+        user_messages: statistics.user_messages,
+        assistant_messages: statistics.assistant_messages,
+        tool_calls: statistics.tool_calls,
+        tool_results: statistics.tool_results,
+        total_messages: statistics.total_messages,
+        tokens: SpokenTokens {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            total: usage.input + usage.output + usage.cache_read + usage.cache_write,
+        },
+        cost: usage.cost.total,
+        context_usage: statistics.context.as_ref().map(spoken_context),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+fn spoken_context(context: &ContextUsage) -> SpokenContext {
+    let percent = context.tokens.map(|tokens| tokens as f64 * 100.0 / context.window.max(1) as f64);
+    SpokenContext { tokens: context.tokens, context_window: context.window, percent }
+}

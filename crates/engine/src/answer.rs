@@ -1,0 +1,181 @@
+//! One call of the model and its streamed answer.
+
+use std::sync::Arc;
+
+use bowline_core::event::{Event, RunOutcome};
+use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
+use bowline_core::usage::Usage;
+use bowline_llm::{Assembly, ModelRequest};
+use futures_util::StreamExt;
+
+use crate::engine::{Engine, Input};
+use crate::run::Phase;
+use crate::task::Task;
+
+/// What clients read in an answer that was stopped by hand.
+const ABORTED: &str = "Request was aborted";
+
+/// An answer that is being streamed.
+#[derive(Debug)]
+pub(crate) struct Answering {
+    number: u64,
+    assembly: Assembly,
+    /// Whether clients were told that the message began.
+    announced: bool,
+    /// Dropping it ends the request.
+    _task: Task,
+}
+
+/// What the task that reads a stream has to tell.
+#[derive(Debug)]
+pub enum AnswerStep {
+    Events(Vec<StreamEvent>),
+    Failed(StreamError),
+    /// The stream is over.
+    Ended,
+}
+
+impl Engine {
+    /// Asks the model to go on with the conversation.
+    pub(crate) fn call_model(&mut self) {
+        let Some(run) = &self.run else { return };
+        if run.storage_failure.is_some() {
+            return self.fail_for_storage();
+        }
+        let Some(model) = self.model.clone() else { return };
+        let request = ModelRequest {
+            model: Arc::clone(&model),
+            system: self.system_prompt(),
+            messages: self.context.clone(),
+            tools: self.tool_definitions(),
+            thinking: self.thinking_level,
+            max_tokens: None,
+            session_id: self.session.id().to_owned(),
+            cache: true,
+        };
+        let mut stream = self.providers.stream(request);
+        let number = self.next_number();
+        let inputs = self.inputs.clone();
+        let task = Task::spawn(async move {
+            while let Some(item) = stream.next().await {
+                let step = match item {
+                    Ok(events) => AnswerStep::Events(events),
+                    Err(error) => AnswerStep::Failed(error),
+                };
+                if inputs.send(Input::Answer { number, step }).await.is_err() {
+                    return;
+                }
+            }
+            let _ = inputs.send(Input::Answer { number, step: AnswerStep::Ended }).await;
+        });
+        let assembly = Assembly::new(model, self.now());
+        let answering = Answering { number, assembly, announced: false, _task: task };
+        self.set_phase(Phase::Answering(Box::new(answering)));
+    }
+
+    /// Takes in a step of the answer, unless it belongs to a call that is no longer waited for.
+    pub(crate) fn answer_step(&mut self, number: u64, step: AnswerStep) {
+        let Some(run) = &mut self.run else { return };
+        let mut answering = match std::mem::replace(&mut run.phase, Phase::Deciding) {
+            Phase::Answering(answering) if answering.number == number => answering,
+            other => return run.phase = other,
+        };
+        match step {
+            AnswerStep::Events(events) => {
+                for event in events {
+                    self.apply(&mut answering, event);
+                }
+                if answering.assembly.is_done() {
+                    self.answer_finished(*answering);
+                } else {
+                    self.set_phase(Phase::Answering(answering));
+                }
+            }
+            AnswerStep::Failed(error) => self.answer_failed(*answering, &error),
+            AnswerStep::Ended => {
+                let text = "the provider closed the stream before the answer was complete";
+                self.answer_failed(*answering, &StreamError::new(FailureKind::Cut, text));
+            }
+        }
+    }
+
+    fn apply(&mut self, answering: &mut Answering, event: StreamEvent) {
+        if !answering.announced {
+            answering.announced = true;
+            let message = Arc::new(Message::Assistant(answering.assembly.message()));
+            self.emit(Event::MessageStart(message));
+        }
+        if let Some(update) = answering.assembly.apply(event) {
+            self.emit(Event::MessageUpdate { usage: *answering.assembly.usage(), update });
+        }
+    }
+
+    fn answer_finished(&mut self, answering: Answering) {
+        let answer = answering.assembly.finish();
+        let reason = answer.stop_reason;
+        if reason == StopReason::Error {
+            let text =
+                answer.error_message.clone().unwrap_or_else(|| "the model refused to answer".to_owned());
+            let message = self.record(Message::Assistant(answer));
+            self.emit(Event::MessageEnd(Arc::clone(&message)));
+            return self.turn_failed(&message, &StreamError::new(FailureKind::Rejected, text));
+        }
+        let calls: Vec<_> = answer.tool_calls().cloned().collect();
+        let message = self.record(Message::Assistant(answer));
+        self.emit(Event::MessageEnd(Arc::clone(&message)));
+        if let Some(run) = &mut self.run {
+            let attempt = std::mem::take(&mut run.retries);
+            if attempt > 0 {
+                self.emit(Event::RetryEnd { success: true, attempt, final_error: None });
+            }
+        }
+        if calls.is_empty() {
+            self.end_turn(message, Vec::new());
+        } else {
+            self.start_tools(message, calls, reason);
+        }
+    }
+
+    fn answer_failed(&mut self, answering: Answering, error: &StreamError) {
+        let announced = answering.announced;
+        let answer = answering.assembly.fail(StopReason::Error, error.message.clone());
+        let message = self.close_answer(answer, announced);
+        self.turn_failed(&message, error);
+    }
+
+    /// Ends an answer that was stopped by hand, and the run with it.
+    pub(crate) fn answer_aborted(&mut self, answering: Answering) {
+        let announced = answering.announced;
+        let answer = answering.assembly.fail(StopReason::Aborted, ABORTED.to_owned());
+        let message = self.close_answer(answer, announced);
+        self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
+        self.end_run(RunOutcome::Aborted);
+    }
+
+    fn close_answer(&mut self, answer: AssistantMessage, announced: bool) -> Arc<Message> {
+        let message = self.record(Message::Assistant(answer));
+        if !announced {
+            self.emit(Event::MessageStart(Arc::clone(&message)));
+        }
+        self.emit(Event::MessageEnd(Arc::clone(&message)));
+        message
+    }
+
+    /// Returns an answer without content that tells why there is none.
+    pub(crate) fn empty_answer(&self, stop_reason: StopReason, error: &str) -> Arc<Message> {
+        let model = self.model.as_deref();
+        Arc::new(Message::Assistant(AssistantMessage {
+            content: Vec::new(),
+            api: model.map(|model| model.api.clone()).unwrap_or_default(),
+            provider: model.map(|model| model.provider.clone()).unwrap_or_default(),
+            model: model.map(|model| model.id.clone()).unwrap_or_default(),
+            usage: Usage::default(),
+            stop_reason,
+            timestamp: self.now(),
+            response_id: None,
+            raw_stop_reason: None,
+            error_message: Some(error.to_owned()),
+        }))
+    }
+}

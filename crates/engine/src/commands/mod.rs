@@ -1,0 +1,6 @@
+//! What the commands do, a file for each group.
+
+pub(crate) mod models;
+pub(crate) mod sessions;
+pub(crate) mod shell;
+pub(crate) mod state;

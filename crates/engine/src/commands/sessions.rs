@@ -1,0 +1,103 @@
+//! Going from one session to another.
+
+use std::path::Path;
+
+use bowline_core::event::Event;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_session::{EntryBody, Location, NewSession, Session};
+
+use crate::engine::Engine;
+
+impl Engine {
+    pub(crate) fn new_session(&mut self, parent: Option<String>) -> Result<Answer, Refusal> {
+        let location = match &self.session_plan.store {
+            Some(store) => Location::Directory(store.directory_for(&self.working_directory)),
+            None => Location::Memory,
+        };
+        let plan =
+            NewSession { working_directory: self.working_directory.clone(), location, id: None, parent };
+        self.session = Session::create(plan).map_err(unavailable)?;
+        self.leave_nothing_queued();
+        self.enter_session()?;
+        Ok(Answer::SessionSwitched)
+    }
+
+    pub(crate) fn switch_session(&mut self, path: &Path) -> Result<Answer, Refusal> {
+        let path = self.working_directory.join(path);
+        if self.session.file().is_some_and(|current| is_same_file(current, &path)) {
+            return Ok(Answer::SessionSwitched);
+        }
+        let session = Session::open(&path, &self.working_directory).map_err(unavailable)?;
+        if !session.working_directory().is_dir() {
+            let text = format!(
+                "The working directory of that session does not exist any more: {}\nSession file: {}",
+                session.working_directory().display(),
+                path.display()
+            );
+            return Err(Refusal::new(RefusalCode::SessionUnavailable, text));
+        }
+        let previous = std::mem::replace(&mut self.session, session);
+        if let Err(refusal) = self.enter_session() {
+            self.session = previous;
+            self.enter_session()?;
+            return Err(refusal);
+        }
+        self.leave_nothing_queued();
+        Ok(Answer::SessionSwitched)
+    }
+
+    pub(crate) fn set_session_name(&mut self, name: &str) -> Result<Answer, Refusal> {
+        let name = name
+            .split(['\r', '\n'])
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        if name.is_empty() {
+            return Err(Refusal::new(RefusalCode::InvalidArgument, "Session name cannot be empty"));
+        }
+        self.append(EntryBody::SessionInfo { name: name.clone() })?;
+        self.session.persist_now().map_err(unavailable)?;
+        self.emit(Event::SessionNameChanged(name));
+        Ok(Answer::Done)
+    }
+
+    /// Takes conversation, model and thinking level from the session that is now open. What the user chose for this
+    /// process comes first, then what the session had, then the default.
+    pub(crate) fn enter_session(&mut self) -> Result<(), Refusal> {
+        let context = self.session.context().map_err(unavailable)?;
+        let is_new = self.session.leaf().is_none();
+        self.context = context.messages;
+        let stored = context.model.and_then(|(provider, id)| self.providers.find(&provider, &id));
+        let usable = stored.filter(|model| self.providers.check_credentials(model).is_ok());
+        self.model = self.chosen_model.clone().or(usable).or_else(|| self.default_model.clone());
+        let level =
+            self.chosen_thinking_level.or(context.thinking_level).unwrap_or(self.default_thinking_level);
+        self.thinking_level = level.clamp_to(&self.thinking_levels());
+        if is_new && let Some(model) = self.model.clone() {
+            self.append(EntryBody::ModelChange {
+                provider: model.provider.clone(),
+                model_id: model.id.clone(),
+            })?;
+            self.append(EntryBody::ThinkingLevelChange { level: self.thinking_level })?;
+        }
+        Ok(())
+    }
+
+    fn leave_nothing_queued(&mut self) {
+        if self.queues.len() > 0 {
+            self.queues.clear();
+            let changed = self.queues.changed();
+            self.emit(changed);
+        }
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn unavailable(error: bowline_session::Error) -> Refusal {
+    Refusal::new(RefusalCode::SessionUnavailable, error.to_string())
+}

@@ -1,0 +1,60 @@
+//! Questions about the state of the agent.
+
+use bowline_core::command::Queue;
+use bowline_core::message::StopReason;
+use bowline_core::reply::{Answer, ContextUsage, Refusal, RefusalCode, SessionStatistics, State};
+
+use crate::engine::Engine;
+use crate::estimate::context_tokens;
+
+impl Engine {
+    pub(crate) fn state(&self) -> Answer {
+        Answer::State(Box::new(State {
+            model: self.model.clone(),
+            thinking_level: self.thinking_level,
+            is_streaming: self.run.is_some(),
+            is_compacting: false,
+            steering_mode: self.queues.mode(Queue::Steering),
+            follow_up_mode: self.queues.mode(Queue::FollowUp),
+            session_file: self.session.file().map(ToOwned::to_owned),
+            session_id: self.session.id().to_owned(),
+            session_name: self.session.name().map(ToOwned::to_owned),
+            auto_compaction: self.settings.auto_compaction,
+            auto_retry: self.settings.retry.enabled,
+            message_count: self.context.len(),
+            pending_message_count: self.queues.len(),
+            tools: self.toolbox.names().into_iter().map(ToOwned::to_owned).collect(),
+            working_directory: self.session.working_directory().to_owned(),
+        }))
+    }
+
+    /// Returns the text of the newest answer that has any.
+    pub(crate) fn last_assistant_text(&self) -> Answer {
+        let answers = self.context.iter().rev().filter_map(|message| message.as_assistant());
+        let spoken = answers.filter(|answer| answer.stop_reason != StopReason::Error);
+        let mut texts = spoken.map(|answer| answer.text().trim().to_owned());
+        Answer::LastAssistantText(texts.find(|text| !text.is_empty()))
+    }
+
+    pub(crate) fn session_statistics(&self) -> Result<Answer, Refusal> {
+        let figures = self
+            .session
+            .statistics()
+            .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
+        let context = self.model.as_ref().map(|model| ContextUsage {
+            tokens: context_tokens(&self.context),
+            window: model.context_window,
+        });
+        Ok(Answer::Statistics(Box::new(SessionStatistics {
+            session_file: self.session.file().map(ToOwned::to_owned),
+            session_id: self.session.id().to_owned(),
+            user_messages: figures.user_messages,
+            assistant_messages: figures.assistant_messages,
+            tool_calls: figures.tool_calls,
+            tool_results: figures.tool_results,
+            total_messages: figures.total_messages,
+            usage: figures.usage,
+            context,
+        })))
+    }
+}

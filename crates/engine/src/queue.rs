@@ -1,0 +1,79 @@
+//! The two queues of messages that wait for a run to take them.
+
+use std::collections::VecDeque;
+
+use bowline_core::command::{Draft, Queue, QueueMode};
+use bowline_core::event::Event;
+
+/// The steering and follow-up queues with their modes.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    steering: VecDeque<Draft>,
+    follow_up: VecDeque<Draft>,
+    steering_mode: QueueMode,
+    follow_up_mode: QueueMode,
+}
+
+impl Queues {
+    pub fn new(steering_mode: QueueMode, follow_up_mode: QueueMode) -> Self {
+        Self { steering: VecDeque::new(), follow_up: VecDeque::new(), steering_mode, follow_up_mode }
+    }
+
+    pub fn push(&mut self, queue: Queue, message: Draft) {
+        self.of(queue).push_back(message);
+    }
+
+    /// Takes the oldest message out of a queue.
+    pub fn pop(&mut self, queue: Queue) -> Option<Draft> {
+        self.of(queue).pop_front()
+    }
+
+    pub fn is_empty(&self, queue: Queue) -> bool {
+        match queue {
+            Queue::Steering => self.steering.is_empty(),
+            Queue::FollowUp => self.follow_up.is_empty(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.steering.len() + self.follow_up.len()
+    }
+
+    pub fn mode(&self, queue: Queue) -> QueueMode {
+        match queue {
+            Queue::Steering => self.steering_mode,
+            Queue::FollowUp => self.follow_up_mode,
+        }
+    }
+
+    pub fn set_mode(&mut self, queue: Queue, mode: QueueMode) {
+        match queue {
+            Queue::Steering => self.steering_mode = mode,
+            Queue::FollowUp => self.follow_up_mode = mode,
+        }
+    }
+
+    /// Empties both queues and returns their texts.
+    pub fn clear(&mut self) -> (Vec<String>, Vec<String>) {
+        let cleared = (texts(&self.steering), texts(&self.follow_up));
+        self.steering.clear();
+        self.follow_up.clear();
+        cleared
+    }
+
+    /// Returns the event that shows both queues as they are.
+    pub fn changed(&self) -> Event {
+        Event::QueueChanged { steering: texts(&self.steering), follow_up: texts(&self.follow_up) }
+    }
+
+    fn of(&mut self, queue: Queue) -> &mut VecDeque<Draft> {
+        match queue {
+            Queue::Steering => &mut self.steering,
+            Queue::FollowUp => &mut self.follow_up,
+        }
+    }
+}
+
+fn texts(queue: &VecDeque<Draft>) -> Vec<String> {
+    queue.iter().map(|message| message.text.clone()).collect()
+}

@@ -1,0 +1,73 @@
+//! Keeping the session's file and the conversation in memory in step. What is said is on disk first.
+
+use std::sync::Arc;
+
+use bowline_core::message::{BashExecutionMessage, Message};
+use bowline_core::reply::{Refusal, RefusalCode};
+use bowline_session::{EntryBody, EntryId};
+
+use crate::engine::Engine;
+
+impl Engine {
+    /// Writes a message to the session and adds it to the conversation.
+    pub(crate) fn store(&mut self, message: Message) -> Result<Arc<Message>, Refusal> {
+        let message = Arc::new(message);
+        self.append(EntryBody::Message(Arc::clone(&message)))?;
+        self.context.push(Arc::clone(&message));
+        Ok(message)
+    }
+
+    /// Stores a message of the run that is under way. If it cannot be written the run goes on to its next decision,
+    /// which is then to end; the message is still part of the conversation that clients see.
+    pub(crate) fn record(&mut self, message: Message) -> Arc<Message> {
+        let message = Arc::new(message);
+        let written = self.append(EntryBody::Message(Arc::clone(&message)));
+        self.context.push(Arc::clone(&message));
+        if let Some(run) = &mut self.run {
+            run.messages.push(Arc::clone(&message));
+            if let Err(refusal) = written {
+                run.storage_failure.get_or_insert(refusal.message);
+            }
+        }
+        message
+    }
+
+    /// Takes the failed answer at the end of the conversation out of it, on disk too, before another try.
+    pub(crate) fn forget_failed_answer(&mut self) {
+        if !self.context.last().is_some_and(|message| message.as_assistant().is_some()) {
+            return;
+        }
+        self.context.pop();
+        if let Some(target) = self.session.leaf().cloned() {
+            let edit = EntryBody::ContextEdit { target, replacement: None };
+            if let Err(refusal) = self.append(edit)
+                && let Some(run) = &mut self.run
+            {
+                run.storage_failure.get_or_insert(refusal.message);
+            }
+        }
+    }
+
+    /// Adds the output of commands that were run by hand during the turn.
+    pub(crate) fn record_finished_shells(&mut self) {
+        for message in self.shells.take_finished() {
+            self.record(Message::BashExecution(message));
+        }
+    }
+
+    /// Records a command that was run by hand: now, or, while tools are running, at the end of the turn, because a
+    /// call and its result must not be parted.
+    pub(crate) fn record_shell(&mut self, message: BashExecutionMessage) -> Result<(), Refusal> {
+        if self.run.is_some() {
+            self.shells.keep_finished(message);
+            return Ok(());
+        }
+        self.store(Message::BashExecution(message)).map(|_| ())
+    }
+
+    pub(crate) fn append(&mut self, body: EntryBody) -> Result<EntryId, Refusal> {
+        self.session.append(body).map_err(|error| {
+            Refusal::new(RefusalCode::StorageFailed, format!("the session cannot be written: {error}"))
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! A run: everything from an accepted prompt to the one event that says it is over.
+
+use std::sync::Arc;
+
+use bowline_core::command::{Draft, Origin, Queue, QueueMode};
+use bowline_core::event::{Event, RunOutcome};
+use bowline_core::message::{Message, StopReason};
+use bowline_core::reply::Answer;
+use bowline_core::stream::StreamError;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::Answering;
+use crate::engine::{Engine, Input};
+use crate::task::Task;
+use crate::tool_batch::Batch;
+
+/// What clients read when a retry was given up by hand.
+const RETRY_CANCELLED: &str = "Retry cancelled";
+
+/// A run that is under way.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub phase: Phase,
+    /// Cancels the tools of this run.
+    pub cancel: CancellationToken,
+    pub aborted: bool,
+    /// The messages added since the last `RunStart`.
+    pub messages: Vec<Arc<Message>>,
+    /// How often the call that is under way was tried again.
+    pub retries: u32,
+    /// Why the session can no longer be written, if so.
+    pub storage_failure: Option<String>,
+    /// The abort commands that are answered when the run is over.
+    aborts: Vec<Origin>,
+}
+
+/// What a run is waiting for.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// Nothing: the engine is just deciding how the run goes on.
+    Deciding,
+    /// The model.
+    Answering(Box<Answering>),
+    /// The tools that the model called.
+    Tools(Batch),
+    /// The time for another try.
+    Backoff { number: u64, _timer: Task },
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            phase: Phase::Deciding,
+            cancel: CancellationToken::new(),
+            aborted: false,
+            messages: Vec::new(),
+            retries: 0,
+            storage_failure: None,
+            aborts: Vec::new(),
+        }
+    }
+}
+
+impl Engine {
+    /// Opens a run with the message that was accepted for it.
+    pub(crate) fn start_run(&mut self, prompt: Arc<Message>) {
+        let mut run = Run::new();
+        run.messages.push(Arc::clone(&prompt));
+        self.run = Some(run);
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        self.emit(Event::MessageStart(Arc::clone(&prompt)));
+        self.emit(Event::MessageEnd(prompt));
+        self.deliver(Queue::Steering);
+        self.call_model();
+    }
+
+    /// Closes a turn and decides how the run goes on.
+    pub(crate) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
+        let called_tools = !tool_results.is_empty();
+        self.emit(Event::TurnEnd { message, tool_results });
+        self.record_finished_shells();
+        let Some(run) = &self.run else { return };
+        if run.aborted {
+            return self.end_run(RunOutcome::Aborted);
+        }
+        if run.storage_failure.is_some() {
+            self.emit(Event::TurnStart);
+            return self.fail_for_storage();
+        }
+        let queue = if !self.queues.is_empty(Queue::Steering) {
+            Some(Queue::Steering)
+        } else if !called_tools && !self.queues.is_empty(Queue::FollowUp) {
+            Some(Queue::FollowUp)
+        } else {
+            None
+        };
+        if queue.is_none() && !called_tools {
+            return self.end_run(RunOutcome::Done);
+        }
+        self.emit(Event::TurnStart);
+        if let Some(queue) = queue {
+            self.deliver(queue);
+        }
+        self.call_model();
+    }
+
+    /// Puts the messages of a queue, one or all as its mode says, into the conversation.
+    fn deliver(&mut self, queue: Queue) {
+        while let Some(Draft { text, images }) = self.queues.pop(queue) {
+            let changed = self.queues.changed();
+            self.emit(changed);
+            let message = self.record(Message::user(text, images, self.now()));
+            self.emit(Event::MessageStart(Arc::clone(&message)));
+            self.emit(Event::MessageEnd(message));
+            if self.queues.mode(queue) == QueueMode::OneAtATime {
+                break;
+            }
+        }
+    }
+
+    /// Ends a turn in which the model failed, and with it the run, unless the call is to be tried again.
+    pub(crate) fn turn_failed(&mut self, message: &Arc<Message>, error: &StreamError) {
+        self.emit(Event::TurnEnd { message: Arc::clone(message), tool_results: Vec::new() });
+        self.record_finished_shells();
+        let Some(run) = &mut self.run else { return };
+        let attempt = run.retries + 1;
+        let stored = run.storage_failure.is_none();
+        let Some(delay) = self.settings.retry.delay(error, attempt).filter(|_| stored) else {
+            return self.end_run(RunOutcome::Failed(error.message.clone()));
+        };
+        run.retries = attempt;
+        let messages = std::mem::take(&mut run.messages);
+        self.emit(Event::RunEnd { messages, will_retry: true });
+        let max_attempts = self.settings.retry.max_retries;
+        self.emit(Event::RetryStart { attempt, max_attempts, delay, error: error.message.clone() });
+        self.forget_failed_answer();
+        let number = self.next_number();
+        let inputs = self.inputs.clone();
+        let timer = Task::spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = inputs.send(Input::RetryDue { number }).await;
+        });
+        self.set_phase(Phase::Backoff { number, _timer: timer });
+    }
+
+    /// Makes another try, if the timer that rang is the one the run waits for.
+    pub(crate) fn retry_due(&mut self, due: u64) {
+        let waiting = self.run.as_ref().map(|run| &run.phase);
+        if !matches!(waiting, Some(Phase::Backoff { number, .. }) if *number == due) {
+            return;
+        }
+        self.set_phase(Phase::Deciding);
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        self.call_model();
+    }
+
+    /// Ends the turn and the run because the session cannot be written. The open turn gets an answer that says so,
+    /// since that is where clients look for what went wrong.
+    pub(crate) fn fail_for_storage(&mut self) {
+        let Some(run) = &self.run else { return };
+        let text = run.storage_failure.clone().unwrap_or_default();
+        let message = self.empty_answer(StopReason::Error, &text);
+        self.emit(Event::MessageStart(Arc::clone(&message)));
+        self.emit(Event::MessageEnd(Arc::clone(&message)));
+        self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
+        if let Some(run) = &mut self.run {
+            run.messages.push(message);
+        }
+        self.end_run(RunOutcome::Failed(text));
+    }
+
+    /// Stops the run. Answers from the model stop at once; tools get the time to die.
+    pub(crate) fn abort_run(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        run.aborted = true;
+        run.cancel.cancel();
+        match std::mem::replace(&mut run.phase, Phase::Deciding) {
+            Phase::Answering(answering) => self.answer_aborted(*answering),
+            Phase::Backoff { .. } => self.settle(RunOutcome::Aborted),
+            waiting @ (Phase::Tools(_) | Phase::Deciding) => run.phase = waiting,
+        }
+    }
+
+    /// Aborts the run and answers `origin` when it is over.
+    pub(crate) fn abort(&mut self, origin: Origin) {
+        let Some(run) = &mut self.run else { return self.reply(origin, Ok(Answer::Done)) };
+        run.aborts.push(origin);
+        self.abort_run();
+    }
+
+    /// Gives up a retry that waits for its time. The run is over then.
+    pub(crate) fn abort_retry(&mut self, origin: Origin) {
+        let Some(run) = &mut self.run else { return self.reply(origin, Ok(Answer::Done)) };
+        if !matches!(run.phase, Phase::Backoff { .. }) {
+            return self.reply(origin, Ok(Answer::Done));
+        }
+        run.phase = Phase::Deciding;
+        self.end_retries();
+        self.reply(origin, Ok(Answer::Done));
+        self.settle(RunOutcome::Aborted);
+    }
+
+    /// Ends a stretch and the run with it.
+    pub(crate) fn end_run(&mut self, outcome: RunOutcome) {
+        let messages = self.run.as_mut().map(|run| std::mem::take(&mut run.messages)).unwrap_or_default();
+        self.emit(Event::RunEnd { messages, will_retry: false });
+        if let RunOutcome::Failed(error) = &outcome {
+            let error = error.clone();
+            self.end_retries_with(error);
+        }
+        self.settle(outcome);
+    }
+
+    /// Says that the run is over: the one terminal event, then the answers of those who waited for it.
+    fn settle(&mut self, outcome: RunOutcome) {
+        self.end_retries();
+        self.record_finished_shells();
+        self.emit(Event::Settled(outcome));
+        for origin in self.run.take().map(|run| run.aborts).unwrap_or_default() {
+            self.reply(origin, Ok(Answer::Done));
+        }
+    }
+
+    fn end_retries(&mut self) {
+        self.end_retries_with(RETRY_CANCELLED.to_owned());
+    }
+
+    /// Closes a series of retries that did not succeed, if one is open.
+    fn end_retries_with(&mut self, error: String) {
+        let Some(run) = &mut self.run else { return };
+        let attempt = std::mem::take(&mut run.retries);
+        if attempt > 0 {
+            self.emit(Event::RetryEnd { success: false, attempt, final_error: Some(error) });
+        }
+    }
+
+    pub(crate) fn set_phase(&mut self, phase: Phase) {
+        if let Some(run) = &mut self.run {
+            run.phase = phase;
+        }
+    }
+}

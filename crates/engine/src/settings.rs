@@ -1,0 +1,62 @@
+//! What a user can set about the engine. Commands change these for the session only; nothing is written back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_core::command::QueueMode;
+use bowline_session::Store;
+
+/// The engine's settings.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub retry: RetrySettings,
+    pub steering_mode: QueueMode,
+    pub follow_up_mode: QueueMode,
+    pub auto_compaction: bool,
+    /// The shell that runs commands, when not the default one.
+    pub shell: Option<PathBuf>,
+    /// Put before every shell command, on a line of its own.
+    pub command_prefix: Option<String>,
+}
+
+/// When and how a failed call of the model is tried again.
+#[derive(Debug, Clone)]
+pub struct RetrySettings {
+    pub enabled: bool,
+    pub max_retries: u32,
+    /// The wait before the first retry; it doubles with each.
+    pub base_delay: Duration,
+    /// No wait is longer. A provider that asks for more is not asked again.
+    pub max_delay: Duration,
+}
+
+/// Where sessions are kept.
+#[derive(Debug, Clone)]
+pub struct SessionPlan {
+    /// `None` keeps sessions in memory only.
+    pub store: Option<Store>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            retry: RetrySettings::default(),
+            steering_mode: QueueMode::default(),
+            follow_up_mode: QueueMode::default(),
+            auto_compaction: true,
+            shell: None,
+            command_prefix: None,
+        }
+    }
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_retries: 3,
+            base_delay: Duration::from_secs(2),
+            max_delay: Duration::from_mins(1),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What the model is told about itself and its place before the conversation begins.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bowline_core::tool::ToolDefinition;
+use bowline_extension::context_files;
+
+/// The standing instructions when the user gives none.
+const PREAMBLE: &str = "\
+You are bowline, a coding agent. You work in a folder on the user's machine, through tools, on behalf of a program \
+that shows your answers to a person.
+
+How to work:
+- Look before you act: read the files that matter, and search rather than guess.
+- Make the change that was asked for, in the style of the code around it. Do not add what nobody asked for.
+- Check what you did: run the project's own tests or the program itself when there is a way to.
+- Stop when the task is done. If you cannot do it, say what is in the way.
+- Answer briefly. Name files by their path. Do not repeat file contents that your tools already showed.";
+
+/// Builds the system prompt of a session, once, when it is first needed.
+#[derive(Debug, Default)]
+pub struct SystemPrompt {
+    /// Stands in for bowline's own instructions.
+    pub replacement: Option<String>,
+    /// Added at the end.
+    pub additions: Vec<String>,
+    /// Whether AGENTS.md and its like are read.
+    pub use_context_files: bool,
+    /// Where the user's own context file is.
+    pub home: PathBuf,
+    built: Option<(PathBuf, Arc<str>)>,
+}
+
+impl SystemPrompt {
+    /// Returns a prompt of bowline's own that reads context files, the user's among them from `home`.
+    pub fn new(home: PathBuf) -> Self {
+        Self { home, use_context_files: true, ..Self::default() }
+    }
+
+    /// Returns the prompt for a working directory. It stays the same for as long as the directory does, because
+    /// providers cache by it.
+    pub(crate) fn text(&mut self, directory: &Path, tools: &[ToolDefinition]) -> Arc<str> {
+        if let Some((built_for, text)) = &self.built
+            && built_for == directory
+        {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = self.build(directory, tools).into();
+        self.built = Some((directory.to_owned(), Arc::clone(&text)));
+        text
+    }
+
+    fn build(&self, directory: &Path, tools: &[ToolDefinition]) -> String {
+        let mut prompt = match &self.replacement {
+            Some(text) => text.clone(),
+            None => format!("{PREAMBLE}{}", tool_advice(tools)),
+        };
+        for addition in &self.additions {
+            let _ = write!(prompt, "\n\n{addition}");
+        }
+        if self.use_context_files {
+            for file in context_files::load(&self.home, directory) {
+                let path = file.path.display();
+                let _ = write!(
+                    prompt,
+                    "\n\n<instructions from=\"{path}\">\n{}\n</instructions>",
+                    file.text.trim()
+                );
+            }
+        }
+        let today = jiff::Zoned::now().date();
+        let _ = write!(prompt, "\n\nWorking folder: {}\nToday's date: {today}", directory.display());
+        prompt
+    }
+}
+
+/// Says how to use the tools that are there well; what each does is in its own description.
+fn tool_advice(tools: &[ToolDefinition]) -> String {
+    let has = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let mut advice = String::new();
+    let mut add = |line: &str| {
+        let _ = write!(advice, "\n- {line}");
+    };
+    if has("read") && has("bash") {
+        add("Use read to look at files, not cat or sed.");
+    }
+    if has("edit") {
+        add(
+            "Use edit for changes to a file that exists; copy the old text exactly from what read showed, and put several changes to one file into one call.",
+        );
+    }
+    if has("write") {
+        add("Use write for new files and complete rewrites only.");
+    }
+    if has("grep") && has("bash") {
+        add("Use grep, find and ls to explore; they respect .gitignore.");
+    }
+    if has("bash") {
+        add(
+            "bash has no terminal and no input: pass flags that keep programs from asking, and set a timeout for what may hang.",
+        );
+    }
+    if tools.len() > 1 {
+        add("Call tools that do not depend on each other in one answer.");
+    }
+    if advice.is_empty() { advice } else { format!("\n\nUsing your tools:{advice}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_tools::{Options, Toolbox};
+
+    #[test]
+    fn prompt_and_tools_stay_under_1500_tokens() {
+        let tools = Toolbox::builtin(&Options::default()).definitions();
+        let mut prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
+        let prompt = prompt.text(Path::new("/somewhere/to/work"), &tools);
+        let described: usize = tools
+            .iter()
+            .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
+            .sum();
+        let tokens = (prompt.len() + described) / 4;
+        assert!(tokens < 1500, "{tokens} tokens");
+    }
+
+    #[test]
+    fn a_replacement_keeps_folder_and_date() {
+        let mut prompt = SystemPrompt {
+            replacement: Some("Be terse.".to_owned()),
+            additions: vec!["And kind.".to_owned()],
+            use_context_files: false,
+            ..SystemPrompt::new(PathBuf::new())
+        };
+        let text = prompt.text(Path::new("/w"), &[]);
+        assert!(text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nToday's date: "), "{text}");
+    }
+}

@@ -1,0 +1,100 @@
+//! The provider APIs. Each is a file that builds the bytes of a request and decodes the bytes of its answer, without
+//! I/O; a new one is a new file and a line in [`APIS`].
+
+mod anthropic_messages;
+mod frame;
+mod openai_completions;
+
+use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::{Model, StreamEvent};
+use serde_json::Value;
+
+use crate::credentials::Credential;
+use crate::request::ModelRequest;
+use crate::secret::Secret;
+
+/// A provider API.
+#[derive(Debug)]
+pub(crate) struct Api {
+    /// The name that models carry.
+    pub(crate) name: &'static str,
+    pub(crate) request: fn(&ModelRequest, &Endpoint) -> Result<HttpRequest, StreamError>,
+    pub(crate) decoder: fn() -> Box<dyn Decoder>,
+}
+
+/// All APIs.
+pub(crate) const APIS: &[Api] = &[anthropic_messages::API, openai_completions::API];
+
+/// Returns the API of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Api> {
+    APIS.iter().find(|api| api.name == name)
+}
+
+/// Where a model is and what opens it.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) base_url: String,
+    /// Headers of the user's configuration; they win over the API's own.
+    pub(crate) headers: Vec<(String, Secret)>,
+    pub(crate) credential: Option<Credential>,
+    /// Whether the key is sent as a bearer token, whatever the API's own way.
+    pub(crate) auth_header: bool,
+}
+
+/// A request to POST.
+#[derive(Debug)]
+pub(crate) struct HttpRequest {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, Secret)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Turns the bytes of an answer into events, wherever they are cut.
+pub(crate) trait Decoder: Send {
+    /// Takes in more bytes.
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
+
+    /// Ends the input. An answer that is not complete then is a failure of the kind `Cut`.
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
+}
+
+impl Endpoint {
+    /// Returns the URL of a path below the base URL.
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url.trim_end_matches('/'))
+    }
+
+    /// Returns a request with `own` headers, those of the configuration on top.
+    fn post(&self, path: &str, own: Vec<(&str, Secret)>, body: Vec<u8>) -> HttpRequest {
+        let mut headers: Vec<(String, Secret)> = vec![
+            ("content-type".to_owned(), Secret::new("application/json")),
+            ("accept".to_owned(), Secret::new("text/event-stream")),
+        ];
+        headers.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        headers.retain(|(name, _)| !self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)));
+        headers.extend(self.headers.iter().cloned());
+        HttpRequest { url: self.url(path), headers, body }
+    }
+}
+
+/// Returns a bearer token's header value.
+fn bearer(secret: &Secret) -> Secret {
+    Secret::new(format!("Bearer {}", secret.expose()))
+}
+
+/// Returns a compatibility flag of a model.
+fn flag(model: &Model, name: &str) -> Option<bool> {
+    model.compat.as_ref()?.get(name).and_then(Value::as_bool)
+}
+
+/// Returns a compatibility setting of a model that is a text.
+fn setting<'a>(model: &'a Model, name: &str) -> Option<&'a str> {
+    model.compat.as_ref()?.get(name).and_then(Value::as_str)
+}
+
+/// Writes a request's body.
+fn to_body(body: &impl serde::Serialize) -> Result<Vec<u8>, StreamError> {
+    serde_json::to_vec(body).map_err(|error| {
+        StreamError::new(FailureKind::Rejected, format!("The request could not be written: {error}."))
+    })
+}

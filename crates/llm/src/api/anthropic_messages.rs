@@ -1,0 +1,12 @@
+//! Anthropic's Messages API, which several other providers speak too.
+
+mod decoder;
+mod request;
+
+use super::Api;
+
+pub(super) const API: Api = Api {
+    name: "anthropic-messages",
+    request: request::build,
+    decoder: || Box::new(decoder::Messages::default()),
+};

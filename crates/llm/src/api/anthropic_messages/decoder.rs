@@ -1,0 +1,335 @@
+//! Decodes the stream of an answer.
+
+use bowline_core::StreamEvent;
+use bowline_core::message::StopReason;
+use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
+use serde::Deserialize;
+
+use crate::api::Decoder;
+use crate::api::frame::{self, ErrorFrame, Text};
+use crate::sse;
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    parser: sse::Parser,
+    answer: Answer,
+}
+
+#[derive(Debug, Default)]
+struct Answer {
+    /// The blocks of the provider that are open, by its index. Kinds that we do not know are not among them.
+    open: Vec<(usize, OpenBlock)>,
+    /// How many blocks have started, in our counting.
+    blocks: usize,
+    counts: TokenCounts,
+    stop: Option<String>,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct OpenBlock {
+    index: usize,
+    signature: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(default)]
+    index: usize,
+    #[serde(borrow)]
+    message: Option<Start<'a>>,
+    #[serde(borrow)]
+    content_block: Option<Block<'a>>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    usage: Option<Counts>,
+    #[serde(borrow)]
+    error: Option<ErrorFrame<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Start<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    /// The payload of thinking that is encrypted.
+    #[serde(borrow)]
+    data: Option<Text<'a>>,
+    /// Empty from Anthropic, whole from servers that do not stream arguments.
+    #[serde(borrow)]
+    input: Option<&'a serde_json::value::RawValue>,
+}
+
+/// The payload of a delta, whatever its kind: each kind has a field of its own.
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Decoder for Messages {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.parser.feed(bytes, |data| self.answer.take(data, out))
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let last = self.parser.finish(|data| self.answer.take(data, out));
+        if self.answer.done {
+            return Ok(());
+        }
+        // The end of some compatible servers is the reason to stop, without the closing event.
+        if last.is_ok() && self.answer.stop.is_some() {
+            self.answer.end(out);
+            return Ok(());
+        }
+        Err(frame::cut())
+    }
+}
+
+impl Answer {
+    fn take(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        if self.done || data == b"[DONE]" {
+            return Ok(());
+        }
+        let frame: Frame<'_> = frame::read(data)?;
+        match &*frame.kind.0 {
+            "content_block_delta" => self.extend(frame.index, frame.delta, out),
+            "content_block_start" => self.start(frame.index, frame.content_block, out),
+            "content_block_stop" => self.close(frame.index, out),
+            "message_start" => {
+                let Start { id, usage } = frame.message.unwrap_or(Start { id: None, usage: None });
+                out.push(StreamEvent::Started { response_id: id.map(Text::into_string) });
+                self.count(usage, out);
+            }
+            "message_delta" => {
+                self.count(frame.usage, out);
+                if let Some(reason) = frame.delta.and_then(|delta| delta.stop_reason) {
+                    self.stop = Some(reason.into_string());
+                }
+            }
+            "message_stop" => self.end(out),
+            "error" => {
+                let error = frame.error.unwrap_or(ErrorFrame::Text(String::new()));
+                return Err(error.into_failure());
+            }
+            // Among them `ping`, which only says that the provider is alive.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, number: usize, block: Option<Block<'_>>, out: &mut Vec<StreamEvent>) {
+        let Some(block) = block else { return };
+        let mut signature = block.signature.map(Text::into_string).filter(|signature| !signature.is_empty());
+        let kind = match &*block.kind.0 {
+            "text" => BlockKind::Text,
+            "thinking" => BlockKind::Thinking,
+            "redacted_thinking" => {
+                signature = block.data.map(Text::into_string);
+                BlockKind::RedactedThinking
+            }
+            "tool_use" => BlockKind::ToolCall {
+                id: block.id.map(Text::into_string).unwrap_or_default(),
+                name: block.name.map(Text::into_string).unwrap_or_default(),
+            },
+            _ => return,
+        };
+        let index = self.blocks;
+        self.blocks += 1;
+        self.open.push((number, OpenBlock { index, signature }));
+        out.push(StreamEvent::BlockStart { index, kind });
+        let input = block.input.map(serde_json::value::RawValue::get).filter(|input| *input != "{}");
+        let first = block.text.or(block.thinking).map(Text::into_string).or(input.map(str::to_owned));
+        if let Some(text) = first.filter(|text| !text.is_empty()) {
+            out.push(StreamEvent::Delta { index, text });
+        }
+    }
+
+    fn extend(&mut self, number: usize, delta: Option<Delta<'_>>, out: &mut Vec<StreamEvent>) {
+        let Some((_, block)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
+        let Some(delta) = delta else { return };
+        if let Some(text) = delta.text.or(delta.thinking).or(delta.partial_json).filter(|text| !text.0.is_empty()) {
+            out.push(StreamEvent::Delta { index: block.index, text: text.into_string() });
+        }
+        if let Some(signature) = delta.signature {
+            block.signature.get_or_insert_default().push_str(&signature.0);
+        }
+    }
+
+    fn close(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
+        let Some(place) = self.open.iter().position(|(known, _)| *known == number) else { return };
+        let (_, OpenBlock { index, signature }) = self.open.remove(place);
+        out.push(StreamEvent::BlockEnd { index, signature });
+    }
+
+    /// Takes in counts. A frame that leaves a count out leaves it as it was.
+    fn count(&mut self, counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
+        let Some(counts) = counts else { return };
+        let before = self.counts;
+        self.counts = TokenCounts {
+            input: counts.input_tokens.unwrap_or(before.input),
+            output: counts.output_tokens.unwrap_or(before.output),
+            cache_read: counts.cache_read_input_tokens.unwrap_or(before.cache_read),
+            cache_write: counts.cache_creation_input_tokens.unwrap_or(before.cache_write),
+            reasoning: None,
+        };
+        out.push(StreamEvent::Tokens(self.counts));
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        while let Some((number, _)) = self.open.first() {
+            self.close(*number, out);
+        }
+        let raw_reason = self.stop.take();
+        let reason = match raw_reason.as_deref() {
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+            Some("tool_use") => StopReason::ToolUse,
+            Some("refusal" | "sensitive") => StopReason::Error,
+            _ => StopReason::Stop,
+        };
+        self.done = true;
+        out.push(StreamEvent::Done { reason, raw_reason });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::stream::FailureKind;
+
+    const ANSWER: &str = concat!(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":25,\"cache_creation_input_tokens\":3,\"cache_read_input_tokens\":7,\"output_tokens\":1}}}\n\n",
+        "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}\n\n",
+        "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"Hm \\\"é\\\" \\ud83d\\ude00\"}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"signature_delta\",\"signature\":\"c2ln\"}}\n\n",
+        "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"redacted_thinking\",\"data\":\"ZW5j\"}}\n\n",
+        "data: {\"type\":\"content_block_stop\",\"index\":1}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":2,\"content_block\":{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web_search\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\n",
+        "data: {\"type\":\"content_block_stop\",\"index\":2}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":3,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"bash\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\"}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\": \\\"ls\\\"}\"}}\n\n",
+        "data: {\"type\":\"content_block_stop\",\"index\":3}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":89}}\n\n",
+        "data: {\"type\":\"message_stop\"}\n\n",
+    );
+
+    fn decode(pieces: &[&[u8]]) -> Result<Vec<StreamEvent>, StreamError> {
+        let mut decoder = Messages::default();
+        let mut out = Vec::new();
+        for piece in pieces {
+            decoder.feed(piece, &mut out)?;
+        }
+        decoder.finish(&mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn an_answer_is_decoded() {
+        let counts = TokenCounts { input: 25, output: 1, cache_read: 7, cache_write: 3, reasoning: None };
+        let call = BlockKind::ToolCall { id: "toolu_1".into(), name: "bash".into() };
+        let expected = [
+            StreamEvent::Started { response_id: Some("msg_1".into()) },
+            StreamEvent::Tokens(counts),
+            StreamEvent::BlockStart { index: 0, kind: BlockKind::Thinking },
+            StreamEvent::Delta { index: 0, text: "Hm \"é\" 😀".into() },
+            StreamEvent::BlockEnd { index: 0, signature: Some("c2ln".into()) },
+            StreamEvent::BlockStart { index: 1, kind: BlockKind::RedactedThinking },
+            StreamEvent::BlockEnd { index: 1, signature: Some("ZW5j".into()) },
+            StreamEvent::BlockStart { index: 2, kind: call },
+            StreamEvent::Delta { index: 2, text: r#"{"command": "ls"}"#.into() },
+            StreamEvent::BlockEnd { index: 2, signature: None },
+            StreamEvent::Tokens(TokenCounts { output: 89, ..counts }),
+            StreamEvent::Done { reason: StopReason::ToolUse, raw_reason: Some("tool_use".into()) },
+        ];
+        assert_eq!(decode(&[ANSWER.as_bytes()]).unwrap(), expected);
+    }
+
+    #[test]
+    fn every_cut_gives_the_same_events() {
+        let bytes = ANSWER.as_bytes();
+        let whole = decode(&[bytes]).unwrap();
+        for cut in 0..=bytes.len() {
+            assert_eq!(decode(&[&bytes[..cut], &bytes[cut..]]).unwrap(), whole, "cut at {cut}");
+        }
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        assert_eq!(decode(&single).unwrap(), whole);
+    }
+
+    #[test]
+    fn an_answer_without_its_end_is_cut() {
+        let end = ANSWER.find("data: {\"type\":\"message_delta\"").unwrap();
+        for length in 0..end {
+            let error = decode(&[&ANSWER.as_bytes()[..length]]).unwrap_err();
+            assert_eq!(error.kind, FailureKind::Cut, "after {length} bytes");
+        }
+    }
+
+    #[test]
+    fn errors_in_the_stream_are_failures() {
+        let decode = |text: &str| decode(&[text.as_bytes()]).unwrap_err();
+        let overloaded = decode(
+            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+        );
+        assert_eq!(overloaded.kind, FailureKind::Unavailable);
+        assert_eq!(overloaded.message, "overloaded_error: Overloaded");
+        assert_eq!(decode("data: {\"type\":7}\n\n").kind, FailureKind::Protocol);
+        assert_eq!(decode("data: hello\n\n").kind, FailureKind::Protocol);
+    }
+
+    #[test]
+    fn decoding_is_fast() {
+        let mut text = ANSWER[..ANSWER.find("data: {\"type\":\"message_delta\"").unwrap()].to_owned();
+        text.push_str("data: {\"type\":\"content_block_start\",\"index\":4,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n");
+        for _ in 0..8000 {
+            text.push_str("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":4,\"delta\":{\"type\":\"text_delta\",\"text\":\"alpha bravo\\n cable\"}}\n\n");
+        }
+        let mut decoder = Messages::default();
+        let mut out = Vec::new();
+        let started = std::time::Instant::now();
+        for chunk in text.as_bytes().chunks(4096) {
+            decoder.feed(chunk, &mut out).unwrap();
+        }
+        // Loose enough for a debug build on a busy machine; quadratic work would still be caught.
+        assert!(started.elapsed().as_millis() < 2000, "{:?}", started.elapsed());
+        assert_eq!(out.iter().filter(|event| matches!(event, StreamEvent::Delta { index: 3, .. })).count(), 8000);
+    }
+}

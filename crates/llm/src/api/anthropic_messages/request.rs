@@ -1,0 +1,305 @@
+//! Builds the request.
+
+use std::borrow::Cow;
+
+use bowline_core::message::{Arguments, ThinkingBlock};
+use bowline_core::stream::StreamError;
+use bowline_core::{Model, ThinkingLevel, ToolDefinition};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body};
+use crate::conversation::{self, Outcome, Part, Said, Turn};
+use crate::credentials::Scheme;
+use crate::output_limit::output_limit;
+use crate::request::ModelRequest;
+use crate::secret::Secret;
+
+const VERSION: &str = "2023-06-01";
+/// Lets a model with a budget think between tool calls; models that think adaptively do so anyway.
+const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
+/// Lets a token of a login stand in for a key.
+const LOGIN: &str = "oauth-2025-04-20";
+
+/// The least budget for thinking that the API takes, and what must stay for the answer itself.
+const LEAST_BUDGET: u64 = 1024;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[Block<'a>; 1]>,
+    messages: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Block<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Kind<'a> {
+    Text { text: Cow<'a, str> },
+    Image { source: Source<'a> },
+    Thinking { thinking: &'a str, signature: &'a str },
+    RedactedThinking { data: &'a str },
+    ToolUse { id: Cow<'a, str>, name: &'a str, input: &'a Arguments },
+    ToolResult { tool_use_id: Cow<'a, str>, content: Vec<Block<'a>>, is_error: bool },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Enabled {
+        budget_tokens: u64,
+    },
+    /// Newer models hide their thinking unless they are asked for a summary of it.
+    Adaptive {
+        display: &'static str,
+    },
+    Disabled,
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    effort: Cow<'a, str>,
+}
+
+/// Returns the request.
+pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
+    let model = &*request.model;
+    let turns = conversation::turns(&request.messages, model);
+    let max_tokens = output_limit(request, &turns);
+    let (thinking, output_config) = thinking(model, request.thinking, max_tokens);
+    let betas = betas(thinking.as_ref(), endpoint);
+    let mut messages = entries(&turns, model);
+    if request.cache {
+        let last = messages.iter_mut().rfind(|entry| entry.role == "user");
+        if let Some(block) = last.and_then(|entry| entry.content.last_mut()) {
+            block.cache_control = cache_control(true);
+        }
+    }
+    let system = (!request.system.trim().is_empty()).then(|| {
+        let kind = Kind::Text { text: Cow::Borrowed(&*request.system) };
+        [Block { kind, cache_control: cache_control(request.cache) }]
+    });
+    let body = to_body(&Body {
+        model: &model.id,
+        max_tokens,
+        stream: true,
+        system,
+        messages,
+        tools: tools(&request.tools, request.cache && flag(model, "supportsCacheControlOnTools") != Some(false)),
+        thinking,
+        output_config,
+    })?;
+    let mut headers = vec![("anthropic-version", Secret::new(VERSION))];
+    headers.extend(key_headers(endpoint, &model.provider));
+    if !betas.is_empty() {
+        headers.push(("anthropic-beta", Secret::new(betas.join(","))));
+    }
+    if flag(model, "sendSessionAffinityHeaders") == Some(true) {
+        headers.push(("x-session-affinity", Secret::new(&request.session_id)));
+    }
+    Ok(endpoint.post("/v1/messages", headers, body))
+}
+
+/// Returns the headers that carry the key.
+fn key_headers(endpoint: &Endpoint, provider: &str) -> Vec<(&'static str, Secret)> {
+    let Some(credential) = &endpoint.credential else { return Vec::new() };
+    let token = ("authorization", bearer(&credential.secret));
+    // OpenRouter takes only bearer tokens, on this API too.
+    if is_login(endpoint) || credential.scheme == Scheme::Bearer || provider == "openrouter" {
+        return vec![token];
+    }
+    let key = ("x-api-key", credential.secret.clone());
+    if endpoint.auth_header { vec![key, token] } else { vec![key] }
+}
+
+/// Tells whether the key is the token of a login; those have a prefix of their own, wherever they come from.
+fn is_login(endpoint: &Endpoint) -> bool {
+    endpoint.credential.as_ref().is_some_and(|credential| {
+        credential.scheme == Scheme::Login || credential.secret.expose().starts_with("sk-ant-oat")
+    })
+}
+
+fn betas(thinking: Option<&Thinking>, endpoint: &Endpoint) -> Vec<&'static str> {
+    let mut betas = Vec::new();
+    if is_login(endpoint) {
+        betas.push(LOGIN);
+    }
+    if let Some(Thinking::Enabled { .. }) = thinking {
+        betas.push(INTERLEAVED);
+    }
+    betas
+}
+
+/// Returns how to ask for thinking: by effort where the model wants that, else by a budget that leaves room for the
+/// answer.
+fn thinking(
+    model: &Model,
+    level: ThinkingLevel,
+    max_tokens: u64,
+) -> (Option<Thinking>, Option<OutputConfig<'_>>) {
+    if !model.reasoning {
+        return (None, None);
+    }
+    let level = level.clamp_to(&model.thinking_levels());
+    if level == ThinkingLevel::Off {
+        return (Some(Thinking::Disabled), None);
+    }
+    if flag(model, "forceAdaptiveThinking") == Some(true) {
+        let mapped = model.thinking_level_map.as_ref().and_then(|map| map.get(&level)?.as_deref());
+        let effort = mapped.map_or(Cow::Borrowed(effort(level)), Cow::Borrowed);
+        return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort }));
+    }
+    let budget = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
+        ThinkingLevel::Low => 2048,
+        ThinkingLevel::Medium => 8192,
+        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 16384,
+    };
+    let budget_tokens = budget.min(max_tokens.saturating_sub(LEAST_BUDGET));
+    if budget_tokens < LEAST_BUDGET {
+        return (Some(Thinking::Disabled), None);
+    }
+    (Some(Thinking::Enabled { budget_tokens }), None)
+}
+
+/// Returns the API's word for a level. It has none below `low`.
+fn effort(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => "low",
+        other => other.as_str(),
+    }
+}
+
+fn cache_control(cache: bool) -> Option<CacheControl> {
+    cache.then_some(CacheControl { kind: "ephemeral" })
+}
+
+fn tools(definitions: &[ToolDefinition], cache: bool) -> Vec<Tool<'_>> {
+    let last = definitions.len();
+    let tools = definitions.iter().enumerate().map(|(index, tool)| Tool {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: &tool.parameters,
+        cache_control: cache_control(cache && index + 1 == last),
+    });
+    tools.collect()
+}
+
+/// Returns the messages. The API wants user and assistant by turns, and results are the user's.
+fn entries<'a>(turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
+    let unsigned = flag(model, "allowEmptySignature") == Some(true);
+    let mut entries: Vec<Entry<'a>> = Vec::new();
+    for turn in turns {
+        let (role, content) = match turn {
+            Turn::User(parts) => ("user", blocks(parts)),
+            Turn::Results(outcomes) => ("user", outcomes.iter().map(result).collect()),
+            Turn::Assistant(said) => {
+                ("assistant", said.iter().filter_map(|piece| spoken(piece, unsigned)).collect())
+            }
+        };
+        match entries.last_mut() {
+            Some(last) if last.role == role => last.content.extend(content),
+            _ if content.is_empty() => {}
+            _ => entries.push(Entry { role, content }),
+        }
+    }
+    entries
+}
+
+fn blocks<'a>(parts: &'a [Part<'a>]) -> Vec<Block<'a>> {
+    let kinds = parts.iter().map(|part| match part {
+        Part::Text(text) => Kind::Text { text: Cow::Borrowed(text) },
+        Part::Image { data, mime_type } => {
+            Kind::Image { source: Source { kind: "base64", media_type: mime_type, data } }
+        }
+    });
+    kinds.map(plain).collect()
+}
+
+fn plain(kind: Kind<'_>) -> Block<'_> {
+    Block { kind, cache_control: None }
+}
+
+fn result<'a>(outcome: &'a Outcome<'a>) -> Block<'a> {
+    let content = blocks(&outcome.parts);
+    plain(Kind::ToolResult { tool_use_id: call_id(outcome.call_id), content, is_error: outcome.is_error })
+}
+
+fn spoken<'a>(piece: &'a Said<'a>, unsigned: bool) -> Option<Block<'a>> {
+    let kind = match piece {
+        Said::Text(text) => Kind::Text { text: Cow::Borrowed(text) },
+        Said::Thinking(block) => thought(block, unsigned)?,
+        Said::Call(call) => {
+            Kind::ToolUse { id: call_id(&call.id), name: &call.name, input: &call.arguments }
+        }
+    };
+    Some(plain(kind))
+}
+
+/// Returns thinking as the API takes it back. It refuses thinking without its signature, which is then only text.
+fn thought(block: &ThinkingBlock, unsigned: bool) -> Option<Kind<'_>> {
+    match (&block.thinking_signature, block.redacted) {
+        (Some(data), Some(true)) => Some(Kind::RedactedThinking { data }),
+        (Some(signature), _) => Some(Kind::Thinking { thinking: &block.thinking, signature }),
+        (None, _) if unsigned => Some(Kind::Thinking { thinking: &block.thinking, signature: "" }),
+        (None, _) if block.thinking.trim().is_empty() => None,
+        (None, _) => Some(Kind::Text { text: Cow::Borrowed(&block.thinking) }),
+    }
+}
+
+/// Returns a call's id in the letters that the API allows: a session may hold ids of other providers.
+fn call_id(id: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 64;
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    if id.len() <= LONGEST && !id.is_empty() && id.chars().all(allowed) {
+        return Cow::Borrowed(id);
+    }
+    let letters = id.chars().map(|letter| if allowed(letter) { letter } else { '_' });
+    let cleaned: String = letters.take(LONGEST).collect();
+    Cow::Owned(if cleaned.is_empty() { "call".to_owned() } else { cleaned })
+}

@@ -1,0 +1,75 @@
+//! What the decoders share: reading a frame of JSON, and the errors that a stream can end in.
+
+use std::borrow::Cow;
+
+use bowline_core::stream::{FailureKind, StreamError};
+use serde::Deserialize;
+
+use crate::failure;
+
+/// A text that borrows from the frame where it can. (An `Option<Cow<str>>` never would.)
+#[derive(Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+impl Text<'_> {
+    pub(super) fn into_string(self) -> String {
+        self.0.into_owned()
+    }
+}
+
+/// An error inside a stream.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum ErrorFrame<'a> {
+    Object(#[serde(borrow)] ErrorObject<'a>),
+    Text(String),
+}
+
+/// An error with its name.
+#[derive(Deserialize)]
+pub(super) struct ErrorObject<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    /// Most servers send a text, some the number of an HTTP status.
+    code: Option<Code>,
+    #[serde(borrow)]
+    message: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Code {
+    Number(u16),
+    Text(String),
+}
+
+impl ErrorFrame<'_> {
+    /// Returns the failure that the error stands for.
+    pub(super) fn into_failure(self) -> StreamError {
+        let object = match self {
+            Self::Object(object) => object,
+            Self::Text(message) => return failure::in_stream(None, None, &message),
+        };
+        let message = object.message.map(Text::into_string).unwrap_or_default();
+        let kind = object.kind.map(Text::into_string);
+        let (status, code) = match object.code {
+            Some(Code::Number(status)) => (Some(status), None),
+            Some(Code::Text(code)) => (code.parse().ok(), Some(code)),
+            None => (None, None),
+        };
+        failure::in_stream(status, kind.or(code).as_deref(), &message)
+    }
+}
+
+/// Reads a frame.
+pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, StreamError> {
+    serde_json::from_slice(data).map_err(|error| {
+        let message = format!("The provider sent something that is not of its API: {error}.");
+        StreamError::new(FailureKind::Protocol, message)
+    })
+}
+
+/// Returns the failure of a stream that ended too early.
+pub(super) fn cut() -> StreamError {
+    StreamError::new(FailureKind::Cut, "The provider's stream ended without finishing the answer. Try again.")
+}

@@ -1,0 +1,324 @@
+//! Puts the events of a stream together to the assistant's message, and tells what each event means to a client.
+
+use std::sync::Arc;
+
+use bowline_core::message::{
+    Arguments, AssistantContent, AssistantMessage, StopReason, TextBlock, ThinkingBlock, ToolCall,
+};
+use bowline_core::stream::{BlockKind, TokenCounts, Update};
+use bowline_core::{Model, StreamEvent, Usage};
+
+/// An assistant message under construction.
+#[derive(Debug, Clone)]
+pub struct Assembly {
+    model: Arc<Model>,
+    message: AssistantMessage,
+    /// The argument text of each block that is a tool call still being written; parallel to the content.
+    arguments: Vec<Option<String>>,
+    done: bool,
+}
+
+impl Assembly {
+    /// Returns an empty message by `model`.
+    pub fn new(model: Arc<Model>, timestamp: u64) -> Self {
+        let message = AssistantMessage {
+            content: Vec::new(),
+            api: model.api.clone(),
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            usage: Usage::default(),
+            stop_reason: StopReason::Pending,
+            timestamp,
+            response_id: None,
+            raw_stop_reason: None,
+            error_message: None,
+        };
+        Self { model, message, arguments: Vec::new(), done: false }
+    }
+
+    /// Takes in one event. Costs time in the length of the event, not of the message. An event of a block that was
+    /// never started means nothing and is left out.
+    pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
+        match event {
+            StreamEvent::Started { response_id } => {
+                self.message.response_id = response_id;
+                None
+            }
+            StreamEvent::BlockStart { index, kind } => self.start(index, kind),
+            StreamEvent::Delta { index, text } => self.extend(index, text),
+            StreamEvent::BlockEnd { index, signature } => self.end(index, signature),
+            StreamEvent::Tokens(counts) => {
+                self.count(counts);
+                None
+            }
+            StreamEvent::Done { reason, raw_reason } => {
+                self.message.stop_reason = reason;
+                self.message.raw_stop_reason = raw_reason;
+                self.done = true;
+                None
+            }
+        }
+    }
+
+    /// Returns a copy of the message so far; its stop reason is `Pending` until the end.
+    pub fn message(&self) -> AssistantMessage {
+        let mut message = self.message.clone();
+        settle_arguments(&mut message, &self.arguments);
+        message
+    }
+
+    /// Returns the usage so far, with its cost.
+    pub fn usage(&self) -> &Usage {
+        &self.message.usage
+    }
+
+    /// Tells whether the answer is complete.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Returns the message.
+    pub fn finish(mut self) -> AssistantMessage {
+        settle_arguments(&mut self.message, &self.arguments);
+        self.message
+    }
+
+    /// Returns the message so far as one that was broken off. Calls that were still being written keep as much of
+    /// their arguments as can be read.
+    pub fn fail(mut self, reason: StopReason, error: String) -> AssistantMessage {
+        self.message.stop_reason = reason;
+        self.message.error_message = Some(error);
+        self.finish()
+    }
+
+    fn start(&mut self, index: usize, kind: BlockKind) -> Option<Update> {
+        if index != self.message.content.len() {
+            return None;
+        }
+        let content_index = index;
+        let (block, arguments, update) = match kind {
+            BlockKind::Text => {
+                (AssistantContent::Text(TextBlock::default()), None, Update::TextStart { content_index })
+            }
+            BlockKind::Thinking => {
+                let block = AssistantContent::Thinking(ThinkingBlock::default());
+                (block, None, Update::ThinkingStart { content_index })
+            }
+            BlockKind::RedactedThinking => {
+                let block = ThinkingBlock { redacted: Some(true), ..ThinkingBlock::default() };
+                (AssistantContent::Thinking(block), None, Update::ThinkingStart { content_index })
+            }
+            BlockKind::ToolCall { id, name } => {
+                let call = ToolCall { id: id.clone(), name: name.clone(), ..ToolCall::default() };
+                let update = Update::ToolCallStart { content_index, id, name };
+                (AssistantContent::ToolCall(call), Some(String::new()), update)
+            }
+        };
+        self.message.content.push(block);
+        self.arguments.push(arguments);
+        Some(update)
+    }
+
+    fn extend(&mut self, index: usize, delta: String) -> Option<Update> {
+        let content_index = index;
+        match self.message.content.get_mut(index)? {
+            AssistantContent::Text(block) => {
+                block.text.push_str(&delta);
+                Some(Update::TextDelta { content_index, delta })
+            }
+            AssistantContent::Thinking(block) => {
+                block.thinking.push_str(&delta);
+                Some(Update::ThinkingDelta { content_index, delta })
+            }
+            AssistantContent::ToolCall(_) => {
+                self.arguments.get_mut(index)?.as_mut()?.push_str(&delta);
+                Some(Update::ToolCallDelta { content_index, delta })
+            }
+        }
+    }
+
+    fn end(&mut self, index: usize, signature: Option<String>) -> Option<Update> {
+        let content_index = index;
+        match self.message.content.get_mut(index)? {
+            AssistantContent::Text(block) => {
+                block.text_signature = signature;
+                Some(Update::TextEnd { content_index, content: block.text.clone() })
+            }
+            AssistantContent::Thinking(block) => {
+                block.thinking_signature = signature;
+                Some(Update::ThinkingEnd { content_index, content: block.thinking.clone() })
+            }
+            AssistantContent::ToolCall(call) => {
+                let text = self.arguments.get_mut(index)?.take()?;
+                call.arguments = serde_json::from_str(&text).unwrap_or_default();
+                call.thought_signature = signature;
+                Some(Update::ToolCallEnd { content_index, call: call.clone() })
+            }
+        }
+    }
+
+    fn count(&mut self, counts: TokenCounts) {
+        let TokenCounts { input, output, cache_read, cache_write, reasoning } = counts;
+        let total_tokens = input + output + cache_read + cache_write;
+        let usage = &mut self.message.usage;
+        *usage = Usage { input, output, cache_read, cache_write, total_tokens, reasoning, ..Usage::default() };
+        self.model.price(usage);
+    }
+}
+
+/// Fills in the arguments of calls that have not ended.
+fn settle_arguments(message: &mut AssistantMessage, open: &[Option<String>]) {
+    for (block, text) in message.content.iter_mut().zip(open) {
+        if let (AssistantContent::ToolCall(call), Some(text)) = (block, text) {
+            call.arguments = read_partial(text);
+        }
+    }
+}
+
+/// Reads as much of a JSON object as its beginning allows: a text that stops in the middle is closed where it
+/// stops, or, where that is not enough, after the last complete member.
+fn read_partial(text: &str) -> Arguments {
+    let mut closers = Vec::new();
+    let (mut in_string, mut escaped) = (false, false);
+    // Where the object can be cut so that what stays is complete, with the closers needed there.
+    let mut last_complete: Option<(usize, Vec<char>)> = None;
+    for (at, character) in text.char_indices() {
+        if in_string {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match character {
+            '"' => in_string = true,
+            '{' => closers.push('}'),
+            '[' => closers.push(']'),
+            '}' | ']' => {
+                closers.pop();
+            }
+            ',' => last_complete = Some((at, closers.clone())),
+            _ => {}
+        }
+    }
+    let mut whole = text.to_owned();
+    if in_string {
+        if escaped {
+            whole.pop();
+        }
+        whole.push('"');
+    }
+    whole.extend(closers.iter().rev());
+    if let Ok(arguments) = serde_json::from_str(&whole) {
+        return arguments;
+    }
+    let Some((at, closers)) = last_complete else { return Arguments::new() };
+    let mut cut = text[..at].to_owned();
+    cut.extend(closers.iter().rev());
+    serde_json::from_str(&cut).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::model::Price;
+
+    fn model() -> Arc<Model> {
+        Arc::new(Model {
+            id: "m".into(),
+            name: "m".into(),
+            api: "a".into(),
+            provider: "p".into(),
+            base_url: String::new(),
+            reasoning: false,
+            input: Vec::new(),
+            cost: Price { input: 2.0, ..Price::default() },
+            context_window: 1000,
+            max_tokens: 100,
+            thinking_level_map: None,
+            compat: None,
+        })
+    }
+
+    fn start_call(assembly: &mut Assembly, index: usize) {
+        let kind = BlockKind::ToolCall { id: "c".into(), name: "write".into() };
+        assembly.apply(StreamEvent::BlockStart { index, kind });
+    }
+
+    fn delta(index: usize, text: &str) -> StreamEvent {
+        StreamEvent::Delta { index, text: text.into() }
+    }
+
+    #[test]
+    fn a_message_is_put_together_block_by_block() {
+        let mut assembly = Assembly::new(model(), 7);
+        assert_eq!(assembly.apply(StreamEvent::Started { response_id: Some("r".into()) }), None);
+        let start = StreamEvent::BlockStart { index: 0, kind: BlockKind::Thinking };
+        assert_eq!(assembly.apply(start), Some(Update::ThinkingStart { content_index: 0 }));
+        assembly.apply(delta(0, "h"));
+        assembly.apply(delta(0, "m"));
+        let end = assembly.apply(StreamEvent::BlockEnd { index: 0, signature: Some("s".into()) });
+        assert_eq!(end, Some(Update::ThinkingEnd { content_index: 0, content: "hm".into() }));
+        start_call(&mut assembly, 1);
+        assembly.apply(delta(1, r#"{"path":"#));
+        assert_eq!(assembly.message().tool_calls().next().unwrap().arguments, Arguments::new());
+        assembly.apply(delta(1, r#""a"}"#));
+        let Some(Update::ToolCallEnd { call, .. }) =
+            assembly.apply(StreamEvent::BlockEnd { index: 1, signature: None })
+        else {
+            panic!("no end of the call");
+        };
+        assert_eq!(call.arguments["path"], "a");
+        let counts = TokenCounts { input: 500_000, output: 3, ..TokenCounts::default() };
+        assembly.apply(StreamEvent::Tokens(counts));
+        assert_eq!(assembly.message().stop_reason, StopReason::Pending);
+        assembly.apply(StreamEvent::Done { reason: StopReason::ToolUse, raw_reason: None });
+        assert!(assembly.is_done());
+        let message = assembly.finish();
+        assert_eq!(message.usage.total_tokens, 500_003);
+        assert_eq!(message.usage.cost.total, 1.0);
+        assert_eq!(message.response_id.as_deref(), Some("r"));
+        assert_eq!(message.stop_reason, StopReason::ToolUse);
+    }
+
+    #[test]
+    fn broken_arguments_become_an_empty_object() {
+        for text in ["", "nonsense", "[1]", r#"{"a":"#] {
+            let mut assembly = Assembly::new(model(), 7);
+            start_call(&mut assembly, 0);
+            assembly.apply(delta(0, text));
+            assembly.apply(StreamEvent::BlockEnd { index: 0, signature: None });
+            assert_eq!(assembly.finish().tool_calls().next().unwrap().arguments, Arguments::new());
+        }
+    }
+
+    #[test]
+    fn a_failed_message_keeps_what_came() {
+        let mut assembly = Assembly::new(model(), 7);
+        assembly.apply(StreamEvent::BlockStart { index: 0, kind: BlockKind::Text });
+        assembly.apply(delta(0, "I wi"));
+        start_call(&mut assembly, 1);
+        assembly.apply(delta(1, r#"{"path":"a","content":"one\ntw"#));
+        let message = assembly.fail(StopReason::Aborted, "Request was aborted".into());
+        assert_eq!(message.text(), "I wi");
+        let call = message.tool_calls().next().unwrap();
+        assert_eq!(call.arguments["path"], "a");
+        assert_eq!(call.arguments["content"], "one\ntw");
+        assert_eq!(message.stop_reason, StopReason::Aborted);
+        assert_eq!(message.error_message.as_deref(), Some("Request was aborted"));
+    }
+
+    #[test]
+    fn every_beginning_of_an_object_can_be_read() {
+        let text = r#"{"a":"x\"\u00e9y","b":[1,{"c":null}],"d":{"e":true},"f":-1.5}"#;
+        for end in 0..=text.len() {
+            let arguments = read_partial(&text[..end]);
+            if end > 22 {
+                assert_eq!(arguments["a"], "x\"éy", "at {end}");
+            }
+        }
+        assert_eq!(read_partial(text), serde_json::from_str::<Arguments>(text).unwrap());
+    }
+}

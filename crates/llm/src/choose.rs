@@ -1,0 +1,338 @@
+//! Which model a user means: `--model`, `--provider`, `--models`, and the default.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bowline_core::{Model, ThinkingLevel};
+use globset::GlobBuilder;
+
+use crate::catalog;
+use crate::error::Error;
+use crate::providers::Providers;
+use crate::scripted;
+
+/// The names of the thinking levels, for errors.
+pub(crate) const LEVELS: &str = "off, minimal, low, medium, high, xhigh, max";
+
+/// A model that a user named.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    pub model: Arc<Model>,
+    /// The level of a `:level` suffix.
+    pub thinking: Option<ThinkingLevel>,
+    /// Something the user should know about the choice.
+    pub warning: Option<String>,
+}
+
+impl Resolved {
+    fn plain(model: Arc<Model>, thinking: Option<ThinkingLevel>) -> Self {
+        Self { model, thinking, warning: None }
+    }
+}
+
+/// What becomes of a suffix that is no thinking level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BadSuffix {
+    Fails,
+    Warns,
+}
+
+impl Providers {
+    /// Returns the model that `--model` and `--provider` name, among all that are known, with or without a key.
+    pub fn resolve(&self, pattern: &str, provider: Option<&str>) -> Result<Resolved, Error> {
+        self.choose(pattern.trim(), provider, BadSuffix::Fails)
+    }
+
+    /// Returns the models that `--models` names: patterns separated by commas. One with wildcards stands for all
+    /// models with a key that it matches.
+    pub fn resolve_scope(&self, patterns: &str) -> Result<Vec<Resolved>, Error> {
+        let mut scope: Vec<Resolved> = Vec::new();
+        for pattern in patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()) {
+            let found = if pattern.contains(['*', '?', '[']) {
+                self.match_glob(pattern)?
+            } else {
+                vec![self.choose(pattern, None, BadSuffix::Warns)?]
+            };
+            for resolved in found {
+                if !scope.iter().any(|known| same(&known.model, &resolved.model)) {
+                    scope.push(resolved);
+                }
+            }
+        }
+        Ok(scope)
+    }
+
+    /// Returns the model to start with: the preferred one if it can be used, else the default of the first provider
+    /// with a key.
+    pub fn default_model(&self, preferred: Option<(&str, &str)>) -> Option<Arc<Model>> {
+        let preferred = preferred.and_then(|(provider, id)| self.find(provider, id));
+        if let Some(model) = preferred.filter(|model| self.check_credentials(model).is_ok()) {
+            return Some(model);
+        }
+        let available = self.available();
+        let first = available.first()?;
+        let default = catalog::provider(&first.provider).map(|provider| provider.default_model);
+        let mut models = available.iter().filter(|model| model.provider == first.provider);
+        Some(Arc::clone(models.find(|model| Some(model.id.as_str()) == default).unwrap_or(first)))
+    }
+
+    fn choose(&self, pattern: &str, provider: Option<&str>, bad: BadSuffix) -> Result<Resolved, Error> {
+        let unknown = || Error::UnknownModel { pattern: pattern.to_owned() };
+        if let Some(script) = scripted_id(pattern, provider) {
+            return scripted::check(script).map(|()| Resolved::plain(scripted::model(script), None));
+        }
+        let Some((provider, id)) = self.split_provider(pattern, provider)? else {
+            let models = self.registry_models(None);
+            return self.match_with_suffix(&models, pattern, pattern, bad)?.ok_or_else(unknown);
+        };
+        let models = self.registry_models(Some(provider));
+        if let Some(resolved) = self.match_with_suffix(&models, id, pattern, bad)? {
+            return Ok(resolved);
+        }
+        // An id may itself begin with the name of a provider, as those of routers do.
+        if id.len() < pattern.len() {
+            let all = self.registry_models(None);
+            if let Some(model) = self.match_exact(&all, pattern)? {
+                return Ok(Resolved::plain(model, None));
+            }
+        }
+        custom(provider, id, &models).ok_or_else(unknown)
+    }
+
+    /// Splits a pattern into a provider and the rest, if it names one or one is given.
+    fn split_provider<'a>(
+        &self,
+        pattern: &'a str,
+        provider: Option<&str>,
+    ) -> Result<Option<(&str, &'a str)>, Error> {
+        let known =
+            |wanted: &str| self.registry().providers().find(|name| name.eq_ignore_ascii_case(wanted));
+        let split = pattern.split_once('/').and_then(|(prefix, rest)| Some((known(prefix)?, rest)));
+        let Some(wanted) = provider else { return Ok(split) };
+        let Some(provider) = known(wanted) else {
+            let names: Vec<&str> = self.registry().providers().collect();
+            return Err(Error::UnknownProvider { provider: wanted.to_owned(), known: names.join(", ") });
+        };
+        match split {
+            Some((named, rest)) if named == provider => Ok(Some((provider, rest))),
+            _ => Ok(Some((provider, pattern))),
+        }
+    }
+
+    /// Finds a model by its whole pattern, then by what stands before a `:level`.
+    fn match_with_suffix(
+        &self,
+        models: &[Arc<Model>],
+        id: &str,
+        pattern: &str,
+        bad: BadSuffix,
+    ) -> Result<Option<Resolved>, Error> {
+        if let Some(model) = self.match_one(models, id)? {
+            return Ok(Some(Resolved::plain(model, None)));
+        }
+        let Some((before, suffix)) = id.rsplit_once(':') else { return Ok(None) };
+        let Some(model) = self.match_one(models, before)? else { return Ok(None) };
+        if let Some(level) = ThinkingLevel::parse(suffix) {
+            return Ok(Some(Resolved::plain(model, Some(level))));
+        }
+        let error = Error::UnknownThinkingLevel { pattern: pattern.to_owned(), suffix: suffix.to_owned() };
+        match bad {
+            BadSuffix::Fails => Err(error),
+            BadSuffix::Warns => {
+                Ok(Some(Resolved { model, thinking: None, warning: Some(error.to_string()) }))
+            }
+        }
+    }
+
+    fn match_one(&self, models: &[Arc<Model>], pattern: &str) -> Result<Option<Arc<Model>>, Error> {
+        Ok(self.match_exact(models, pattern)?.or_else(|| self.match_part(models, pattern)))
+    }
+
+    /// Returns the model whose id is the pattern. Of several, the only one with a key is meant.
+    fn match_exact(&self, models: &[Arc<Model>], pattern: &str) -> Result<Option<Arc<Model>>, Error> {
+        let found: Vec<&Arc<Model>> =
+            models.iter().filter(|model| model.id.eq_ignore_ascii_case(pattern)).collect();
+        if let [] | [_] = found[..] {
+            return Ok(found.first().map(|model| Arc::clone(model)));
+        }
+        let usable: Vec<&Arc<Model>> =
+            found.iter().copied().filter(|model| self.check_credentials(model).is_ok()).collect();
+        if let [model] = usable[..] {
+            return Ok(Some(Arc::clone(model)));
+        }
+        let names: Vec<String> = found.iter().map(|model| model.full_name()).collect();
+        Err(Error::AmbiguousModel { pattern: pattern.to_owned(), candidates: names.join(", ") })
+    }
+
+    /// Returns the best of the models whose id or name has the pattern in it: one with a key before one without, an
+    /// alias before a dated version, and then the last in the alphabet, which tends to be the newest.
+    fn match_part(&self, models: &[Arc<Model>], pattern: &str) -> Option<Arc<Model>> {
+        let pattern = pattern.to_lowercase();
+        if pattern.is_empty() {
+            return None;
+        }
+        let has = |text: &str| text.to_lowercase().contains(&pattern);
+        let found = models.iter().filter(|model| has(&model.id) || has(&model.name));
+        let mut usable: HashMap<&str, bool> = HashMap::new();
+        let best = found.max_by_key(|model| {
+            let has_key = *usable
+                .entry(model.provider.as_str())
+                .or_insert_with(|| self.check_credentials(model).is_ok());
+            (has_key, !is_dated(&model.id), model.id.to_lowercase())
+        });
+        best.map(Arc::clone)
+    }
+
+    fn match_glob(&self, pattern: &str) -> Result<Vec<Resolved>, Error> {
+        let (glob, thinking) = match pattern.rsplit_once(':') {
+            Some((glob, suffix)) if ThinkingLevel::parse(suffix).is_some() => {
+                (glob, ThinkingLevel::parse(suffix))
+            }
+            _ => (pattern, None),
+        };
+        let matcher = GlobBuilder::new(glob).case_insensitive(true).build();
+        let matcher = matcher.map_err(|error| Error::BadPattern {
+            pattern: pattern.to_owned(),
+            reason: error.kind().to_string(),
+        })?;
+        let matcher = matcher.compile_matcher();
+        let available = self.available();
+        let found = available
+            .into_iter()
+            .filter(|model| matcher.is_match(&model.id) || matcher.is_match(model.full_name()));
+        let found: Vec<Resolved> = found.map(|model| Resolved::plain(model, thinking)).collect();
+        if found.is_empty() {
+            return Err(Error::UnknownModel { pattern: pattern.to_owned() });
+        }
+        Ok(found)
+    }
+
+    fn registry_models(&self, provider: Option<&str>) -> Vec<Arc<Model>> {
+        let all = self.registry().providers().filter(|name| provider.is_none_or(|wanted| wanted == *name));
+        all.flat_map(|name| self.registry().models(name).to_vec()).map(|known| known.model).collect()
+    }
+}
+
+/// Returns the id of a scripted model, if the user means one.
+fn scripted_id<'a>(pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
+    let prefixed = pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
+    match provider {
+        None => prefixed.map(|(_, id)| id),
+        Some(provider) if provider.eq_ignore_ascii_case(scripted::PROVIDER) => {
+            Some(prefixed.map_or(pattern, |(_, id)| id))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Returns a model of a known provider that the provider may have although nobody has told us.
+fn custom(provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
+    let (id, thinking) = match id.rsplit_once(':') {
+        Some((before, suffix)) if ThinkingLevel::parse(suffix).is_some() => {
+            (before, ThinkingLevel::parse(suffix))
+        }
+        _ => (id, None),
+    };
+    let default = catalog::provider(provider).map(|provider| provider.default_model);
+    let pattern = models.iter().find(|model| Some(model.id.as_str()) == default).or(models.first())?;
+    let mut model = Model::clone(pattern);
+    model.id = id.to_owned();
+    model.name = id.to_owned();
+    model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);
+    let warning = format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id.");
+    Some(Resolved { model: Arc::new(model), thinking, warning: Some(warning) })
+}
+
+/// Tells whether an id ends in a date, as in `claude-haiku-4-5-20251001`.
+fn is_dated(id: &str) -> bool {
+    id.rsplit_once('-').is_some_and(|(_, end)| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn same(one: &Model, other: &Model) -> bool {
+    one.provider == other.provider && one.id == other.id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::Sources;
+
+    const FILE: &str = r#"{"providers": {
+        "home": {"baseUrl": "http://h", "api": "openai-completions", "apiKey": "$HOME_KEY",
+                 "models": [{"id": "big"}, {"id": "qwen:8b"}, {"id": "twin"}, {"id": "small-20250101"}, {"id": "small"}]},
+        "away": {"baseUrl": "http://a", "api": "openai-completions", "apiKey": "$AWAY_KEY",
+                 "models": [{"id": "twin"}, {"id": "home/odd"}]}}}"#;
+
+    fn providers(variables: &[&str]) -> Providers {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("models.json");
+        std::fs::write(&path, FILE).unwrap();
+        let environment = variables.iter().map(|name| ((*name).to_owned(), "k".to_owned())).collect();
+        Providers::new(Sources { models_file: Some(path), environment, ..Sources::default() }).unwrap()
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, provider: Option<&str>, expected: &str, thinking: Option<ThinkingLevel>) {
+        let resolved = providers(&["HOME_KEY"]).resolve(pattern, provider).unwrap();
+        assert_eq!((resolved.model.full_name().as_str(), resolved.thinking), (expected, thinking));
+    }
+
+    #[test]
+    fn a_pattern_names_a_model() {
+        check("home/big", None, "home/big", None);
+        check("HOME/BIG:high", None, "home/big", Some(ThinkingLevel::High));
+        check("big", Some("Home"), "home/big", None);
+        check("home/big", Some("home"), "home/big", None);
+        check("qwen:8b", None, "home/qwen:8b", None);
+        check("qwen:8b:low", None, "home/qwen:8b", Some(ThinkingLevel::Low));
+        check("smal", None, "home/small", None);
+        check("twin", None, "home/twin", None);
+        check("home/odd", None, "away/home/odd", None);
+        check("claude-haiku-4-5", Some("anthropic"), "anthropic/claude-haiku-4-5", None);
+        check("scripted/demo", None, "scripted/demo", None);
+        check("demo", Some("scripted"), "scripted/demo", None);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_pattern_is_said() {
+        let fail = |pattern: &str, provider| providers(&[]).resolve(pattern, provider).unwrap_err();
+        assert!(matches!(fail("zzz", None), Error::UnknownModel { .. }));
+        assert!(matches!(fail("twin", None), Error::AmbiguousModel { .. }));
+        assert!(matches!(fail("big:huge", None), Error::UnknownThinkingLevel { .. }));
+        assert!(matches!(fail("big", Some("nowhere")), Error::UnknownProvider { .. }));
+        assert!(matches!(fail("scripted//nonexistent.json", None), Error::Script { .. }));
+    }
+
+    #[test]
+    fn an_unknown_id_of_a_known_provider_is_taken_with_a_warning() {
+        let resolved = providers(&[]).resolve("home/new:high", None).unwrap();
+        assert_eq!((resolved.model.full_name().as_str(), resolved.model.reasoning), ("home/new", true));
+        assert_eq!(
+            resolved.warning.as_deref(),
+            Some("Model \"new\" not found for provider \"home\". Using custom model id.")
+        );
+    }
+
+    #[test]
+    fn a_scope_takes_wildcards_of_models_with_a_key() {
+        let names = |patterns: &str| -> Vec<String> {
+            let scope = providers(&["HOME_KEY"]).resolve_scope(patterns).unwrap();
+            scope.iter().map(|resolved| resolved.model.full_name()).collect()
+        };
+        assert_eq!(names("home/SMALL*, big ,*in:low"), ["home/small-20250101", "home/small", "home/big", "home/twin"]);
+        let warned = providers(&["HOME_KEY"]).resolve_scope("big:huge").unwrap();
+        assert!(warned[0].warning.is_some());
+        assert!(providers(&["HOME_KEY"]).resolve_scope("away/*").is_err());
+    }
+
+    #[test]
+    fn the_default_is_the_preferred_one_or_the_first_with_a_key() {
+        let name = |variables: &[&str], preferred| {
+            providers(variables).default_model(preferred).map(|model| model.full_name())
+        };
+        assert_eq!(name(&["HOME_KEY"], Some(("home", "twin"))).as_deref(), Some("home/twin"));
+        assert_eq!(name(&["HOME_KEY"], Some(("away", "twin"))).as_deref(), Some("home/big"));
+        assert_eq!(name(&["GROQ_API_KEY"], None).as_deref(), Some("groq/openai/gpt-oss-120b"));
+        assert_eq!(name(&[], None), None);
+    }
+}

@@ -1,0 +1,336 @@
+//! What a model gets to see of a session: the same for every API, so that an API only has to spell it.
+//!
+//! Answers that failed are left out, with the results of their calls. Every call has exactly one result, right after
+//! the answer that made it. Notes of the session (commands run by hand, summaries, extensions' messages) are the
+//! user's words. Thinking stays thinking only for the model that thought it. There are no empty blocks.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use bowline_core::message::{
+    AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock, ToolCall,
+    ToolResultMessage,
+};
+use bowline_core::{Message, Model};
+
+/// A step of a conversation.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Turn<'a> {
+    User(Vec<Part<'a>>),
+    Assistant(Vec<Said<'a>>),
+    /// The results of the calls of the answer before it, in the order of the calls.
+    Results(Vec<Outcome<'a>>),
+}
+
+/// A piece of what a user or a tool says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text(Cow<'a, str>),
+    Image { data: &'a str, mime_type: &'a str },
+}
+
+/// A piece of what a model said.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Said<'a> {
+    Text(&'a str),
+    /// Thinking of the very model that is asked now.
+    Thinking(&'a ThinkingBlock),
+    Call(&'a ToolCall),
+}
+
+/// The result of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome<'a> {
+    pub(crate) call_id: &'a str,
+    pub(crate) parts: Vec<Part<'a>>,
+    pub(crate) is_error: bool,
+}
+
+/// Stands for an image that the model cannot see.
+const NO_IMAGE: &str = "(An image was left out here: this model does not take images.)";
+
+/// Stands for the result of a call that was never answered, as after a crash.
+const NO_RESULT: &str = "No result was recorded for this call. It may or may not have been carried out.";
+
+/// Returns what `model` gets to see of `messages`.
+pub(crate) fn turns<'a>(messages: &'a [Arc<Message>], model: &Model) -> Vec<Turn<'a>> {
+    let mut results: HashMap<&str, Vec<(usize, &ToolResultMessage)>> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        if let Message::ToolResult(result) = &**message {
+            results.entry(&result.tool_call_id).or_default().push((index, result));
+        }
+    }
+    let images = model.takes_images();
+    let mut turns = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        match &**message {
+            Message::Assistant(answer) => {
+                let said = said(answer, model);
+                if said.is_empty() {
+                    continue;
+                }
+                let calls = said.iter().filter_map(|piece| match piece {
+                    Said::Call(call) => Some(outcome(call, index, &mut results, images)),
+                    _ => None,
+                });
+                let outcomes: Vec<Outcome<'_>> = calls.collect();
+                turns.push(Turn::Assistant(said));
+                if !outcomes.is_empty() {
+                    turns.push(Turn::Results(outcomes));
+                }
+            }
+            Message::ToolResult(_) => {}
+            other => {
+                let parts = user_parts(other, images);
+                if !parts.is_empty() {
+                    turns.push(Turn::User(parts));
+                }
+            }
+        }
+    }
+    turns
+}
+
+/// Returns the pieces of an answer that can be shown to `model`; none of one that failed or never ended.
+fn said<'a>(answer: &'a AssistantMessage, model: &Model) -> Vec<Said<'a>> {
+    if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted | StopReason::Pending) {
+        return Vec::new();
+    }
+    let own = answer.api == model.api && answer.provider == model.provider && answer.model == model.id;
+    let pieces = answer.content.iter().filter_map(|block| match block {
+        AssistantContent::Text(block) => text(&block.text).map(Said::Text),
+        AssistantContent::Thinking(block) if own => {
+            (!block.thinking.trim().is_empty() || block.thinking_signature.is_some())
+                .then_some(Said::Thinking(block))
+        }
+        // Another model's thinking is worth reading, but it is not a thought of this one.
+        AssistantContent::Thinking(block) => text(&block.thinking).map(Said::Text),
+        AssistantContent::ToolCall(call) => Some(Said::Call(call)),
+    });
+    pieces.collect()
+}
+
+/// Returns the result of a call of the answer at `index`: the first that comes after it.
+fn outcome<'a>(
+    call: &'a ToolCall,
+    index: usize,
+    results: &mut HashMap<&str, Vec<(usize, &'a ToolResultMessage)>>,
+    images: bool,
+) -> Outcome<'a> {
+    let candidates = results.get_mut(call.id.as_str());
+    let found = candidates.and_then(|found| {
+        let place = found.iter().position(|(at, _)| *at > index)?;
+        Some(found.remove(place).1)
+    });
+    match found {
+        Some(result) => Outcome {
+            call_id: &call.id,
+            parts: parts(&result.content, images),
+            is_error: result.is_error,
+        },
+        None => Outcome {
+            call_id: &call.id,
+            parts: vec![Part::Text(NO_RESULT.into())],
+            is_error: true,
+        },
+    }
+}
+
+/// Returns a message of the session as the user's words.
+fn user_parts(message: &Message, images: bool) -> Vec<Part<'_>> {
+    let note = match message {
+        Message::User(message) => return parts(&message.content, images),
+        Message::Custom(message) => return parts(&message.content, images),
+        Message::BashExecution(run) if run.exclude_from_context == Some(true) => return Vec::new(),
+        Message::BashExecution(run) => describe_run(run),
+        Message::CompactionSummary(message) => format!(
+            "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
+            message.summary
+        ),
+        Message::BranchSummary(message) => format!(
+            "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}\n</summary>",
+            message.summary
+        ),
+        Message::Assistant(_) | Message::ToolResult(_) => return Vec::new(),
+    };
+    vec![Part::Text(note.into())]
+}
+
+fn describe_run(run: &BashExecutionMessage) -> String {
+    let mut note = format!("Ran `{}`\n", run.command);
+    if run.output.is_empty() {
+        note.push_str("(no output)");
+    } else {
+        let _ = write!(note, "```\n{}\n```", run.output);
+    }
+    match run.exit_code {
+        _ if run.cancelled => note.push_str("\n\n(command cancelled)"),
+        Some(code) if code != 0 => {
+            let _ = write!(note, "\n\nCommand exited with code {code}");
+        }
+        _ => {}
+    }
+    if let (true, Some(path)) = (run.truncated, &run.full_output_path) {
+        let _ = write!(note, "\n\n[Output truncated. Full output: {path}]");
+    }
+    note
+}
+
+fn parts(content: &[Content], images: bool) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for block in content {
+        match block {
+            Content::Text { text: block } => parts.extend(text(block).map(|text| Part::Text(text.into()))),
+            Content::Image { data, mime_type } if images => parts.push(Part::Image { data, mime_type }),
+            Content::Image { .. } => parts.push(Part::Text(NO_IMAGE.into())),
+        }
+    }
+    parts
+}
+
+/// Returns a text that says something. Providers refuse blank ones.
+fn text(text: &str) -> Option<&str> {
+    (!text.trim().is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// Returns a model with some fields changed.
+    pub(crate) fn model(changes: Value) -> Model {
+        let mut model = json!({
+            "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "http://h", "reasoning": true,
+            "input": ["text"], "cost": {}, "contextWindow": 200_000, "maxTokens": 32000,
+        });
+        model.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        serde_json::from_value(model).unwrap()
+    }
+
+    /// Returns messages in the form of the file; time stamps may be left out.
+    pub(crate) fn messages(json: Value) -> Vec<Arc<Message>> {
+        let all = json.as_array().unwrap().iter().cloned().map(|mut message| {
+            message["timestamp"] = json!(1);
+            Arc::new(serde_json::from_value(message).unwrap())
+        });
+        all.collect()
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "toolCall", "id": id, "name": "ls", "arguments": {}})
+    }
+
+    fn result(id: &str, text: &str) -> Value {
+        json!({"role": "toolResult", "toolCallId": id, "toolName": "ls", "content": text, "isError": false})
+    }
+
+    #[test]
+    fn every_call_has_one_result_after_its_answer() {
+        let messages = messages(json!([
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": [call("1"), call("2"), call("3")], "stopReason": "toolUse"},
+            result("2", "two"),
+            {"role": "user", "content": "steer"},
+            result("1", "one"),
+            {"role": "assistant", "content": [call("1")], "stopReason": "toolUse"},
+            result("1", "again"),
+            result("9", "nobody asked"),
+        ]));
+        let model = model(json!({}));
+        let turns = turns(&messages, &model);
+        let shown: Vec<String> = turns
+            .iter()
+            .map(|turn| match turn {
+                Turn::User(parts) => format!("{parts:?}"),
+                Turn::Assistant(said) => format!("{} calls", said.len()),
+                Turn::Results(all) => {
+                    let texts = all.iter().map(|one| match &one.parts[0] {
+                        Part::Text(text) => text.split('.').next().unwrap_or_default().to_owned(),
+                        Part::Image { .. } => String::new(),
+                    });
+                    texts.collect::<Vec<_>>().join("|")
+                }
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                r#"[Text("go")]"#,
+                "3 calls",
+                "one|two|No result was recorded for this call",
+                r#"[Text("steer")]"#,
+                "1 calls",
+                "again"
+            ]
+        );
+    }
+
+    #[test]
+    fn failed_answers_are_left_out_with_their_results() {
+        let messages = messages(json!([
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": [{"type": "text", "text": "half"}, call("1")], "stopReason": "aborted"},
+            result("1", "one"),
+            {"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "x"},
+            {"role": "assistant", "content": [{"type": "text", "text": "  "}], "stopReason": "stop"},
+        ]));
+        assert_eq!(turns(&messages, &model(json!({}))), [Turn::User(vec![Part::Text("go".into())])]);
+    }
+
+    #[test]
+    fn notes_are_the_users_words() {
+        let messages = messages(json!([
+            {"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 2, "cancelled": false, "truncated": true, "fullOutputPath": "/t"},
+            {"role": "bashExecution", "command": "ls", "output": "", "cancelled": true, "truncated": false},
+            {"role": "bashExecution", "command": "x", "output": "", "cancelled": false, "truncated": false, "excludeFromContext": true},
+            {"role": "compactionSummary", "summary": "S", "tokensBefore": 1},
+            {"role": "custom", "customType": "c", "content": "note"},
+        ]));
+        let model = model(json!({}));
+        let turns = turns(&messages, &model);
+        let texts: Vec<&str> = turns
+            .iter()
+            .map(|turn| match turn {
+                Turn::User(parts) => match &parts[0] {
+                    Part::Text(text) => text.as_ref(),
+                    Part::Image { .. } => "",
+                },
+                _ => "",
+            })
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "Ran `ls`\n```\na\n```\n\nCommand exited with code 2\n\n[Output truncated. Full output: /t]",
+                "Ran `ls`\n(no output)\n\n(command cancelled)",
+                "The conversation history before this point was compacted into the following summary:\n\n<summary>\nS\n</summary>",
+                "note",
+            ]
+        );
+    }
+
+    #[test]
+    fn images_go_only_to_models_that_see() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let messages = messages(json!([{"role": "user", "content": [image]}]));
+        let seen = turns(&messages, &model(json!({"input": ["text", "image"]})));
+        assert_eq!(seen, [Turn::User(vec![Part::Image { data: "aGk=", mime_type: "image/png" }])]);
+        assert_eq!(turns(&messages, &model(json!({}))), [Turn::User(vec![Part::Text(NO_IMAGE.into())])]);
+    }
+
+    #[test]
+    fn thinking_stays_with_its_model() {
+        let thinking = json!({"type": "thinking", "thinking": "hm", "thinkingSignature": "s"});
+        let hidden = json!({"type": "thinking", "thinking": "", "thinkingSignature": "s", "redacted": true});
+        let messages = messages(json!([
+            {"role": "assistant", "content": [thinking, hidden], "api": "a", "provider": "p", "model": "m"},
+        ]));
+        let own = turns(&messages, &model(json!({})));
+        assert!(matches!(&own[..], [Turn::Assistant(said)] if matches!(said[..], [Said::Thinking(_), Said::Thinking(_)])));
+        let other = turns(&messages, &model(json!({"id": "other"})));
+        assert_eq!(other, [Turn::Assistant(vec![Said::Text("hm")])]);
+    }
+}

@@ -1,0 +1,26 @@
+//! What can be wrong with the configuration of models, in sentences that a user can act on.
+
+use std::path::PathBuf;
+
+/// Why models could not be set up or chosen. Failures of a request are `StreamError`s instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    #[error("Cannot read {}: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("{} is not valid: {reason} at line {line}, column {column}.", path.display())]
+    Malformed { path: PathBuf, line: usize, column: usize, reason: String },
+    #[error("{} is not valid: {place}: {reason}.", path.display())]
+    Misconfigured { path: PathBuf, place: String, reason: String },
+    #[error("Model \"{pattern}\" not found. Use --list-models to see available models.")]
+    UnknownModel { pattern: String },
+    #[error("Unknown provider \"{provider}\". Known providers: {known}.")]
+    UnknownProvider { provider: String, known: String },
+    #[error("Model \"{pattern}\" is ambiguous across providers: {candidates}. Use --provider or provider/model.")]
+    AmbiguousModel { pattern: String, candidates: String },
+    #[error("\"{suffix}\" in \"{pattern}\" is not a thinking level. Use one of {levels}.", levels = crate::choose::LEVELS)]
+    UnknownThinkingLevel { pattern: String, suffix: String },
+    #[error("\"{pattern}\" is not a valid pattern: {reason}.")]
+    BadPattern { pattern: String, reason: String },
+    #[error("The script {script} cannot be used: {reason}.")]
+    Script { script: String, reason: String },
+}

@@ -1,0 +1,249 @@
+//! What a provider's refusal means, and how it is told to a user.
+
+use std::time::Duration;
+
+use bowline_core::stream::{FailureKind, StreamError};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use serde_json::Value;
+
+/// The most characters of a provider's text that are passed on.
+const LONGEST_TEXT: usize = 2000;
+
+/// Words of refusals that no second try can help.
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient funds",
+    "quota exceeded",
+    "exceeded your current quota",
+    "credit balance",
+    "available balance",
+    "out of budget",
+    "out of credit",
+    "usage limit reached",
+    "usagelimiterror",
+    "billing_error",
+    " billing ",
+];
+
+/// Words of refusals that mean a conversation too large for the model.
+const OVERFLOW: &[&str] = &[
+    "prompt is too long",
+    "input is too long",
+    "context length",
+    "context_length",
+    "context limit",
+    "context size",
+    "maximum context",
+    "context window",
+    "request_too_large",
+    "reduce the length of the messages",
+];
+
+/// An answer that is not a stream.
+#[derive(Debug)]
+pub(crate) struct Refusal<'a> {
+    pub(crate) status: u16,
+    /// The values of `retry-after-ms` and `retry-after`.
+    pub(crate) retry_after_ms: Option<&'a str>,
+    pub(crate) retry_after: Option<&'a str>,
+    pub(crate) body: &'a [u8],
+    /// Where the key came from.
+    pub(crate) key_origin: Option<&'a str>,
+}
+
+impl Refusal<'_> {
+    /// Returns the failure that the answer stands for.
+    pub(crate) fn into_failure(self) -> StreamError {
+        let (name, text) = describe(self.body);
+        let kind = kind_of(Some(self.status), name.as_deref(), &text);
+        let mut message = tell(Some(self.status), name.as_deref(), &text);
+        if let Some(hint) = hint(kind, self.status, self.key_origin) {
+            message = format!("{message} ({hint})");
+        }
+        let retry_after = wait(self.retry_after_ms, self.retry_after, Timestamp::now());
+        StreamError { kind, status: Some(self.status), message, retry_after }
+    }
+}
+
+/// Returns the failure of an error that came inside a stream.
+pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> StreamError {
+    let kind = kind_of(status, name, text);
+    StreamError { kind, status, message: tell(status, name, text), retry_after: None }
+}
+
+/// Sorts a refusal by what can be done about it. Words count before the status: providers use one status for many
+/// things, and 429 means both "later" and "never".
+fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
+    let words = format!(" {} {text} ", name.unwrap_or_default()).to_lowercase();
+    let has = |list: &[&str]| list.iter().any(|phrase| words.contains(phrase));
+    if status == Some(402) || has(QUOTA) {
+        return FailureKind::Quota;
+    }
+    if status == Some(413) || (status != Some(429) && has(OVERFLOW)) {
+        return FailureKind::ContextOverflow;
+    }
+    match status {
+        Some(401 | 403) => FailureKind::Authentication,
+        Some(429) => FailureKind::RateLimited,
+        Some(408 | 409 | 425 | 500..=599) => FailureKind::Unavailable,
+        Some(400..=499 | 300..=399) => FailureKind::Rejected,
+        _ if has(&["authentication_error", "permission_error", "invalid_api_key"]) => FailureKind::Authentication,
+        _ if has(&["rate_limit", "rate limit", "too many requests"]) => FailureKind::RateLimited,
+        _ if has(&["invalid_request", "not_found_error", "content_filter"]) => FailureKind::Rejected,
+        // What goes wrong after a request was accepted is nearly always the provider's own trouble.
+        _ => FailureKind::Unavailable,
+    }
+}
+
+/// Returns the sentence for the user.
+fn tell(status: Option<u16>, name: Option<&str>, text: &str) -> String {
+    let reason = status.and_then(|status| reqwest::StatusCode::from_u16(status).ok()?.canonical_reason());
+    let status = status.map(|status| status.to_string());
+    let head = match (status, name.or(reason)) {
+        (Some(status), Some(name)) => format!("{status} {name}"),
+        (Some(status), None) => status,
+        (None, Some(name)) => name.to_owned(),
+        (None, None) => "The provider reported an error".to_owned(),
+    };
+    if text.is_empty() { head } else { format!("{head}: {text}") }
+}
+
+fn hint(kind: FailureKind, status: u16, key_origin: Option<&str>) -> Option<String> {
+    match (kind, key_origin) {
+        (FailureKind::Authentication, Some(origin)) => Some(format!("the key came from {origin}")),
+        (FailureKind::Authentication, None) => Some("no key was sent".to_owned()),
+        (FailureKind::Rejected, _) if status == 404 => Some("check the model's id and base URL".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the name and the text of an error's body.
+fn describe(body: &[u8]) -> (Option<String>, String) {
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        let is_page = text.starts_with('<');
+        return (None, if is_page { "the server answered with a web page".to_owned() } else { shorten(text) });
+    };
+    let value = value.get(0).unwrap_or(&value);
+    let error = value.get("error").unwrap_or(value);
+    let name = ["type", "code"].iter().find_map(|field| error.get(field)?.as_str()).map(str::to_owned);
+    let message = ["message", "detail", "error"].iter().find_map(|field| error.get(field)?.as_str());
+    let message = message.or(error.as_str()).map_or_else(|| shorten(text), shorten);
+    (name.filter(|name| name != "error"), message)
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns how long a provider asks us to wait: milliseconds, seconds, or until a date.
+fn wait(milliseconds: Option<&str>, other: Option<&str>, now: Timestamp) -> Option<Duration> {
+    let seconds = |text: &str, scale: f64| {
+        let number: f64 = text.trim().parse().ok()?;
+        Duration::try_from_secs_f64(number / scale).ok()
+    };
+    if let Some(duration) = milliseconds.and_then(|text| seconds(text, 1000.0)) {
+        return Some(duration);
+    }
+    let other = other?;
+    seconds(other, 1.0).or_else(|| {
+        let date = rfc2822::DateTimeParser::new().parse_timestamp(other.trim()).ok()?;
+        Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(status: u16, body: &str, kind: FailureKind, message: &str) {
+        let refusal = Refusal {
+            status,
+            retry_after_ms: None,
+            retry_after: None,
+            body: body.as_bytes(),
+            key_origin: Some("the variable K"),
+        };
+        let failure = refusal.into_failure();
+        assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
+        assert_eq!(failure.status, Some(status));
+    }
+
+    #[test]
+    fn refusals_are_sorted_and_told() {
+        use FailureKind::{
+            Authentication, ContextOverflow, Quota, RateLimited, Rejected, Unavailable,
+        };
+        let named = |name: &str, text: &str| {
+            format!(r#"{{"type":"error","error":{{"type":"{name}","message":"{text}"}}}}"#)
+        };
+        check(
+            401,
+            &named("authentication_error", "invalid x-api-key"),
+            Authentication,
+            "401 authentication_error: invalid x-api-key (the key came from the variable K)",
+        );
+        check(403, "", Authentication, "403 Forbidden (the key came from the variable K)");
+        check(402, "{}", Quota, "402 Payment Required: {}");
+        check(
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
+            Quota,
+            "429 insufficient_quota: You exceeded your current quota",
+        );
+        check(429, &named("rate_limit_error", "slow down"), RateLimited, "429 rate_limit_error: slow down");
+        let upgrade = "Rate limit reached. Upgrade at https://c.example/settings/billing";
+        check(429, &named("tokens", upgrade), RateLimited, &format!("429 tokens: {upgrade}"));
+        for status in [408, 409, 500, 502, 503, 504, 520, 524, 529] {
+            let refusal =
+                Refusal { status, retry_after_ms: None, retry_after: None, body: b"x", key_origin: None };
+            assert_eq!(refusal.into_failure().kind, Unavailable, "{status}");
+        }
+        check(529, &named("overloaded_error", "Overloaded"), Unavailable, "529 overloaded_error: Overloaded");
+        check(
+            400,
+            &named("invalid_request_error", "prompt is too long: 9 > 5"),
+            ContextOverflow,
+            "400 invalid_request_error: prompt is too long: 9 > 5",
+        );
+        check(400, r#"{"error":"no such thing"}"#, Rejected, "400 Bad Request: no such thing");
+        check(413, "", ContextOverflow, "413 Payload Too Large");
+        check(
+            404,
+            "<html>",
+            Rejected,
+            "404 Not Found: the server answered with a web page (check the model's id and base URL)",
+        );
+    }
+
+    #[test]
+    fn errors_inside_a_stream_are_sorted_too() {
+        let kind = |name, text| in_stream(None, Some(name), text).kind;
+        assert_eq!(kind("overloaded_error", "Overloaded"), FailureKind::Unavailable);
+        assert_eq!(kind("api_error", "Internal server error"), FailureKind::Unavailable);
+        assert_eq!(kind("rate_limit_error", "x"), FailureKind::RateLimited);
+        assert_eq!(kind("invalid_request_error", "x"), FailureKind::Rejected);
+        assert_eq!(in_stream(Some(502), None, "Provider returned error").kind, FailureKind::Unavailable);
+    }
+
+    #[test]
+    fn a_wait_is_milliseconds_seconds_or_a_date() {
+        let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
+        let wait = |milliseconds, other| wait(milliseconds, other, now);
+        assert_eq!(wait(Some("1500"), Some("9")), Some(Duration::from_millis(1500)));
+        assert_eq!(wait(None, Some("2.5")), Some(Duration::from_millis(2500)));
+        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(wait(None, date), Some(Duration::from_secs(37)));
+        assert_eq!(wait(None, Some("Sun, 06 Nov 1994 08:00:00 GMT")), Some(Duration::ZERO));
+        assert_eq!(wait(None, Some("soon")), None);
+        assert_eq!(wait(None, Some("-1")), None);
+    }
+}

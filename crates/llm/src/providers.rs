@@ -1,0 +1,221 @@
+//! The way in: models, credentials and the transport behind one handle.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bowline_core::Model;
+use bowline_core::stream::{FailureKind, StreamError};
+
+use crate::api::{self, Endpoint};
+use crate::catalog;
+use crate::credentials::{AuthFile, KeySources};
+use crate::error::Error;
+use crate::registry::{Known, Registry};
+use crate::request::{AnswerStream, ModelRequest};
+use crate::scripted;
+use crate::secret::Secret;
+use crate::setting_value::{CommandCache, SettingValue};
+use crate::transport::{Timeouts, Transport};
+
+/// What the crate may know of the world.
+#[derive(Clone, Default)]
+pub struct Sources {
+    pub models_file: Option<PathBuf>,
+    pub auth_file: Option<PathBuf>,
+    /// The variables of the process: keys, proxies, and what `models.json` names.
+    pub environment: HashMap<String, String>,
+    /// The key of `--api-key`.
+    pub api_key: Option<String>,
+    /// The provider that `api_key` is for; all of them when absent.
+    pub api_key_provider: Option<String>,
+    pub timeouts: Timeouts,
+}
+
+/// All that is known of models and how to reach them. A clone is another handle to the same.
+#[derive(Debug, Clone)]
+pub struct Providers {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    registry: Registry,
+    auth_file: Option<PathBuf>,
+    environment: Hidden,
+    api_key: Option<Secret>,
+    api_key_provider: Option<String>,
+    commands: CommandCache,
+    transport: Transport,
+    scripts: scripted::Scripts,
+}
+
+/// The environment, which holds keys.
+struct Hidden(HashMap<String, String>);
+
+impl Providers {
+    /// Reads the files and checks them. Touches no socket, and leaves the catalog and the HTTP client for later.
+    pub fn new(sources: Sources) -> Result<Self, Error> {
+        let registry = Registry::read(sources.models_file.as_deref())?;
+        if let Some(path) = &sources.auth_file {
+            AuthFile::read(path)?;
+        }
+        let transport = Transport::new(sources.timeouts, &sources.environment);
+        let inner = Inner {
+            registry,
+            auth_file: sources.auth_file,
+            environment: Hidden(sources.environment),
+            api_key: sources.api_key.map(Secret::new),
+            api_key_provider: sources.api_key_provider,
+            commands: CommandCache::default(),
+            transport,
+            scripts: scripted::Scripts::default(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Asks a model. Dropping the stream cancels the request.
+    pub fn stream(&self, request: ModelRequest) -> AnswerStream {
+        if request.model.provider == scripted::PROVIDER {
+            return scripted::stream(&self.inner.scripts, &request);
+        }
+        let Some(api) = api::find(&request.model.api) else {
+            let error = unsupported(&request.model);
+            return Box::pin(futures_util::stream::once(async { Err(error) }));
+        };
+        let inner = Arc::clone(&self.inner);
+        let decoder = (api.decoder)();
+        let transport = self.inner.transport.clone();
+        transport.stream(decoder, async move {
+            let endpoint = inner.endpoint(&request.model).await?;
+            let http = (api.request)(&request, &endpoint)?;
+            Ok((http, endpoint))
+        })
+    }
+
+    /// Returns the model with this provider and id, if it is known.
+    pub fn find(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
+        if provider == scripted::PROVIDER {
+            return Some(scripted::model(id));
+        }
+        self.inner.registry.find(provider, id).map(|known| known.model)
+    }
+
+    /// Returns the models that can be used, those of `models.json` first. A provider without a key is left out, and
+    /// so is the scripted one: it is for those who ask for it.
+    pub fn available(&self) -> Vec<Arc<Model>> {
+        let auth = self.inner.auth();
+        let registry = &self.inner.registry;
+        let usable =
+            registry.providers().filter(|provider| self.inner.key_sources(provider, &auth).check().is_ok());
+        let models = usable.flat_map(|provider| registry.models(provider).to_vec());
+        models.map(|known| known.model).filter(|model| api::find(&model.api).is_some()).collect()
+    }
+
+    /// Tells whether a model can be asked, as far as that can be known without a network.
+    pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
+        if model.provider == scripted::PROVIDER {
+            return Ok(());
+        }
+        if api::find(&model.api).is_none() {
+            return Err(unsupported(model));
+        }
+        self.inner.key_sources(&model.provider, &self.inner.auth()).check()
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+}
+
+impl Inner {
+    /// Reads `auth.json` anew, so that a login counts at once. A file that broke meanwhile counts as empty; the
+    /// complaint about a missing key then names it.
+    fn auth(&self) -> AuthFile {
+        self.auth_file.as_deref().and_then(|path| AuthFile::read(path).ok()).unwrap_or_default()
+    }
+
+    fn key_sources<'a>(&'a self, provider: &'a str, auth: &'a AuthFile) -> KeySources<'a> {
+        let settings = self.registry.settings(provider);
+        let for_this = |wanted: &String| wanted.eq_ignore_ascii_case(provider);
+        let argument = self.api_key.as_ref().filter(|_| self.api_key_provider.as_ref().is_none_or(for_this));
+        KeySources {
+            provider,
+            argument,
+            auth,
+            setting: settings.and_then(|settings| settings.api_key.as_ref()),
+            environment: &self.environment.0,
+            optional: settings.is_some() && catalog::provider(provider).is_none(),
+        }
+    }
+
+    /// Works out where a model is and what opens it.
+    async fn endpoint(&self, model: &Model) -> Result<Endpoint, StreamError> {
+        let auth = self.auth();
+        let credential = self.key_sources(&model.provider, &auth).credential(&self.commands).await?;
+        let settings = self.registry.settings(&model.provider);
+        let own = self.registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
+        let shared = settings.map(|settings| settings.headers.0.clone()).unwrap_or_default();
+        let mut headers: Vec<(String, Secret)> = Vec::new();
+        for (name, value) in shared.into_iter().chain(own.unwrap_or_default()) {
+            let value = self.header(&model.provider, &name, &value).await?;
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+            headers.push((name, value));
+        }
+        let auth_header = settings.is_some_and(|settings| settings.auth_header);
+        let base_url = self.fill_in(&model.base_url)?;
+        Ok(Endpoint { base_url, headers, credential, auth_header })
+    }
+
+    async fn header(&self, provider: &str, name: &str, value: &SettingValue) -> Result<Secret, StreamError> {
+        value.evaluate(&self.environment.0, &self.commands).await.map_err(|reason| {
+            let message =
+                format!("The header \"{name}\" of the provider \"{provider}\" in models.json cannot be used: {reason}.");
+            StreamError::new(FailureKind::Authentication, message)
+        })
+    }
+
+    /// Replaces the `{VARIABLE}`s that some base URLs have for the user's account.
+    fn fill_in(&self, base_url: &str) -> Result<String, StreamError> {
+        let mut filled = base_url.to_owned();
+        while let Some((start, length)) = filled.find('{').and_then(|at| Some((at, filled[at..].find('}')?))) {
+            let name = &filled[start + 1..start + length];
+            let Some(value) = self.environment.0.get(name).filter(|value| !value.contains(['{', '}'])) else {
+                let message = format!("The address of this provider needs the variable {name}, which is not set.");
+                return Err(StreamError::new(FailureKind::Authentication, message));
+            };
+            filled = format!("{}{value}{}", &filled[..start], &filled[start + length + 1..]);
+        }
+        Ok(filled)
+    }
+}
+
+/// Returns the error for a model on an API that bowline does not speak.
+fn unsupported(model: &Model) -> StreamError {
+    let names: Vec<&str> = api::APIS.iter().map(|api| api.name).collect();
+    let message = format!(
+        "The model {} is on the API \"{}\", which is not supported. Supported are {}.",
+        model.full_name(),
+        model.api,
+        names.join(" and ")
+    );
+    StreamError::new(FailureKind::Rejected, message)
+}
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "[{} variables]", self.0.len())
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Sources")
+            .field("models_file", &self.models_file)
+            .field("auth_file", &self.auth_file)
+            .field("api_key_provider", &self.api_key_provider)
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}

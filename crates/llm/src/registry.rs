@@ -1,0 +1,244 @@
+//! All models that are known: the catalog, changed and extended by `models.json`.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bowline_core::Model;
+use bowline_core::model::{InputKind, Price};
+use serde_json::Value;
+
+use crate::catalog;
+use crate::error::Error;
+use crate::models_file::{ModelSettings, ModelsFile, ProviderSettings};
+use crate::setting_value::SettingValue;
+
+/// What a model has when the file does not say.
+const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
+const DEFAULT_MAX_TOKENS: u64 = 16_384;
+
+/// A model with what clients must not see of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) model: Arc<Model>,
+    pub(crate) headers: Vec<(String, SettingValue)>,
+}
+
+/// The known models, by provider.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    file: ModelsFile,
+    /// The models of the providers that were looked at.
+    parsed: Mutex<HashMap<String, Arc<[Known]>>>,
+}
+
+impl Registry {
+    /// Reads and checks `models.json`; the catalog is left for later.
+    pub(crate) fn read(models_file: Option<&Path>) -> Result<Self, Error> {
+        let Some(path) = models_file else {
+            return Ok(Self { file: ModelsFile::default(), parsed: Mutex::default() });
+        };
+        let file = ModelsFile::read(path)?;
+        for (provider, settings) in &file.providers.0 {
+            check(provider, settings).map_err(|(place, reason)| Error::Misconfigured {
+                path: path.to_owned(),
+                place,
+                reason: reason.to_owned(),
+            })?;
+        }
+        Ok(Self { file, parsed: Mutex::default() })
+    }
+
+    /// Returns the names of the providers: those of the file first, then the catalog's.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
+        let own = self.file.providers.0.iter().map(|(name, _)| name.as_str());
+        let built_in = catalog::PROVIDERS.iter().map(|provider| provider.id);
+        own.chain(built_in.filter(|name| self.settings(name).is_none()))
+    }
+
+    /// Returns what the file says of a provider.
+    pub(crate) fn settings(&self, provider: &str) -> Option<&ProviderSettings> {
+        self.file.provider(provider)
+    }
+
+    /// Returns a provider's models.
+    pub(crate) fn models(&self, provider: &str) -> Arc<[Known]> {
+        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(models) = parsed.get(provider) {
+            return Arc::clone(models);
+        }
+        let models: Arc<[Known]> = merge(provider, self.settings(provider)).into();
+        parsed.insert(provider.to_owned(), Arc::clone(&models));
+        models
+    }
+
+    /// Returns the model with this provider and id.
+    pub(crate) fn find(&self, provider: &str, id: &str) -> Option<Known> {
+        self.models(provider).iter().find(|known| known.model.id == id).cloned()
+    }
+}
+
+/// Checks what a provider of the file needs. The error is a place and a reason.
+fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'static str)> {
+    let built_in = catalog::provider(provider).is_some();
+    for (index, model) in settings.models.iter().enumerate() {
+        let place = || format!("providers.{provider}.models[{index}]");
+        if model.id.as_ref().is_none_or(String::is_empty) {
+            return Err((place(), "a model needs an \"id\""));
+        }
+        if !built_in && settings.base_url.is_none() && model.base_url.is_none() {
+            return Err((place(), "a model needs a \"baseUrl\", its own or its provider's"));
+        }
+        if !built_in && settings.api.is_none() && model.api.is_none() {
+            return Err((place(), "a model needs an \"api\", its own or its provider's"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a provider's models from the catalog with the file's changes, then the file's own.
+fn merge(provider: &str, settings: Option<&ProviderSettings>) -> Vec<Known> {
+    let built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
+    let Some(settings) = settings else {
+        return built_in.into_iter().map(|model| Known { model: Arc::new(model), headers: Vec::new() }).collect();
+    };
+    let pattern = built_in.first().cloned();
+    let mut merged: Vec<(Model, Vec<(String, SettingValue)>)> = Vec::new();
+    for mut model in built_in {
+        if let Some(base_url) = &settings.base_url {
+            model.base_url.clone_from(base_url);
+        }
+        model.compat = join(model.compat, settings.compat.as_ref());
+        merged.push((model, Vec::new()));
+    }
+    for own in &settings.models {
+        let model = new_model(provider, settings, own, pattern.as_ref());
+        match merged.iter_mut().find(|(known, _)| known.id == model.id) {
+            Some(known) => *known = (model, own.headers.0.clone()),
+            None => merged.push((model, own.headers.0.clone())),
+        }
+    }
+    for (id, changes) in &settings.model_overrides.0 {
+        for (model, headers) in merged.iter_mut().filter(|(model, _)| model.id == *id) {
+            apply(model, changes);
+            headers.extend(changes.headers.0.iter().cloned());
+        }
+    }
+    merged.into_iter().map(|(model, headers)| Known { model: Arc::new(model), headers }).collect()
+}
+
+/// Returns a model of the file. What it leaves out comes from its provider, or, for a built-in provider, from
+/// `pattern`, a model of the catalog.
+fn new_model(
+    provider: &str,
+    settings: &ProviderSettings,
+    own: &ModelSettings,
+    pattern: Option<&Model>,
+) -> Model {
+    let id = own.id.clone().unwrap_or_default();
+    let mut model = Model {
+        name: id.clone(),
+        id,
+        api: settings.api.clone().or_else(|| Some(pattern?.api.clone())).unwrap_or_default(),
+        provider: provider.to_owned(),
+        base_url: settings.base_url.clone().or_else(|| Some(pattern?.base_url.clone())).unwrap_or_default(),
+        reasoning: false,
+        input: vec![InputKind::Text],
+        cost: Price::default(),
+        context_window: DEFAULT_CONTEXT_WINDOW,
+        max_tokens: DEFAULT_MAX_TOKENS,
+        thinking_level_map: None,
+        compat: settings.compat.clone(),
+    };
+    apply(&mut model, own);
+    model
+}
+
+/// Changes what `changes` names.
+fn apply(model: &mut Model, changes: &ModelSettings) {
+    fn set<T: Clone>(field: &mut T, change: Option<&T>) {
+        if let Some(change) = change {
+            field.clone_from(change);
+        }
+    }
+    set(&mut model.name, changes.name.as_ref());
+    set(&mut model.api, changes.api.as_ref());
+    set(&mut model.base_url, changes.base_url.as_ref());
+    set(&mut model.reasoning, changes.reasoning.as_ref());
+    set(&mut model.input, changes.input.as_ref());
+    set(&mut model.context_window, changes.context_window.as_ref());
+    set(&mut model.max_tokens, changes.max_tokens.as_ref());
+    if let Some(levels) = &changes.thinking_level_map {
+        model.thinking_level_map.get_or_insert_default().extend(levels.clone());
+    }
+    model.cost = changes.cost.over(model.cost);
+    model.compat = join(model.compat.take(), changes.compat.as_ref());
+}
+
+/// Returns the flags of `base` with those of `changes` on top.
+fn join(base: Option<Value>, changes: Option<&Value>) -> Option<Value> {
+    match (base, changes) {
+        (Some(Value::Object(mut flags)), Some(Value::Object(more))) => {
+            flags.extend(more.clone());
+            Some(Value::Object(flags))
+        }
+        (base, None) => base,
+        (_, Some(changes)) => Some(changes.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::ThinkingLevel;
+
+    fn registry(json: &str) -> Result<Registry, Error> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("models.json");
+        std::fs::write(&path, json).unwrap();
+        Registry::read(Some(&path))
+    }
+
+    #[test]
+    fn a_new_model_has_the_defaults() {
+        let json = r#"{"providers": {"home": {"baseUrl": "http://h", "api": "openai-completions",
+            "compat": {"a": 1, "b": 1},
+            "models": [{"id": "m", "compat": {"b": 2}}, {"id": "n", "baseUrl": "http://n", "cost": {"output": 3}}]}}}"#;
+        let registry = registry(json).unwrap();
+        let model = registry.find("home", "m").unwrap().model;
+        let seen = serde_json::to_value(&*model).unwrap();
+        let expected = serde_json::json!({
+            "id": "m", "name": "m", "api": "openai-completions", "provider": "home", "baseUrl": "http://h",
+            "reasoning": false, "input": ["text"],
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+            "contextWindow": 128_000, "maxTokens": 16384, "compat": {"a": 1, "b": 2},
+        });
+        assert_eq!(seen, expected);
+        let other = registry.find("home", "n").unwrap().model;
+        assert_eq!((other.base_url.as_str(), other.cost.output), ("http://n", 3.0));
+    }
+
+    #[test]
+    fn the_file_changes_built_in_providers() {
+        let json = r#"{"providers": {"anthropic": {"baseUrl": "http://proxy",
+            "models": [{"id": "claude-next"}],
+            "modelOverrides": {"claude-haiku-4-5": {"name": "H", "thinkingLevelMap": {"max": "max"}, "cost": {"input": 9}}}}}}"#;
+        let registry = registry(json).unwrap();
+        let haiku = registry.find("anthropic", "claude-haiku-4-5").unwrap().model;
+        assert_eq!((haiku.name.as_str(), haiku.base_url.as_str()), ("H", "http://proxy"));
+        assert_eq!((haiku.cost.input, haiku.cost.output), (9.0, 5.0));
+        assert!(haiku.thinking_levels().contains(&ThinkingLevel::Max));
+        let next = registry.find("anthropic", "claude-next").unwrap().model;
+        assert_eq!((next.api.as_str(), next.base_url.as_str()), ("anthropic-messages", "http://proxy"));
+        assert_eq!(registry.providers().filter(|name| *name == "anthropic").count(), 1);
+        assert_eq!(registry.providers().next(), Some("anthropic"));
+    }
+
+    #[test]
+    fn what_a_model_lacks_is_named() {
+        let error = registry(r#"{"providers": {"home": {"models": [{"id": "m"}]}}}"#).unwrap_err();
+        let Error::Misconfigured { place, .. } = &error else { panic!("{error}") };
+        assert_eq!(place, "providers.home.models[0]");
+        assert!(registry(r#"{"providers": {"home": {"models": [{}]}}}"#).is_err());
+    }
+}

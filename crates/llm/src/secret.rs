@@ -1,0 +1,51 @@
+//! A text that must not be seen: keys, tokens, header values.
+
+use std::fmt;
+
+/// A secret. Its `Debug` form shows nothing, so that no log or error can hold it by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The length below which a text is a placeholder rather than a secret: servers at home are often given `none`
+    /// or `ollama` as a key, and cutting such words out of an error would only make it unreadable.
+    const SHORTEST: usize = 8;
+
+    /// Hides `text`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text, for the place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns `text` without this secret in it.
+    pub(crate) fn redact(&self, text: String) -> String {
+        if self.0.len() >= Self::SHORTEST && text.contains(&self.0) {
+            text.replace(&self.0, "[redacted]")
+        } else {
+            text
+        }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[redacted]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let secret = Secret::new("sk-0123456789");
+        assert_eq!(format!("{secret:?}"), "[redacted]");
+        assert_eq!(secret.redact("bad key sk-0123456789!".into()), "bad key [redacted]!");
+        assert_eq!(Secret::new("none").redact("there is none".into()), "there is none");
+    }
+}

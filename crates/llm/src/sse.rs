@@ -1,0 +1,167 @@
+//! Server-sent events, cut at any place. Only the data of an event matters here: no provider says anything in the
+//! other fields that its data does not repeat.
+
+use bowline_core::stream::{FailureKind, StreamError};
+
+/// The most bytes that one event may have. No real event comes near; the bound keeps a broken or hostile server from
+/// filling the memory.
+const LARGEST_EVENT: usize = 64 * 1024 * 1024;
+
+/// An incremental parser: bytes go in, the data of complete events comes out.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    /// A line whose end has not come yet.
+    line: Vec<u8>,
+    /// The data lines of the event so far, joined by line feeds.
+    data: Vec<u8>,
+    has_data: bool,
+    /// Set after a carriage return: a line feed that follows belongs to it.
+    after_return: bool,
+    at_start: bool,
+    largest: usize,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self {
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            after_return: false,
+            at_start: true,
+            largest: LARGEST_EVENT,
+        }
+    }
+}
+
+impl Parser {
+    /// Takes in more bytes and calls `event` with the data of each event that they complete.
+    pub(crate) fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        mut event: impl FnMut(&[u8]) -> Result<(), StreamError>,
+    ) -> Result<(), StreamError> {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
+                self.check_size(bytes.len())?;
+                self.line.extend_from_slice(bytes);
+                break;
+            };
+            self.check_size(end)?;
+            self.after_return = bytes[end] == b'\r';
+            if self.line.is_empty() {
+                self.end_line(&bytes[..end], &mut event)?;
+            } else {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(&bytes[..end]);
+                self.end_line(&line, &mut event)?;
+                line.clear();
+                self.line = line;
+            }
+            bytes = &bytes[end + 1..];
+        }
+        Ok(())
+    }
+
+    /// Ends the input. An event whose closing blank line is missing is complete all the same: some servers close
+    /// right after their last line.
+    pub(crate) fn finish(
+        &mut self,
+        mut event: impl FnMut(&[u8]) -> Result<(), StreamError>,
+    ) -> Result<(), StreamError> {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.end_line(&line, &mut event)?;
+        }
+        self.end_line(b"", &mut event)
+    }
+
+    fn end_line(
+        &mut self,
+        mut line: &[u8],
+        event: &mut impl FnMut(&[u8]) -> Result<(), StreamError>,
+    ) -> Result<(), StreamError> {
+        if std::mem::take(&mut self.at_start) {
+            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        }
+        if line.is_empty() {
+            if !std::mem::take(&mut self.has_data) {
+                return Ok(());
+            }
+            let outcome = event(&self.data);
+            self.data.clear();
+            return outcome;
+        }
+        let value = match line.strip_prefix(b"data") {
+            Some([]) => &[],
+            Some([b':', b' ', value @ ..] | [b':', value @ ..]) => value,
+            _ => return Ok(()),
+        };
+        if std::mem::replace(&mut self.has_data, true) {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn check_size(&self, more: usize) -> Result<(), StreamError> {
+        if self.line.len() + self.data.len() + more <= self.largest {
+            return Ok(());
+        }
+        let limit = self.largest / (1024 * 1024);
+        let message = format!("The provider sent an event of more than {limit} MiB; the answer was given up.");
+        Err(StreamError::new(FailureKind::Protocol, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(pieces: &[&[u8]]) -> Vec<String> {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        let mut keep = |data: &[u8]| {
+            events.push(String::from_utf8_lossy(data).into_owned());
+            Ok(())
+        };
+        for piece in pieces {
+            parser.feed(piece, &mut keep).unwrap();
+        }
+        parser.finish(&mut keep).unwrap();
+        events
+    }
+
+    #[test]
+    fn all_line_endings_comments_and_fields_are_understood() {
+        let text = "\u{feff}: hello\nevent: a\ndata: one\ndata:two\n\ndata: three\r\ndata\r\n\r\nid: 7\r\rdata: fo\u{fc}r\r\rdatum: no\n\n\ndata: end";
+        assert_eq!(parse(&[text.as_bytes()]), ["one\ntwo", "three\n", "foür", "end"]);
+    }
+
+    #[test]
+    fn an_event_that_is_too_large_is_given_up() {
+        let mut parser = Parser { largest: 10, ..Parser::default() };
+        assert!(parser.feed(b"data: 123\n\n", |_| Ok(())).is_ok());
+        assert!(parser.feed(b"data: 12345", |_| Ok(())).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_cutting_gives_the_same_events(
+            lines in prop::collection::vec("(data: ?[a-zé]{0,5}|:[a-z]{0,3}|)(\r\n|\n|\r)", 0..12),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let bytes = lines.concat().into_bytes();
+            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            places.extend([0, bytes.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(parse(&pieces), parse(&[&bytes]));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a session could not be opened, read or written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("Session file not found: {}", file.display())]
+    NotFound { file: PathBuf },
+
+    #[error("Session file is not a valid pi session: {}", file.display())]
+    NotASession { file: PathBuf },
+
+    #[error(
+        "Session file {} has format version {version}, which is newer than this program; update it to open the session",
+        file.display()
+    )]
+    TooNew { file: PathBuf, version: u32 },
+
+    #[error("Session file {} is in use by another process; close it there, or start a new session", file.display())]
+    Locked { file: PathBuf },
+
+    #[error("Session file {} already exists; choose another session id", file.display())]
+    Exists { file: PathBuf },
+
+    #[error("Cannot read session file {}: {source}", file.display())]
+    Read { file: PathBuf, source: io::Error },
+
+    /// The file is as it was before the write.
+    #[error("Cannot write session file {}: {source}", file.display())]
+    Write { file: PathBuf, source: io::Error },
+
+    #[error("Session file {} was deleted while the session was open; start a new session", file.display())]
+    Vanished { file: PathBuf },
+
+    #[error("Session file {} was changed by another program; open the session again to go on", file.display())]
+    Changed { file: PathBuf },
+
+    #[error("Stored session working directory does not exist: {}\nSession file: {}", directory.display(), file.display())]
+    WorkingDirectoryGone { directory: PathBuf, file: PathBuf },
+
+    #[error(
+        "Invalid session id '{id}': use letters, digits, '.', '_' and '-', with a letter or digit at both ends"
+    )]
+    InvalidId { id: String },
+
+    #[error("Entry not found: {id}")]
+    UnknownEntry { id: String },
+
+    #[error("No session matches '{text}'; give a session file, a session id or the beginning of one")]
+    NoMatch { text: String },
+
+    #[error("'{text}' matches several sessions; give more of the id:{}", list(matches))]
+    Ambiguous { text: String, matches: Vec<PathBuf> },
+
+    #[error("Cannot write the entry as JSON: {0}")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl Error {
+    /// Returns the error of a failed read of `file`; a missing file gets its own.
+    pub(crate) fn read(file: &Path, source: io::Error) -> Self {
+        let file = file.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { file },
+            _ => Self::Read { file, source },
+        }
+    }
+
+    /// Returns the error of a failed write to `file`.
+    pub(crate) fn write(file: &Path, source: io::Error) -> Self {
+        Self::Write { file: file.to_path_buf(), source }
+    }
+}
+
+fn list(files: &[PathBuf]) -> String {
+    files.iter().map(|file| format!("\n  {}", file.display())).collect()
+}

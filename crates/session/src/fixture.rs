@@ -1,0 +1,50 @@
+//! Session files as other programs have written them, for tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bowline_core::Message;
+use bowline_core::message::join_text;
+
+use crate::Session;
+
+/// A session file in a directory of its own.
+pub(crate) struct Written {
+    path: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Written {
+    /// Writes a file with these lines.
+    pub(crate) fn new(lines: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(&path, content).unwrap();
+        Self { path, _directory: directory }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    #[track_caller]
+    pub(crate) fn open(&self) -> Session {
+        Session::open(&self.path, Path::new("/current")).unwrap()
+    }
+}
+
+/// Returns what the messages of the context say.
+#[track_caller]
+pub(crate) fn texts(session: &Session) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::User(message) => message.text(),
+        Message::Assistant(message) => message.text(),
+        Message::ToolResult(message) => join_text(&message.content),
+        Message::Custom(message) => format!("{}: {}", message.custom_type, join_text(&message.content)),
+        Message::BashExecution(message) => message.command.clone(),
+        Message::BranchSummary(message) => format!("branch {}: {}", message.from_id, message.summary),
+        Message::CompactionSummary(message) => format!("summary: {}", message.summary),
+    };
+    session.context().unwrap().messages.iter().map(|message| text(message)).collect()
+}

@@ -1,0 +1,115 @@
+//! How an agent is started: its arguments, its environment, and what its stdin and stdout are.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::agent::Agent;
+use crate::workspace::Workspace;
+
+/// The variable by which an agent's processes are recognised, wherever they end up.
+const MARK: &str = "BOWLINE_TESTKIT_AGENT";
+
+/// An agent about to be started.
+///
+/// It inherits the environment of the test without whatever could lead it to a real model, a real configuration or a
+/// proxy.
+#[derive(Debug)]
+pub struct Launch {
+    command: Command,
+    program: PathBuf,
+    mark: String,
+    has_sockets: bool,
+}
+
+impl Launch {
+    /// Prepares to start `binary` in the working directory of a workspace.
+    pub fn new(binary: impl AsRef<Path>, workspace: &Workspace) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut command = Command::new(binary.as_ref());
+        for (name, _) in std::env::vars_os() {
+            if is_leading_away(&name) {
+                command.env_remove(name);
+            }
+        }
+        command.current_dir(workspace.work()).env("HOME", workspace.home()).env(MARK, &mark);
+        Self {
+            command,
+            program: binary.as_ref().to_owned(),
+            mark: format!("{MARK}={mark}"),
+            has_sockets: false,
+        }
+    }
+
+    /// Adds arguments.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts in another directory than the workspace's.
+    pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    /// Starts under another program name, as through a link.
+    pub fn program_name(mut self, name: &str) -> Self {
+        self.command.arg0(name);
+        self
+    }
+
+    /// Gives it UNIX sockets for stdin and stdout, as Node.js does, in place of pipes.
+    pub fn over_sockets(mut self) -> Self {
+        self.has_sockets = true;
+        self
+    }
+
+    /// Starts it.
+    #[track_caller]
+    pub fn start(mut self) -> Agent {
+        let sockets = self.has_sockets.then(|| {
+            let (our_stdin, its_stdin) = UnixStream::pair().expect("a pair of sockets");
+            let (our_stdout, its_stdout) = UnixStream::pair().expect("a pair of sockets");
+            self.command.stdin(OwnedFd::from(its_stdin)).stdout(OwnedFd::from(its_stdout));
+            (File::from(OwnedFd::from(our_stdin)), File::from(OwnedFd::from(our_stdout)))
+        });
+        if sockets.is_none() {
+            self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        }
+        let mut child = self
+            .command
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.program.display()));
+        // The agent's ends of the sockets must not stay open here, or we would never see its end.
+        drop(self.command);
+        let (stdin, stdout) = sockets.unwrap_or_else(|| {
+            let stdin = child.stdin.take().expect("a piped stdin");
+            let stdout = child.stdout.take().expect("a piped stdout");
+            (File::from(OwnedFd::from(stdin)), File::from(OwnedFd::from(stdout)))
+        });
+        Agent::new(child, stdin, stdout, self.mark)
+    }
+}
+
+/// Returns whether a variable could lead to a real model, a real configuration or a proxy.
+fn is_leading_away(name: &OsString) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    ["_API_KEY", "_TOKEN", "_PROXY"].iter().any(|end| name.ends_with(end))
+        || ["BOWLINE_", "PI_", "OMP_", "OPI_", "XDG_", "AWS_", "GOOGLE_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+}

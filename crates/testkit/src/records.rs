@@ -1,0 +1,95 @@
+//! Reads an agent's stdout, on a thread, and checks that it is one JSON object per line.
+//!
+//! The thread reads only while the test lets it, so that a test can play a client that has stopped reading.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::Value;
+
+/// How long the thread waits for output before it looks again whether it may read.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// What came out.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Record(Value),
+    /// A line that is no JSON object.
+    Stray(String),
+    /// The end, and what came after the last line end.
+    End(String),
+}
+
+/// Whether the thread may read.
+#[derive(Debug, Default)]
+pub(crate) struct Valve {
+    is_shut: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Valve {
+    /// Stops the reading; when this returns, nothing more is read.
+    pub(crate) fn shut(&self) {
+        *self.is_shut.lock().expect("the valve's lock") = true;
+    }
+
+    /// Lets the reading go on.
+    pub(crate) fn open(&self) {
+        *self.is_shut.lock().expect("the valve's lock") = false;
+        self.changed.notify_all();
+    }
+}
+
+/// Starts the thread.
+pub(crate) fn read(stdout: File, valve: Arc<Valve>) -> Receiver<Arrival> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || pump(stdout, &valve, &sender));
+    receiver
+}
+
+/// Moves lines until the end, or until nobody wants them any more.
+fn pump(mut stdout: File, valve: &Valve, sender: &Sender<Arrival>) {
+    let mut piece = vec![0; 64 * 1024];
+    let mut line: Vec<u8> = Vec::new();
+    loop {
+        let count = read_when_allowed(&mut stdout, valve, &mut piece);
+        if count == 0 {
+            let _ = sender.send(Arrival::End(String::from_utf8_lossy(&line).into_owned()));
+            return;
+        }
+        for part in piece[..count].split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(part);
+            if line.pop_if(|byte| *byte == b'\n').is_some() {
+                if sender.send(parse(&line)).is_err() {
+                    return;
+                }
+                line.clear();
+            }
+        }
+    }
+}
+
+/// Reads without holding up a test that wants to shut the valve; returns 0 at the end.
+fn read_when_allowed(stdout: &mut File, valve: &Valve, piece: &mut [u8]) -> usize {
+    loop {
+        let is_shut = valve.is_shut.lock().expect("the valve's lock");
+        drop(valve.changed.wait_while(is_shut, |is_shut| *is_shut).expect("the valve's lock"));
+        // A poll that fails is tried again: only a signal makes it fail.
+        let is_ready = poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&LOOK)).unwrap_or(0) > 0;
+        let is_shut = valve.is_shut.lock().expect("the valve's lock");
+        if is_ready && !*is_shut {
+            return stdout.read(piece).unwrap_or(0);
+        }
+    }
+}
+
+fn parse(line: &[u8]) -> Arrival {
+    match serde_json::from_slice(line) {
+        Ok(record @ Value::Object(_)) => Arrival::Record(record),
+        _ => Arrival::Stray(String::from_utf8_lossy(line).into_owned()),
+    }
+}

@@ -1,0 +1,142 @@
+//! A file is replaced whole or not at all: the content goes to a new file beside it, which then takes its name. Where
+//! that would lose something (a second name of the file) or is not allowed (a directory that may not be written, a file
+//! that is a mount point), the file is written in place.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+/// Gives the file at `path`, which must not be a link, the content `bytes`. Its permissions and owner stay.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let existing = match fs::metadata(path) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if let Some(metadata) = &existing {
+        // A new file would get past the protection of the old one.
+        refuse_unwritable(path)?;
+        if has_other_names(metadata) {
+            return write_in_place(path, bytes);
+        }
+    }
+    match write_beside(path, bytes, existing.as_ref()) {
+        Err(error) if existing.is_some() && in_place_may_work(&error) => write_in_place(path, bytes),
+        result => result,
+    }
+}
+
+fn refuse_unwritable(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn in_place_may_work(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ResourceBusy | ErrorKind::CrossesDevices
+    )
+}
+
+fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    file.write_all(bytes)
+}
+
+fn write_beside(path: &Path, bytes: &[u8], existing: Option<&Metadata>) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let temporary = Temporary(directory.join(format!(".bowline-{}.tmp", Uuid::new_v4().simple())));
+    let mut file = File::create_new(&temporary.0)?;
+    if let Some(metadata) = existing {
+        keep_owner(&file, metadata);
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.write_all(bytes)?;
+    fs::rename(&temporary.0, path)
+}
+
+/// A file that is gone when its work is done: it then has another name, or was for nothing.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// Gives the new file the owner of the old one, as far as this user may.
+#[cfg(unix)]
+fn keep_owner(file: &File, metadata: &Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let Ok(new) = file.metadata() else { return };
+    let owner = (new.uid() != metadata.uid()).then(|| metadata.uid());
+    let group = (new.gid() != metadata.gid()).then(|| metadata.gid());
+    if owner.is_some() || group.is_some() {
+        let _ = fchown(file, owner, group);
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_file: &File, _metadata: &Metadata) {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn permissions_stay_and_nothing_is_left_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.sh");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o751)).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o751);
+        assert_eq!(names(directory.path()), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_second_name_still_shows_the_same_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let (first, second) = (directory.path().join("a"), directory.path().join("b"));
+        fs::write(&first, "old and longer").unwrap();
+        fs::hard_link(&first, &second).unwrap();
+        replace(&first, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&second).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_failure_leaves_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("taken");
+        fs::create_dir(&path).unwrap();
+        replace(&path, b"new").unwrap_err();
+        assert_eq!(names(directory.path()), ["taken"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The output of a command as it grows: its tail in memory, and all of it in a file once it is more than a result shows.
+//! Memory stays bounded however much comes.
+
+use std::path::{Path, PathBuf};
+
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+use uuid::Uuid;
+
+use crate::truncate::{self, MAX_BYTES, MAX_LINES, Totals, Truncation};
+
+/// Beyond this the kept text is cut back to `KEPT`.
+const KEPT_LIMIT: usize = 4 * MAX_BYTES;
+const KEPT: usize = 2 * MAX_BYTES;
+
+/// The most that is written to a file, so that endless output does not fill the disk.
+const LOG_LIMIT: usize = 1 << 30;
+
+/// The output of one command so far.
+#[derive(Debug, Default)]
+pub(crate) struct Capture {
+    /// The end of the output; all of it until it is longer than a result shows.
+    kept: String,
+    bytes: usize,
+    line_breaks: usize,
+    /// The length of the line that has no line break yet.
+    open_line: usize,
+    /// The length of the last line that has one.
+    closed_line: usize,
+    log: Log,
+}
+
+#[derive(Debug, Default)]
+enum Log {
+    #[default]
+    Unneeded,
+    Open {
+        path: PathBuf,
+        file: File,
+    },
+    /// The file could not be made or written, or is full.
+    Ended {
+        path: Option<PathBuf>,
+    },
+}
+
+impl Capture {
+    /// Adds a piece of output.
+    pub(crate) async fn push(&mut self, text: &str) {
+        self.kept.push_str(text);
+        self.bytes += text.len();
+        for (index, line) in text.split('\n').enumerate() {
+            if index > 0 {
+                self.line_breaks += 1;
+                self.closed_line = std::mem::take(&mut self.open_line);
+            }
+            self.open_line += line.len();
+        }
+        self.write_log(text).await;
+        if self.kept.len() > KEPT_LIMIT {
+            let start = self.kept.ceil_char_boundary(self.kept.len() - KEPT);
+            self.kept.drain(..start);
+        }
+    }
+
+    /// Returns the tail of the output so far.
+    pub(crate) fn tail(&self) -> Truncation {
+        truncate::tail(&self.kept, self.totals())
+    }
+
+    /// Returns the file with the whole output, if there is one.
+    pub(crate) fn log_path(&self) -> Option<&Path> {
+        match &self.log {
+            Log::Open { path, .. } | Log::Ended { path: Some(path) } => Some(path),
+            Log::Unneeded | Log::Ended { path: None } => None,
+        }
+    }
+
+    /// Returns the length of the last line.
+    pub(crate) fn last_line(&self) -> usize {
+        if self.open_line > 0 { self.open_line } else { self.closed_line }
+    }
+
+    /// Sees to it that the file holds everything.
+    pub(crate) async fn finish(&mut self) {
+        if let Log::Open { file, .. } = &mut self.log
+            && file.flush().await.is_err()
+        {
+            self.log = Log::Ended { path: None };
+        }
+    }
+
+    fn totals(&self) -> Totals {
+        Totals { lines: self.line_breaks + usize::from(self.open_line > 0), bytes: self.bytes }
+    }
+
+    async fn write_log(&mut self, text: &str) {
+        let totals = self.totals();
+        if matches!(self.log, Log::Unneeded) && (totals.bytes > MAX_BYTES || totals.lines > MAX_LINES) {
+            self.log = match create_log().await {
+                Ok((path, file)) => Log::Open { path, file },
+                Err(_) => Log::Ended { path: None },
+            };
+            // The kept text is still all there was, this piece included.
+            let so_far = std::mem::take(&mut self.kept);
+            self.append(&so_far).await;
+            self.kept = so_far;
+        } else {
+            self.append(text).await;
+        }
+    }
+
+    async fn append(&mut self, text: &str) {
+        let Log::Open { path, file } = &mut self.log else { return };
+        if file.write_all(text.as_bytes()).await.is_err() {
+            self.log = Log::Ended { path: None };
+        } else if self.bytes > LOG_LIMIT {
+            let _ = file.write_all(b"\n[bowline: output beyond 1 GiB is not kept]\n").await;
+            let _ = file.flush().await;
+            self.log = Log::Ended { path: Some(std::mem::take(path)) };
+        }
+    }
+}
+
+/// Makes a new file in the directory for temporary files that only this user can read.
+async fn create_log() -> std::io::Result<(PathBuf, File)> {
+    let mut name = Uuid::new_v4().simple().to_string();
+    name.truncate(16);
+    let path = std::env::temp_dir().join(format!("bowline-bash-{name}.log"));
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    let file = options.open(&path).await?;
+    Ok((path, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn little_output_needs_no_file() {
+        let mut capture = Capture::default();
+        capture.push("a\nb").await;
+        capture.push("c\n").await;
+        capture.finish().await;
+        assert_eq!(capture.tail().content, "a\nbc\n");
+        assert_eq!((capture.tail().totals.lines, capture.log_path()), (2, None));
+    }
+
+    #[tokio::test]
+    async fn much_output_is_bounded_in_memory_and_whole_in_the_file() {
+        let mut capture = Capture::default();
+        let mut expected = String::new();
+        for line in 0..50_000 {
+            let text = format!("line {line}\n");
+            capture.push(&text).await;
+            expected += &text;
+            assert!(capture.kept.len() <= KEPT_LIMIT);
+        }
+        capture.finish().await;
+        let path = capture.log_path().unwrap().to_owned();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        std::fs::remove_file(path).unwrap();
+        let tail = capture.tail();
+        assert_eq!(tail.totals, Totals::of(&expected));
+        assert!(tail.content.ends_with("line 49999") && tail.content.starts_with("line 48000\n"));
+    }
+
+    #[tokio::test]
+    async fn the_length_of_a_giant_last_line_is_known() {
+        let mut capture = Capture::default();
+        for _ in 0..10 {
+            capture.push(&"x".repeat(MAX_BYTES)).await;
+        }
+        capture.push("\n").await;
+        capture.finish().await;
+        std::fs::remove_file(capture.log_path().unwrap()).unwrap();
+        assert!(capture.tail().last_line_partial);
+        assert_eq!(capture.last_line(), 10 * MAX_BYTES);
+    }
+}

@@ -1,0 +1,214 @@
+//! The tool `edit`: replaces quoted pieces of a file, all of them matched against the file as it was, or none.
+
+mod difference;
+mod explanation;
+mod matching;
+mod normal_form;
+
+use std::fs;
+use std::path::Path;
+
+use bowline_core::message::Arguments;
+use serde_json::{Map, Value, json};
+
+use self::difference::Difference;
+use self::matching::{Match, Matches};
+use crate::atomic_file;
+use crate::builtin::{Builtin, uninterrupted};
+use crate::error::Error;
+use crate::file_locks;
+use crate::parameters::{Kind, Parameter, text};
+use crate::paths;
+use crate::tool::{CallContext, Outcome};
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+static EDIT_FIELDS: [Parameter; 2] = [
+    Parameter::required("oldText", Kind::Text, "Text in the file, exact and unique"),
+    Parameter::required("newText", Kind::Text, ""),
+];
+
+pub(crate) static TOOL: Builtin = Builtin {
+    name: "edit",
+    description: "Replace pieces of a text file. Each oldText must be in the file exactly once; all are matched against the \
+        file before the call and must not overlap. Change several places in one call.",
+    parameters: &[
+        Parameter::required("path", Kind::Text, "File, relative or absolute"),
+        Parameter::required("edits", Kind::Objects(&EDIT_FIELDS), ""),
+    ],
+    by_default: true,
+    prepare,
+    run: |_, context, arguments| {
+        Box::pin(async move { edit(context, arguments).await.unwrap_or_else(Outcome::from) })
+    },
+};
+
+/// One replacement that was asked for.
+struct Edit {
+    old: String,
+    new: String,
+}
+
+/// One replacement that was found a place.
+struct Replacement {
+    index: usize,
+    place: Match,
+    new: String,
+}
+
+/// Makes a list of edits of the other forms in which models write them: JSON in a string, a single object, or the two
+/// texts beside the path.
+fn prepare(arguments: &mut Arguments) {
+    let mut edits = match arguments.shift_remove("edits") {
+        Some(Value::String(json)) => serde_json::from_str(&json).unwrap_or(Value::String(json)),
+        Some(other) => other,
+        None => Value::Null,
+    };
+    if edits.is_object() {
+        edits = Value::Array(vec![edits]);
+    }
+    let texts = ["oldText", "newText"];
+    if (edits.is_null() || edits.is_array()) && texts.iter().all(|name| arguments.contains_key(*name)) {
+        let edit: Map<_, _> = texts
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), arguments.shift_remove(*name)?)))
+            .collect();
+        match &mut edits {
+            Value::Array(list) => list.push(edit.into()),
+            other => *other = Value::Array(vec![edit.into()]),
+        }
+    }
+    if !edits.is_null() {
+        arguments.insert("edits".to_owned(), edits);
+    }
+}
+
+async fn edit(context: CallContext, arguments: Arguments) -> Result<Outcome, Error> {
+    let given = text(&arguments, "path").unwrap_or_default().to_owned();
+    let edits = edits(&arguments, &given)?;
+    let path = {
+        let given = given.clone();
+        let directory = context.working_directory.clone();
+        uninterrupted(move || Ok(paths::canonical(&paths::resolve(&directory, &given)))).await?
+    };
+    let lock = file_locks::lock(&path, &context.cancel).await?;
+    if context.cancel.is_cancelled() {
+        return Err(Error::Aborted);
+    }
+    uninterrupted(move || {
+        let _lock = lock;
+        edit_file(&path, &given, &edits)
+    })
+    .await
+}
+
+fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
+    let list = arguments.get("edits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let field = |edit: &Value, name: &str| {
+        let text = edit.get(name).and_then(Value::as_str).unwrap_or_default();
+        text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).to_owned()
+    };
+    let edits: Vec<_> =
+        list.iter().map(|edit| Edit { old: field(edit, "oldText"), new: field(edit, "newText") }).collect();
+    if edits.is_empty() {
+        return Err(Error::NoEdits);
+    }
+    match edits.iter().position(|edit| edit.old.is_empty()) {
+        Some(index) => {
+            Err(Error::OldTextEmpty { edit: name_of(index, edits.len()), path: given.to_owned() })
+        }
+        None => Ok(edits),
+    }
+}
+
+/// Returns what an error calls the text to replace.
+fn name_of(index: usize, count: usize) -> String {
+    if count == 1 { "oldText".to_owned() } else { format!("oldText of edits[{index}]") }
+}
+
+fn edit_file(path: &Path, given: &str, edits: &[Edit]) -> Result<Outcome, Error> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => paths::not_found(path),
+        _ => Error::file("edit", given)(error),
+    })?;
+    if metadata.is_dir() {
+        return Err(Error::IsDirectory { path: given.to_owned() });
+    }
+    if !metadata.is_file() {
+        return Err(Error::NotRegular { path: given.to_owned() });
+    }
+    let content = fs::read(path).map_err(Error::file("read", given))?;
+    let content = String::from_utf8(content).map_err(|_| Error::NotUtf8 { path: given.to_owned() })?;
+    let (mark, before) = match content.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => (BYTE_ORDER_MARK, rest),
+        None => ("", content.as_str()),
+    };
+    let replacements = place(before, given, edits)?;
+    let after = apply(before, &replacements);
+    if after == before {
+        return Err(Error::NoChange { path: given.to_owned() });
+    }
+    atomic_file::replace(path, format!("{mark}{after}").as_bytes()).map_err(Error::file("write", given))?;
+    Ok(outcome(given, before, &after, &replacements))
+}
+
+/// Finds the place of each edit, and returns them in the order of the file.
+fn place(before: &str, given: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Error> {
+    let mut replacements = Vec::with_capacity(edits.len());
+    for (index, edit) in edits.iter().enumerate() {
+        let name = name_of(index, edits.len());
+        let path = given.to_owned();
+        let place = match matching::find(before, &edit.old) {
+            Matches::One(place) => place,
+            Matches::None => {
+                let hint = explanation::why_not_found(before, &edit.old, &edit.new);
+                return Err(Error::OldTextNotFound { edit: name, path, hint });
+            }
+            Matches::Many { count, lines } => {
+                let lines: Vec<_> = lines.iter().map(usize::to_string).collect();
+                let more = if count > lines.len() { ", …" } else { "" };
+                let lines = lines.join(", ") + more;
+                return Err(Error::OldTextNotUnique { edit: name, path, count, lines });
+            }
+        };
+        let new = matching::with_line_ends_of(before, &place.range, &edit.new);
+        replacements.push(Replacement { index, place, new });
+    }
+    replacements.sort_by_key(|replacement| replacement.place.range.start);
+    for pair in replacements.windows(2) {
+        if pair[0].place.range.end > pair[1].place.range.start {
+            let (first, second) = (pair[0].index.min(pair[1].index), pair[0].index.max(pair[1].index));
+            return Err(Error::EditsOverlap { first, second, path: given.to_owned() });
+        }
+    }
+    Ok(replacements)
+}
+
+fn apply(before: &str, replacements: &[Replacement]) -> String {
+    let mut after = String::with_capacity(before.len());
+    let mut end = 0;
+    for replacement in replacements {
+        after.push_str(&before[end..replacement.place.range.start]);
+        after.push_str(&replacement.new);
+        end = replacement.place.range.end;
+    }
+    after.push_str(&before[end..]);
+    after
+}
+
+fn outcome(given: &str, before: &str, after: &str, replacements: &[Replacement]) -> Outcome {
+    let count = replacements.len();
+    let mut text = format!("Replaced {count} piece{} in {given}.", if count == 1 { "" } else { "s" });
+    if replacements.iter().any(|replacement| replacement.place.loose) {
+        text += " The quoted text differed from the file in spaces at line ends or in typographic characters.";
+    }
+    let Difference { diff, patch, first_changed_line } = difference::between(given, before, after);
+    Outcome::text(text).with_details(json!({
+        "diff": diff,
+        "patch": patch,
+        "firstChangedLine": first_changed_line,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Where a quoted piece is in a file: exactly, or else with line ends that may differ, or else with small differences
+//! that models make when they quote.
+
+use std::ops::Range;
+
+use super::normal_form::{Leniency, NormalForm};
+
+/// How many places of a piece that is not unique are named.
+const PLACES_NAMED: usize = 5;
+
+/// A place in the file, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Match {
+    pub range: Range<usize>,
+    /// Whether the text there is not quite the quoted one.
+    pub loose: bool,
+}
+
+/// The places that a quoted piece matches.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Matches {
+    None,
+    One(Match),
+    Many { count: usize, lines: Vec<usize> },
+}
+
+/// Finds the piece `old`. The strictest way in which it matches at all decides.
+pub(super) fn find(original: &str, old: &str) -> Matches {
+    let exact = occurrences(original, old).map(|start| start..start + old.len()).collect();
+    let ways: [&dyn Fn() -> Vec<Range<usize>>; 2] = [
+        &|| find_normal(original, old, Leniency::LineEnds),
+        &|| find_normal(original, old, Leniency::Typography),
+    ];
+    let mut ranges: Vec<Range<usize>> = exact;
+    let mut loose = false;
+    for (index, way) in ways.iter().enumerate() {
+        if !ranges.is_empty() {
+            break;
+        }
+        ranges = way();
+        loose = index == 1;
+    }
+    match ranges.as_slice() {
+        [] => Matches::None,
+        [range] => Matches::One(Match { range: range.clone(), loose }),
+        several => {
+            let lines = several.iter().take(PLACES_NAMED).map(|range| line_at(original, range.start)).collect();
+            Matches::Many { count: several.len(), lines }
+        }
+    }
+}
+
+fn find_normal(original: &str, old: &str, leniency: Leniency) -> Vec<Range<usize>> {
+    if leniency == Leniency::LineEnds && !original.contains('\r') && !old.contains('\r') {
+        return Vec::new();
+    }
+    let form = NormalForm::of(original, leniency);
+    let piece = NormalForm::of(old, leniency).text;
+    if piece.trim().is_empty() {
+        return Vec::new();
+    }
+    let edges = Edges::of(old, leniency);
+    occurrences(&form.text, &piece).filter_map(|start| edges.fit(&form, start..start + piece.len())).collect()
+}
+
+/// What was taken from the ends of a piece. Spaces at the end of its last line stand for the end of a line, so the match
+/// must end there, and a blank first line for a whole line: without that, the shorter piece would match in the middle of
+/// other words.
+struct Edges {
+    begins_line: bool,
+    ends_line: bool,
+}
+
+impl Edges {
+    fn of(old: &str, leniency: Leniency) -> Self {
+        if leniency == Leniency::LineEnds {
+            return Self { begins_line: false, ends_line: false };
+        }
+        let (first, last) = (old.split('\n').next().unwrap_or(old), old.rsplit('\n').next().unwrap_or(old));
+        let first = first.strip_suffix('\r').unwrap_or(first);
+        Self {
+            begins_line: !first.is_empty() && first.trim_end().is_empty(),
+            ends_line: last.trim_end().len() < last.len(),
+        }
+    }
+
+    /// Returns the range in the original of a match in the normal form, if it is one.
+    fn fit(&self, form: &NormalForm, place: Range<usize>) -> Option<Range<usize>> {
+        let (before, after) = (&form.text[..place.start], &form.text[place.end..]);
+        let start = if self.begins_line {
+            if !(before.is_empty() || before.ends_with('\n')) {
+                return None;
+            }
+            form.original_end(place.start)?
+        } else {
+            form.original_start(place.start)?
+        };
+        let end = if self.ends_line {
+            match after.chars().next() {
+                Some('\n') => form.original_start(place.end)?,
+                Some(_) => return None,
+                None => form.original_end(place.end)?,
+            }
+        } else {
+            form.original_end(place.end)?
+        };
+        Some(start..end)
+    }
+}
+
+/// Returns where `piece` begins in `text`, also where one occurrence overlaps the next.
+fn occurrences<'a>(text: &'a str, piece: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let step = piece.chars().next().map_or(1, char::len_utf8);
+    let finder = memchr::memmem::Finder::new(piece.as_bytes());
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + finder.find(text.as_bytes().get(from..)?)?;
+        from = start + step;
+        Some(start)
+    })
+}
+
+/// Returns the number of the line at a place, from 1.
+pub(super) fn line_at(text: &str, place: usize) -> usize {
+    memchr::memchr_iter(b'\n', &text.as_bytes()[..place]).count() + 1
+}
+
+/// Returns `new` with the line ends that the file has at that place, or else has first.
+pub(super) fn with_line_ends_of(original: &str, range: &Range<usize>, new: &str) -> String {
+    let first_end = |text: &str| {
+        let position = text.find('\n')?;
+        Some(text[..position].ends_with('\r'))
+    };
+    let Some(carriage_return) = first_end(&original[range.clone()]).or_else(|| first_end(original)) else {
+        return new.to_owned();
+    };
+    let plain = new.replace("\r\n", "\n");
+    if carriage_return { plain.replace('\n', "\r\n") } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_finds(original: &str, old: &str, expected: Option<&str>) {
+        let found = match find(original, old) {
+            Matches::One(place) => Some(&original[place.range]),
+            _ => None,
+        };
+        assert_eq!(found, expected, "{old:?} in {original:?}");
+    }
+
+    #[test]
+    fn the_strictest_way_decides() {
+        check_finds("say “hi” and \"hi\"", "\"hi\"", Some("\"hi\""));
+        check_finds("say “hi”", "\"hi\"", Some("“hi”"));
+        check_finds("a  \r\nb", "a\nb", Some("a  \r\nb"));
+        check_finds("a\r\nb", "a\nb", Some("a\r\nb"));
+        check_finds("a—b", "a-b", Some("a—b"));
+    }
+
+    #[test]
+    fn spaces_taken_from_the_ends_do_not_make_a_piece_match_elsewhere() {
+        check_finds("foobar", "foo ", None);
+        check_finds("foo\nfoobar", "foo ", Some("foo"));
+        check_finds("foo\t\nbar", "foo ", Some("foo\t"));
+        check_finds("x\nfoo", "  \nfoo", None);
+        check_finds("x\n\t\nfoo", "  \nfoo", Some("\t\nfoo"));
+        check_finds("x y", "  ", None);
+    }
+
+    #[test]
+    fn places_that_overlap_count_as_two() {
+        assert_eq!(find("\naaa", "aa"), Matches::Many { count: 2, lines: vec![2, 2] });
+    }
+
+    #[test]
+    fn new_text_takes_the_line_ends_of_its_place() {
+        assert_eq!(with_line_ends_of("a\r\nb\n", &(0..1), "x\ny"), "x\r\ny");
+        assert_eq!(with_line_ends_of("a\r\nb\nc", &(3..6), "x\r\ny"), "x\ny");
+        assert_eq!(with_line_ends_of("a", &(0..1), "x\r\ny"), "x\r\ny");
+    }
+}

@@ -1,0 +1,96 @@
+//! What can go wrong in a tool, each as a text that tells a model or a user what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("There is no tool named `{name}`. The tools are: {known}.")]
+    UnknownTool { name: String, known: String },
+
+    /// The text names each field that does not fit.
+    #[error("{0}")]
+    Arguments(String),
+
+    #[error("Aborted: the call was stopped before it was done.")]
+    Aborted,
+
+    #[error("The tool broke off because of a fault in bowline itself. Nothing is wrong with the arguments.")]
+    WorkerFailed,
+
+    #[error("{path} does not exist.{hint}")]
+    NotFound { path: String, hint: String },
+
+    #[error("{path} is a directory, not a file. List it with `ls`.")]
+    IsDirectory { path: String },
+
+    #[error("{path} is a file, not a directory.")]
+    NotDirectory { path: String },
+
+    #[error("{path} is neither a file nor a directory (a device, pipe or socket), so it is left alone.")]
+    NotRegular { path: String },
+
+    #[error(
+        "{path} is a binary file ({size}), so there is no text to show. Inspect it with bash, for example `file` or `xxd | head`."
+    )]
+    Binary { path: String, size: String },
+
+    #[error(
+        "The image {path} has {size}, too much for a model (the limit is 3.4MB). Make a smaller copy with bash and read that."
+    )]
+    ImageTooLarge { path: String, size: String },
+
+    #[error("offset {offset} is past the end of {path}, which has {lines} lines.")]
+    OffsetPastEnd { path: String, offset: usize, lines: usize },
+
+    #[error("Could not {action} {path}: {source}.")]
+    File { action: &'static str, path: String, source: io::Error },
+
+    #[error("edits is empty. Give at least one {{\"oldText\", \"newText\"}}.")]
+    NoEdits,
+
+    #[error("{edit} in {path} is empty. Quote the text to replace; to make a whole file, use `write`.")]
+    OldTextEmpty { edit: String, path: String },
+
+    #[error("{edit} is not in {path}; nothing was changed. {hint}")]
+    OldTextNotFound { edit: String, path: String, hint: String },
+
+    #[error(
+        "{edit} is {count} times in {path} (at lines {lines}); nothing was changed. Add lines around it until it is unique."
+    )]
+    OldTextNotUnique { edit: String, path: String, count: usize, lines: String },
+
+    #[error(
+        "edits[{first}] and edits[{second}] touch the same text in {path}; nothing was changed. Join them into one edit."
+    )]
+    EditsOverlap { first: usize, second: usize, path: String },
+
+    #[error("{path} would be as before: each newText equals the text that it replaces. Nothing was changed.")]
+    NoChange { path: String },
+
+    #[error("{path} is not UTF-8 text, so it cannot be edited safely. Use bash, for example sed or perl.")]
+    NotUtf8 { path: String },
+
+    #[error("The working directory {} does not exist, so no command can run there.", path.display())]
+    NoWorkingDirectory { path: PathBuf },
+
+    #[error("timeout must be a number of seconds above 0 and at most 2147483, but it is {given}.")]
+    Timeout { given: String },
+
+    #[error("Could not start the shell {}: {source}.", shell.display())]
+    Shell { shell: PathBuf, source: io::Error },
+
+    #[error("pattern is not a regular expression: {reason}\nTo search for it as plain text, set literal to true.")]
+    Pattern { reason: String },
+
+    #[error("`{glob}` is not a glob: {reason}.")]
+    Glob { glob: String, reason: String },
+}
+
+impl Error {
+    /// Returns a closure that says which file an I/O error is about.
+    pub(crate) fn file(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,66 @@
+//! The tool `find`: the files and directories whose path matches a glob.
+
+use bowline_core::message::Arguments;
+use tokio_util::sync::CancellationToken;
+
+use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::error::Error;
+use crate::glob::Glob;
+use crate::listing::listing;
+use crate::parameters::{Kind, Parameter, integer, text};
+use crate::paths;
+use crate::tool::{CallContext, Outcome};
+use crate::walk;
+
+const DEFAULT_LIMIT: usize = 1000;
+
+pub(crate) static TOOL: Builtin = Builtin {
+    name: "find",
+    description: "Find files and directories by glob. Skips what .gitignore excludes.",
+    parameters: &[
+        Parameter::required("pattern", Kind::Text, "Glob such as *.ts or src/**/*.spec.ts"),
+        Parameter::optional("path", Kind::Text, "Directory (default: .)"),
+        Parameter::optional("limit", Kind::Integer, "Most results (default: 1000)"),
+    ],
+    by_default: false,
+    prepare: unprepared,
+    run: |_, context, arguments| {
+        let cancel = context.cancel.clone();
+        Box::pin(interruptible(cancel, move |cancel| find(&context, &arguments, cancel)))
+    },
+};
+
+fn find(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let glob = Glob::new(text(arguments, "pattern").unwrap_or_default())?;
+    let given = text(arguments, "path").unwrap_or(".");
+    let root = paths::resolve(&context.working_directory, given);
+    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
+    if !root.exists() {
+        return Err(paths::not_found(&root));
+    }
+    if !root.is_dir() {
+        return Err(Error::NotDirectory { path: given.to_owned() });
+    }
+    let mut found = Vec::new();
+    let mut limit_reached = false;
+    for entry in walk::entries(&root) {
+        if cancel.is_cancelled() {
+            return Err(Error::Aborted);
+        }
+        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+        if entry.depth() == 0 || !glob.matches(below) {
+            continue;
+        }
+        if found.len() == limit {
+            limit_reached = true;
+            break;
+        }
+        let path = paths::relative(&context.working_directory, entry.path());
+        let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+        found.push(format!("{}{slash}", path.display()));
+    }
+    if found.is_empty() {
+        return Ok(Outcome::text("No files found."));
+    }
+    Ok(listing(&found.join("\n"), limit_reached.then_some(limit), "resultLimitReached", "narrow the pattern"))
+}

@@ -1,0 +1,221 @@
+//! The tool `grep`: the lines that match a regular expression, with their places.
+
+use std::io;
+use std::path::Path;
+
+use bowline_core::message::Arguments;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
+use serde_json::{Map, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::error::Error;
+use crate::glob::Glob;
+use crate::parameters::{Kind, Parameter, boolean, integer, text};
+use crate::paths;
+use crate::tool::{CallContext, Outcome};
+use crate::truncate::{self, MAX_BYTES, Totals};
+use crate::walk;
+
+const DEFAULT_LIMIT: usize = 100;
+
+/// The most characters of a line that are shown.
+const LINE_LIMIT: usize = 500;
+
+/// The longest line that is searched; a file with a longer one is passed over from there.
+const HEAP_LIMIT: usize = 64 << 20;
+
+/// The search ends when so much was found that nothing of what follows would be shown.
+const FOUND_LIMIT: usize = 4 * MAX_BYTES;
+
+pub(crate) static TOOL: Builtin = Builtin {
+    name: "grep",
+    description: "Search files for a regular expression. Prints path:line: text. Skips what .gitignore excludes.",
+    parameters: &[
+        Parameter::required("pattern", Kind::Text, ""),
+        Parameter::optional("path", Kind::Text, "File or directory (default: .)"),
+        Parameter::optional("glob", Kind::Text, "Only files such as *.ts"),
+        Parameter::optional("ignoreCase", Kind::Boolean, ""),
+        Parameter::optional("literal", Kind::Boolean, "Take pattern as plain text"),
+        Parameter::optional("context", Kind::Integer, "Lines around each match (default: 0)"),
+        Parameter::optional("limit", Kind::Integer, "Most matches (default: 100)"),
+    ],
+    by_default: false,
+    prepare: unprepared,
+    run: |_, context, arguments| {
+        let cancel = context.cancel.clone();
+        Box::pin(interruptible(cancel, move |cancel| grep(&context, &arguments, cancel)))
+    },
+};
+
+fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let matcher = matcher(arguments)?;
+    let glob = text(arguments, "glob").map(Glob::new).transpose()?;
+    let root = paths::resolve(&context.working_directory, text(arguments, "path").unwrap_or("."));
+    if !root.exists() {
+        return Err(paths::not_found(&root));
+    }
+    let around = integer(arguments, "context").unwrap_or(0);
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .before_context(around)
+        .after_context(around)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(HEAP_LIMIT))
+        .build();
+    let mut found = Found::new(integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1), cancel);
+    for entry in walk::entries(&root) {
+        if cancel.is_cancelled() {
+            return Err(Error::Aborted);
+        }
+        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+        let wanted = entry.depth() == 0 || glob.as_ref().is_none_or(|glob| glob.matches(below));
+        // A path that is given itself may be a link to a file; links that the walk meets are not followed.
+        if !wanted || !(entry.file_type().is_some_and(|kind| kind.is_file()) || entry.depth() == 0 && root.is_file()) {
+            continue;
+        }
+        found.enter(paths::relative(&context.working_directory, entry.path()));
+        // A file that cannot be read is passed over, as what the walk cannot read is.
+        let _ = searcher.search_path(&matcher, entry.path(), &mut found);
+        if found.full() {
+            break;
+        }
+    }
+    if cancel.is_cancelled() {
+        return Err(Error::Aborted);
+    }
+    Ok(found.outcome())
+}
+
+fn matcher(arguments: &Arguments) -> Result<RegexMatcher, Error> {
+    RegexMatcherBuilder::new()
+        .case_insensitive(boolean(arguments, "ignoreCase"))
+        .fixed_strings(boolean(arguments, "literal"))
+        .line_terminator(Some(b'\n'))
+        .build(text(arguments, "pattern").unwrap_or_default())
+        .map_err(|error| Error::Pattern { reason: error.to_string() })
+}
+
+/// The lines found so far.
+struct Found<'a> {
+    lines: String,
+    /// The file that is being searched.
+    path: String,
+    /// Lines before a match that may not come any more, once the limit is reached.
+    before: Vec<String>,
+    gap: bool,
+    matches: usize,
+    limit: usize,
+    /// Whether there is a match beyond the limit.
+    limit_reached: bool,
+    lines_cut: bool,
+    cancel: &'a CancellationToken,
+}
+
+impl<'a> Found<'a> {
+    fn new(limit: usize, cancel: &'a CancellationToken) -> Self {
+        Self {
+            lines: String::new(),
+            path: String::new(),
+            before: Vec::new(),
+            gap: false,
+            matches: 0,
+            limit,
+            limit_reached: false,
+            lines_cut: false,
+            cancel,
+        }
+    }
+
+    fn enter(&mut self, path: &Path) {
+        self.path = path.display().to_string();
+        self.before.clear();
+        self.gap = false;
+    }
+
+    fn full(&self) -> bool {
+        self.limit_reached || self.lines.len() > FOUND_LIMIT
+    }
+
+    fn line(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches(['\n', '\r']);
+        let shown = match text.char_indices().nth(LINE_LIMIT) {
+            Some((end, _)) => {
+                self.lines_cut = true;
+                format!("{}…", &text[..end])
+            }
+            None => text.to_owned(),
+        };
+        format!("{}{mark}{}{mark} {shown}\n", self.path, number.unwrap_or_default())
+    }
+
+    fn outcome(self) -> Outcome {
+        if self.matches == 0 {
+            return Outcome::text("No matches found.");
+        }
+        let shown = truncate::head(&self.lines, Totals::of(&self.lines));
+        let mut notes = Vec::new();
+        let mut details = Map::new();
+        if self.limit_reached {
+            let (limit, more) = (self.limit, self.limit * 2);
+            notes.push(format!(
+                "There are more than {limit} matches. Set limit={more} for more, or narrow the pattern."
+            ));
+            details.insert("matchLimitReached".to_owned(), json!(limit));
+        }
+        if shown.limit.is_some() {
+            notes.push("Cut at 2000 lines or 50KB; narrow the pattern.".to_owned());
+            details.insert("truncation".to_owned(), shown.details());
+        }
+        if self.lines_cut {
+            notes.push(format!("Lines are cut at {LINE_LIMIT} characters; see all of a line with read."));
+            details.insert("linesTruncated".to_owned(), json!(true));
+        }
+        let mut text = shown.content;
+        text.truncate(text.trim_end_matches('\n').len());
+        if !notes.is_empty() {
+            text += &format!("\n\n[{}]", notes.join(" "));
+        }
+        Outcome::text(text).with_details(details.into())
+    }
+}
+
+impl Sink for Found<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, matched: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if self.matches == self.limit {
+            self.limit_reached = true;
+            return Ok(false);
+        }
+        self.matches += 1;
+        if std::mem::take(&mut self.gap) {
+            self.lines.push_str("--\n");
+        }
+        for line in std::mem::take(&mut self.before) {
+            self.lines.push_str(&line);
+        }
+        let line = self.line(':', matched.line_number(), matched.bytes());
+        self.lines.push_str(&line);
+        Ok(!self.full() && !self.cancel.is_cancelled())
+    }
+
+    fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        let line = self.line('-', context.line_number(), context.bytes());
+        if *context.kind() == SinkContextKind::Before {
+            self.before.push(line);
+        } else {
+            self.lines.push_str(&line);
+        }
+        Ok(!self.cancel.is_cancelled())
+    }
+
+    fn context_break(&mut self, _searcher: &Searcher) -> Result<bool, io::Error> {
+        self.gap = true;
+        Ok(true)
+    }
+}

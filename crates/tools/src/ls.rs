@@ -1,0 +1,61 @@
+//! The tool `ls`: the names in a directory.
+
+use std::fs;
+
+use bowline_core::message::Arguments;
+use tokio_util::sync::CancellationToken;
+
+use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::error::Error;
+use crate::listing::listing;
+use crate::parameters::{Kind, Parameter, integer, text};
+use crate::paths;
+use crate::tool::{CallContext, Outcome};
+
+const DEFAULT_LIMIT: usize = 500;
+
+pub(crate) static TOOL: Builtin = Builtin {
+    name: "ls",
+    description: "List a directory, hidden files included. Directories end in /.",
+    parameters: &[
+        Parameter::optional("path", Kind::Text, "Directory (default: .)"),
+        Parameter::optional("limit", Kind::Integer, "Most entries (default: 500)"),
+    ],
+    by_default: false,
+    prepare: unprepared,
+    run: |_, context, arguments| {
+        let cancel = context.cancel.clone();
+        Box::pin(interruptible(cancel, move |cancel| ls(&context, &arguments, cancel)))
+    },
+};
+
+fn ls(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let given = text(arguments, "path").unwrap_or(".");
+    let path = paths::resolve(&context.working_directory, given);
+    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
+    if !path.exists() {
+        return Err(paths::not_found(&path));
+    }
+    if !path.is_dir() {
+        return Err(Error::NotDirectory { path: given.to_owned() });
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&path).map_err(Error::file("list", given))? {
+        if cancel.is_cancelled() {
+            return Err(Error::Aborted);
+        }
+        names.push(entry.map_err(Error::file("list", given))?.file_name());
+    }
+    if names.is_empty() {
+        return Ok(Outcome::text("(the directory is empty)"));
+    }
+    names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
+    let limit_reached = names.len() > limit;
+    names.truncate(limit);
+    let lines: Vec<_> = names
+        .iter()
+        // A link to a directory counts as one: it can be listed and walked into.
+        .map(|name| format!("{}{}", name.to_string_lossy(), if path.join(name).is_dir() { "/" } else { "" }))
+        .collect();
+    Ok(listing(&lines.join("\n"), limit_reached.then_some(limit), "entryLimitReached", "use find with a pattern"))
+}

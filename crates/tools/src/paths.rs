@@ -1,0 +1,166 @@
+//! Paths as models write them, made into paths of files; and for a path that is none, the names that may have been meant.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// How many names of a directory are looked at for one that may have been meant.
+const NAMES_LOOKED_AT: usize = 10_000;
+
+/// How often a link may lead to another.
+const MAX_LINKS: usize = 16;
+
+/// Returns the absolute path that `given` means: `~` is the home directory, a leading `@` (as in mentions of files) and
+/// unusual spaces are taken for typing, unless there is a file of exactly that name.
+pub(crate) fn resolve(working_directory: &Path, given: &str) -> PathBuf {
+    let without_at = given.strip_prefix('@').unwrap_or(given);
+    let plain = without_at.replace(is_unusual_space, " ");
+    let [verbatim, without_at, plain] = [given, without_at, &plain].map(|path| absolute(working_directory, path));
+    [verbatim, without_at].into_iter().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
+}
+
+/// Tells whether the character is a space that looks like the usual one.
+pub(crate) fn is_unusual_space(character: char) -> bool {
+    matches!(character, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
+fn absolute(working_directory: &Path, path: &str) -> PathBuf {
+    let in_home = if path == "~" { Some("") } else { path.strip_prefix("~/") };
+    match (in_home, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => working_directory.join(path),
+    }
+}
+
+/// Returns the path with every link followed, also for a file that does not exist yet.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
+    follow(path, MAX_LINKS)
+}
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    if let Ok(canonical) = fs::canonicalize(path) {
+        return canonical;
+    }
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
+    match fs::read_link(path) {
+        Ok(target) if links > 0 => follow(&directory.join(target), links - 1),
+        _ => follow(directory, links).join(name),
+    }
+}
+
+/// Returns `path` as a model best uses it: relative to the working directory when it is inside.
+pub(crate) fn relative<'a>(working_directory: &Path, path: &'a Path) -> &'a Path {
+    path.strip_prefix(working_directory).unwrap_or(path)
+}
+
+/// Returns the error for a path that does not exist, with the names that may have been meant.
+pub(crate) fn not_found(path: &Path) -> Error {
+    let directory = path.parent().unwrap_or(path);
+    let hint = if directory.is_dir() {
+        let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+        let names: Vec<_> = similar_names(directory, &wanted)
+            .into_iter()
+            .map(|name| directory.join(name).display().to_string())
+            .collect();
+        if names.is_empty() {
+            format!(" List {} to see what is there.", directory.display())
+        } else {
+            format!(" Did you mean {}?", names.join(" or "))
+        }
+    } else {
+        let nearest = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(directory);
+        format!(" Neither does its directory; {} does.", nearest.display())
+    };
+    Error::NotFound { path: path.display().to_string(), hint }
+}
+
+fn similar_names(directory: &Path, wanted: &str) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES_LOOKED_AT);
+    let mut ranked: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            Some((distance(&wanted, &name.to_lowercase())?, name))
+        })
+        .collect();
+    ranked.sort();
+    ranked.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Returns how far a name is from the wanted one, or nothing if it is too far to have been meant.
+fn distance(wanted: &str, name: &str) -> Option<usize> {
+    let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let edits = edit_distance(wanted, name);
+    let tolerated = wanted.chars().count().div_ceil(4);
+    let contained = wanted.len() >= 3 && name.len() >= 3 && (wanted.contains(name) || name.contains(wanted));
+    (edits <= tolerated || contained || stem(wanted) == stem(name)).then_some(edits)
+}
+
+/// Returns the number of characters to insert, delete or replace that make one text the other.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<_> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, character) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(character != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_models_write_becomes_a_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let check = |given: &str, expected: PathBuf| assert_eq!(resolve(root, given), expected, "{given}");
+        check("a/b", root.join("a/b"));
+        check("@a", root.join("a"));
+        check("a\u{202f}b", root.join("a b"));
+        check("/etc/x", PathBuf::from("/etc/x"));
+        check("~/x", std::env::home_dir().unwrap().join("x"));
+    }
+
+    #[test]
+    fn a_file_of_exactly_that_name_comes_first() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["@types", "Screen\u{202f}Shot"] {
+            fs::write(directory.path().join(name), "").unwrap();
+            assert_eq!(resolve(directory.path(), name), directory.path().join(name));
+        }
+        assert_eq!(
+            resolve(directory.path(), "@Screen\u{202f}Shot"),
+            directory.path().join("Screen\u{202f}Shot")
+        );
+    }
+
+    #[test]
+    fn a_missing_file_is_answered_with_names_that_are_near() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["main.rs", "unrelated.toml", "README.md"] {
+            fs::write(directory.path().join(name), "").unwrap();
+        }
+        let hint = |name: &str| not_found(&directory.path().join(name)).to_string();
+        assert!(hint("mian.rs").contains("main.rs?"), "{}", hint("mian.rs"));
+        assert!(hint("readme.txt").contains("README.md?"));
+        assert!(hint("zzz").contains("List "));
+        assert!(hint("no/such/file").contains("Neither does its directory"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nowhere_is_followed_to_where_the_file_would_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        std::os::unix::fs::symlink("target", root.join("link")).unwrap();
+        assert_eq!(canonical(&root.join("link")), root.join("target"));
+        assert_eq!(canonical(&root.join("no/such")), root.join("no/such"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Plain text out of what a program wrote for a terminal: escape sequences, control characters and carriage returns go,
+//! line breaks and tabs stay. A sequence may be split between pieces.
+
+/// Takes the terminal out of a text.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaner {
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// After ESC and an intermediate character, as in the choice of a character set.
+    Intermediate,
+    /// In a control sequence, as for colours.
+    Control,
+    /// In a string that the terminal takes for itself, as for its title.
+    Command,
+    /// After ESC in such a string.
+    CommandEscape,
+}
+
+impl Cleaner {
+    /// Returns what is text in `piece`.
+    pub(crate) fn push(&mut self, piece: &str) -> String {
+        piece.chars().filter(|&character| self.keeps(character)).collect()
+    }
+
+    fn keeps(&mut self, character: char) -> bool {
+        let (state, keep) = match (self.state, character) {
+            // A line break ends every sequence, so that one without an end does not swallow all that follows.
+            (_, '\n') => (State::Text, true),
+            (State::Command, '\x1b') => (State::CommandEscape, false),
+            (State::Command, '\x07' | '\u{9c}') => (State::Text, false),
+            (State::Command, _) => (State::Command, false),
+            (State::CommandEscape, '\\') => (State::Text, false),
+            (_, '\x1b') => (State::Escape, false),
+            (State::Escape | State::CommandEscape, '[') => (State::Control, false),
+            (State::Escape | State::CommandEscape, ']' | 'P' | 'X' | '^' | '_') => (State::Command, false),
+            (State::Escape | State::CommandEscape | State::Intermediate, ' '..='/') => (State::Intermediate, false),
+            (State::Escape | State::CommandEscape | State::Intermediate, _) => (State::Text, false),
+            (State::Control, '@'..='~') => (State::Text, false),
+            (State::Control, ' '..='?') => (State::Control, false),
+            (_, '\u{9b}') => (State::Control, false),
+            (_, '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => (State::Command, false),
+            (_, '\t') => (State::Text, true),
+            (_, other) => (State::Text, !other.is_control()),
+        };
+        self.state = state;
+        keep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_cleans(given: &str, expected: &str) {
+        assert_eq!(Cleaner::default().push(given), expected);
+        let mut cleaner = Cleaner::default();
+        let in_pieces: String = given.chars().map(|character| cleaner.push(&character.to_string())).collect();
+        assert_eq!(in_pieces, expected, "in pieces");
+    }
+
+    #[test]
+    fn only_text_is_left() {
+        check_cleans("\x1b[1;31mred\x1b[0m\r\n\tok\x08\x07\x00", "red\n\tok");
+        check_cleans("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\u{9b}2Kc", "abc");
+        check_cleans("\x1b(Bplain \x1b=x\x1bPdata\x1b\\y", "plain xy");
+        check_cleans("\x1b]never ends\nnext", "\nnext");
+        check_cleans("grüße 🎉", "grüße 🎉");
+    }
+}

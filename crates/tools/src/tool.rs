@@ -1,0 +1,93 @@
+//! What a tool is to its caller: a definition, and a call that ends in one outcome.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bowline_core::message::{Arguments, Content};
+use bowline_core::tool::ToolDefinition;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Error;
+
+/// A future on the heap; the same type as `futures_util::future::BoxFuture`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Something that a model can call.
+pub trait Tool: Send + Sync {
+    /// Returns what a model is told of the tool.
+    fn definition(&self) -> &ToolDefinition;
+
+    /// Runs the tool; dropping the future ends every process that it started.
+    fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome>;
+}
+
+/// What a tool needs to know of the place and the moment of a call.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Where relative paths begin and commands run.
+    pub working_directory: PathBuf,
+    pub cancel: CancellationToken,
+    /// Called for each progress report; cheap, never blocks.
+    pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
+    /// Variables added to a child's environment.
+    pub environment: Vec<(String, String)>,
+    /// Whether the model takes images.
+    pub takes_images: bool,
+}
+
+impl fmt::Debug for CallContext {
+    /// Leaves out the values of the environment, which may be secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallContext")
+            .field("working_directory", &self.working_directory)
+            .field("takes_images", &self.takes_images)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a tool reports while it runs: the whole state so far, which replaces the previous report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub content: Vec<Content>,
+    pub details: Option<Value>,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What the model sees.
+    pub content: Vec<Content>,
+    /// Facts for the client that the model does not see; an empty object in every error.
+    pub details: Option<Value>,
+    pub is_error: bool,
+}
+
+impl Outcome {
+    /// Returns a success that is a text and no facts.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], details: None, is_error: false }
+    }
+
+    /// Returns a failure that is a text.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], details: Some(json!({})), is_error: true }
+    }
+
+    /// Adds facts for the client; an empty object is no fact.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        let empty = details.as_object().is_some_and(serde_json::Map::is_empty);
+        self.details = (!empty).then_some(details);
+        self
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        Self::error(error.to_string())
+    }
+}

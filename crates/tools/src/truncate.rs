@@ -1,0 +1,224 @@
+//! How much of a text a model gets: 2000 lines or 50 KB, whichever is reached first, from its head (files, lists) or its
+//! tail (the output of commands), and the facts about the cut that clients are given.
+
+use serde_json::{Value, json};
+
+/// The most lines that a result shows.
+pub(crate) const MAX_LINES: usize = 2000;
+
+/// The most bytes that a result shows.
+pub(crate) const MAX_BYTES: usize = 50 * 1024;
+
+/// The size of a text before it was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub lines: usize,
+    pub bytes: usize,
+}
+
+/// The limit that a text ran into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Lines,
+    Bytes,
+}
+
+/// A text that fits, and what is known of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Truncation {
+    pub content: String,
+    /// Absent when the whole text fits.
+    pub limit: Option<Limit>,
+    pub totals: Totals,
+    pub output_lines: usize,
+    /// Whether only the end of the last line is there, because that line alone is too long.
+    pub last_line_partial: bool,
+    /// Whether nothing is there, because the first line alone is too long.
+    pub first_line_exceeds_limit: bool,
+}
+
+impl Totals {
+    /// Returns the size of `text`; a line break at the end begins no further line.
+    pub(crate) fn of(text: &str) -> Self {
+        Self { lines: text.lines().count(), bytes: text.len() }
+    }
+
+    fn fits(self) -> bool {
+        self.lines <= MAX_LINES && self.bytes <= MAX_BYTES
+    }
+}
+
+impl Truncation {
+    fn whole(text: &str, totals: Totals) -> Self {
+        Self {
+            content: text.to_owned(),
+            limit: None,
+            totals,
+            output_lines: totals.lines,
+            last_line_partial: false,
+            first_line_exceeds_limit: false,
+        }
+    }
+
+    /// Returns the facts for `details.truncation`.
+    pub(crate) fn details(&self) -> Value {
+        let limit = self.limit.map(|limit| match limit {
+            Limit::Lines => "lines",
+            Limit::Bytes => "bytes",
+        });
+        json!({
+            "content": self.content,
+            "truncated": self.limit.is_some(),
+            "truncatedBy": limit,
+            "totalLines": self.totals.lines,
+            "totalBytes": self.totals.bytes,
+            "outputLines": self.output_lines,
+            "outputBytes": self.content.len(),
+            "lastLinePartial": self.last_line_partial,
+            "firstLineExceedsLimit": self.first_line_exceeds_limit,
+            "maxLines": MAX_LINES,
+            "maxBytes": MAX_BYTES,
+        })
+    }
+}
+
+/// Returns the whole lines at the head of a text that fit. `kept` is all of the text, or more of its beginning than the
+/// limit; `totals` is the size of all of it.
+pub(crate) fn head(kept: &str, totals: Totals) -> Truncation {
+    if totals.fits() && kept.len() <= MAX_BYTES {
+        return Truncation::whole(kept, totals);
+    }
+    let (mut end, mut lines, mut limit) = (0, 0, Limit::Bytes);
+    for line in kept.split_inclusive('\n') {
+        if lines == MAX_LINES {
+            limit = Limit::Lines;
+            break;
+        }
+        if end + line.trim_end_matches('\n').len() > MAX_BYTES {
+            break;
+        }
+        end += line.len();
+        lines += 1;
+    }
+    let content = kept[..end].strip_suffix('\n').unwrap_or(&kept[..end]);
+    Truncation {
+        content: content.to_owned(),
+        limit: Some(limit),
+        totals,
+        output_lines: lines,
+        last_line_partial: false,
+        first_line_exceeds_limit: lines == 0,
+    }
+}
+
+/// Returns the lines at the tail of a text that fit, or the end of the last line if it alone does not. `kept` is all of
+/// the text, or more of its end than the limit.
+pub(crate) fn tail(kept: &str, totals: Totals) -> Truncation {
+    if totals.fits() {
+        return Truncation::whole(kept, totals);
+    }
+    let body = kept.strip_suffix('\n').unwrap_or(kept);
+    let (mut start, mut lines, mut limit) = (body.len(), 0, Limit::Bytes);
+    for line in body.rsplit('\n') {
+        if lines == MAX_LINES {
+            limit = Limit::Lines;
+            break;
+        }
+        let line_start = if lines == 0 { start - line.len() } else { start - line.len() - 1 };
+        if body.len() - line_start > MAX_BYTES {
+            break;
+        }
+        start = line_start;
+        lines += 1;
+    }
+    let last_line_partial = lines == 0;
+    if last_line_partial {
+        start = body.ceil_char_boundary(body.len().saturating_sub(MAX_BYTES));
+        lines = 1;
+    }
+    Truncation {
+        content: body[start..].to_owned(),
+        limit: Some(limit),
+        totals,
+        output_lines: lines,
+        last_line_partial,
+        first_line_exceeds_limit: false,
+    }
+}
+
+/// Returns a size as people write it: `123B`, `1.5KB`, `2.0MB`.
+pub(crate) fn format_size(bytes: usize) -> String {
+    const KILOBYTE: f64 = 1024.0;
+    let size = bytes as f64;
+    if size < KILOBYTE {
+        format!("{bytes}B")
+    } else if size < KILOBYTE * KILOBYTE {
+        format!("{:.1}KB", size / KILOBYTE)
+    } else {
+        format!("{:.1}MB", size / (KILOBYTE * KILOBYTE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(lines: usize) -> String {
+        (1..=lines).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_text_that_fits_is_left_as_it_is() {
+        let text = numbered(MAX_LINES);
+        for cut in [head(&text, Totals::of(&text)), tail(&text, Totals::of(&text))] {
+            assert_eq!((cut.content.as_str(), cut.limit, cut.output_lines), (text.as_str(), None, MAX_LINES));
+        }
+    }
+
+    #[test]
+    fn the_head_is_cut_after_the_last_line_that_fits() {
+        let text = numbered(MAX_LINES + 1);
+        let cut = head(&text, Totals::of(&text));
+        assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
+        assert!(cut.content.starts_with("1\n") && cut.content.ends_with("\n2000"));
+
+        let text = format!("{}\n", "x".repeat(999)).repeat(100);
+        let cut = head(&text, Totals::of(&text));
+        assert_eq!((cut.limit, cut.output_lines, cut.content.len()), (Some(Limit::Bytes), 51, 51 * 1000 - 1));
+    }
+
+    #[test]
+    fn the_tail_is_cut_before_the_first_line_that_fits() {
+        let text = numbered(MAX_LINES + 5);
+        let cut = tail(&text, Totals::of(&text));
+        assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
+        assert!(cut.content.starts_with("6\n") && cut.content.ends_with("\n2005"));
+    }
+
+    #[test]
+    fn a_line_too_long_is_reported_as_such() {
+        let text = "ü".repeat(MAX_BYTES);
+        let cut = head(&text, Totals::of(&text));
+        assert!(cut.first_line_exceeds_limit && cut.content.is_empty() && cut.output_lines == 0);
+        let cut = tail(&text, Totals::of(&text));
+        assert!(cut.last_line_partial && cut.content.len() == MAX_BYTES && cut.output_lines == 1);
+    }
+
+    #[test]
+    fn the_facts_have_every_key() {
+        let text = numbered(MAX_LINES + 1);
+        let details = head(&text, Totals::of(&text)).details();
+        let keys: Vec<_> = details.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected = [
+            "content", "truncated", "truncatedBy", "totalLines", "totalBytes", "outputLines", "outputBytes",
+            "lastLinePartial", "firstLineExceedsLimit", "maxLines", "maxBytes",
+        ];
+        assert_eq!(keys, expected);
+        assert_eq!(details["truncatedBy"], "lines");
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!([123, 1536, MAX_BYTES, 2 << 20].map(format_size), ["123B", "1.5KB", "50.0KB", "2.0MB"]);
+    }
+}

@@ -1,0 +1,408 @@
+//! The one writer of the protocol: records leave whole, in the order they were pushed, and none is dropped.
+//!
+//! A reader that stops reading must not cost unbounded memory, and most of what a lagging reader has not read yet is
+//! deltas of one block. Those join: each delta is a JSON record around the inside of one string, so two of them become
+//! one by joining the insides. Joining happens only while the reader lags; a reader that keeps up sees each delta as
+//! it was sent.
+
+use std::collections::VecDeque;
+use std::io;
+
+use crate::KEPT_CAPACITY;
+use crate::stdio::Output;
+
+/// The bytes that may be queued before the engine is asked to slow down, unless told otherwise.
+pub const DEFAULT_OUTBOX_BOUND: usize = 8 * 1024 * 1024;
+
+/// How many bytes of queued records are gathered for one write: four times a pipe's usual capacity.
+const GATHERED: usize = 256 * 1024;
+
+/// By how much the bound is exceeded when even answers to commands have to wait.
+const FAR_OVER: usize = 4;
+
+/// A record on its way out, without its line end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// A record that leaves as it is.
+    Plain(Vec<u8>),
+    /// A record that may join with the next one of the same block. It leaves as `prefix`, `body`, `suffix`.
+    Delta {
+        /// The block this belongs to: only records with equal keys join.
+        key: u64,
+        /// What comes before the body. A joined record has the newest prefix.
+        prefix: Vec<u8>,
+        /// The inside of a JSON string, so that the bodies of one block concatenate.
+        body: Vec<u8>,
+        /// What comes after the body. A joined record has the newest suffix.
+        suffix: Vec<u8>,
+    },
+}
+
+impl Record {
+    /// Returns the bytes this takes on the wire, line end included.
+    fn len(&self) -> usize {
+        1 + match self {
+            Self::Plain(bytes) => bytes.len(),
+            Self::Delta { prefix, body, suffix, .. } => prefix.len() + body.len() + suffix.len(),
+        }
+    }
+
+    /// Appends the bytes of this, line end included; a long record becomes the buffer instead of being copied.
+    fn append_to(self, buffer: &mut Vec<u8>) {
+        match self {
+            Self::Plain(bytes) if buffer.is_empty() && bytes.len() > buffer.capacity() => *buffer = bytes,
+            Self::Plain(bytes) => buffer.extend_from_slice(&bytes),
+            Self::Delta { prefix, body, suffix, .. } => {
+                buffer.reserve(prefix.len() + body.len() + suffix.len() + 1);
+                buffer.extend_from_slice(&prefix);
+                buffer.extend_from_slice(&body);
+                buffer.extend_from_slice(&suffix);
+            }
+        }
+        buffer.push(b'\n');
+    }
+}
+
+/// The queue in front of the output.
+#[derive(Debug)]
+pub struct Outbox {
+    bound: usize,
+    /// Records of which no byte has been written.
+    waiting: VecDeque<Record>,
+    waiting_bytes: usize,
+    /// The records being written, as bytes. What is here no longer joins with anything.
+    leaving: Vec<u8>,
+    /// How much of `leaving` has been written.
+    written: usize,
+    /// Whether the last write found the output full.
+    is_lagging: bool,
+}
+
+impl Outbox {
+    /// Creates an empty outbox that asks for a slower engine above `bound` bytes.
+    pub fn new(bound: usize) -> Self {
+        Self {
+            bound,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            leaving: Vec::new(),
+            written: 0,
+            is_lagging: false,
+        }
+    }
+
+    /// Queues a record. It joins with the last queued one if both are deltas of one block and the reader lags.
+    pub fn push(&mut self, record: Record) {
+        let before = self.waiting.back().map_or(0, Record::len);
+        match (self.waiting.back_mut(), record) {
+            (
+                Some(Record::Delta {
+                    key: last_key,
+                    prefix: last_prefix,
+                    body: last_body,
+                    suffix: last_suffix,
+                }),
+                Record::Delta { key, prefix, body, suffix },
+            ) if self.is_lagging && *last_key == key => {
+                *last_prefix = prefix;
+                last_body.extend_from_slice(&body);
+                *last_suffix = suffix;
+                self.waiting_bytes -= before;
+                self.waiting_bytes += self.waiting.back().map_or(0, Record::len);
+            }
+            (_, record) => {
+                self.waiting_bytes += record.len();
+                self.waiting.push_back(record);
+            }
+        }
+    }
+
+    /// Returns whether everything has been written.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.leaving.is_empty()
+    }
+
+    /// Returns the bytes that are still to be written.
+    pub fn queued_bytes(&self) -> usize {
+        self.waiting_bytes + self.leaving.len() - self.written
+    }
+
+    /// Returns whether the engine should slow down.
+    pub fn is_over_bound(&self) -> bool {
+        self.queued_bytes() > self.bound
+    }
+
+    /// Returns whether so much is queued that no further command should be read.
+    pub fn is_far_over_bound(&self) -> bool {
+        self.queued_bytes() > self.bound.saturating_mul(FAR_OVER)
+    }
+
+    /// Writes as much as the output takes without waiting. An output that is full is not an error.
+    pub fn flush_now(&mut self, output: &mut Output) -> io::Result<()> {
+        self.flush_with(|bytes| output.try_write(bytes))
+    }
+
+    /// Waits until the output takes more, then writes. Returns at once if nothing is queued.
+    ///
+    /// Nothing is lost when this is cancelled: bytes move only after the wait.
+    pub async fn drain(&mut self, output: &mut Output) -> io::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        output.writable().await?;
+        self.flush_now(output)
+    }
+
+    fn flush_with(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+        loop {
+            self.gather();
+            if self.leaving.is_empty() {
+                self.is_lagging = false;
+                self.waiting.shrink_to(KEPT_CAPACITY / size_of::<Record>());
+                return Ok(());
+            }
+            match write(&self.leaving[self.written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_lagging = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Once the last bytes are out, makes the next records leave, many small ones as one piece.
+    fn gather(&mut self) {
+        if self.written < self.leaving.len() {
+            return;
+        }
+        self.leaving.clear();
+        self.leaving.shrink_to(KEPT_CAPACITY);
+        self.written = 0;
+        while let Some(record) = self.waiting.front() {
+            if !self.leaving.is_empty() && self.leaving.len() + record.len() > GATHERED {
+                break;
+            }
+            self.waiting_bytes -= record.len();
+            if let Some(record) = self.waiting.pop_front() {
+                record.append_to(&mut self.leaving);
+            }
+        }
+    }
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self::new(DEFAULT_OUTBOX_BOUND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory;
+
+    fn plain(text: &str) -> Record {
+        Record::Plain(text.as_bytes().to_vec())
+    }
+
+    fn delta(key: u64, body: &str) -> Record {
+        Record::Delta {
+            key,
+            prefix: format!("<{key}:").into_bytes(),
+            body: body.as_bytes().to_vec(),
+            suffix: b">".to_vec(),
+        }
+    }
+
+    fn full() -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    /// Writes everything and returns it.
+    fn written(outbox: &mut Outbox) -> String {
+        let mut bytes = Vec::new();
+        outbox
+            .flush_with(|piece| {
+                bytes.extend_from_slice(piece);
+                Ok(piece.len())
+            })
+            .unwrap();
+        assert!(outbox.is_empty());
+        assert_eq!(outbox.queued_bytes(), 0);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_reader_that_keeps_up_sees_every_delta() {
+        let mut outbox = Outbox::default();
+        outbox.push(delta(1, "a"));
+        outbox.push(delta(1, "b"));
+        assert_eq!(written(&mut outbox), "<1:a>\n<1:b>\n");
+    }
+
+    #[test]
+    fn deltas_of_one_block_join_while_the_reader_lags() {
+        let mut outbox = Outbox::default();
+        outbox.push(delta(1, "a"));
+        outbox.flush_with(|_| full()).unwrap();
+        for record in [delta(1, "b"), delta(1, "c"), delta(2, "d"), plain("e"), delta(2, "f"), delta(2, "g")]
+        {
+            outbox.push(record);
+        }
+        let queued = outbox.queued_bytes();
+        let text = written(&mut outbox);
+        assert_eq!(text, "<1:a>\n<1:bc>\n<2:d>\ne\n<2:fg>\n");
+        assert_eq!(queued, text.len());
+        outbox.push(delta(2, "h"));
+        outbox.push(delta(2, "i"));
+        assert_eq!(written(&mut outbox), "<2:h>\n<2:i>\n");
+    }
+
+    #[test]
+    fn a_record_that_is_partly_written_is_never_changed() {
+        let mut outbox = Outbox::default();
+        outbox.push(delta(1, "abc"));
+        let mut counts = [4].into_iter();
+        outbox.flush_with(|_| counts.next().map_or_else(full, Ok)).unwrap();
+        outbox.push(delta(1, "def"));
+        assert_eq!(written(&mut outbox), "bc>\n<1:def>\n");
+    }
+
+    #[test]
+    fn many_small_records_cost_one_write() {
+        let mut outbox = Outbox::default();
+        for _ in 0..1000 {
+            outbox.push(plain("0123456789"));
+        }
+        let mut writes = 0;
+        outbox
+            .flush_with(|piece| {
+                writes += 1;
+                Ok(piece.len())
+            })
+            .unwrap();
+        assert_eq!(writes, 1);
+    }
+
+    #[test]
+    fn the_bounds_follow_the_queued_bytes() {
+        let mut outbox = Outbox::new(10);
+        outbox.push(plain("123456789"));
+        assert!(!outbox.is_over_bound());
+        outbox.push(plain(""));
+        assert!(outbox.is_over_bound() && !outbox.is_far_over_bound());
+        outbox.push(plain(&"x".repeat(30)));
+        assert!(outbox.is_far_over_bound());
+        written(&mut outbox);
+        assert!(!outbox.is_over_bound());
+    }
+
+    #[test]
+    fn a_stopped_reader_costs_about_the_size_of_the_text() {
+        let (_input, mut output, mut client) = memory::pair(4096);
+        let mut outbox = Outbox::default();
+        let prefix = vec![b'p'; 300];
+        for _ in 0..20_000 {
+            let body = b"0123456789".to_vec();
+            outbox.push(Record::Delta { key: 7, prefix: prefix.clone(), body, suffix: b"}".to_vec() });
+            outbox.flush_now(&mut output).unwrap();
+        }
+        let text = 20_000 * 10;
+        assert!(outbox.queued_bytes() < text + 4096, "{} bytes are queued", outbox.queued_bytes());
+        let mut digits = 0;
+        while !outbox.is_empty() || digits < text {
+            digits += client.receive_now(usize::MAX).iter().filter(|byte| byte.is_ascii_digit()).count();
+            outbox.flush_now(&mut output).unwrap();
+        }
+        assert_eq!(digits, text);
+    }
+
+    #[test]
+    fn the_memory_of_a_backlog_is_released() {
+        let mut outbox = Outbox::default();
+        outbox.push(Record::Plain(vec![b'x'; 100 * 1024 * 1024]));
+        for _ in 0..100_000 {
+            outbox.push(plain("small"));
+        }
+        assert_eq!(written(&mut outbox).len(), 100 * 1024 * 1024 + 1 + 100_000 * 6);
+        assert!(outbox.leaving.capacity() <= KEPT_CAPACITY);
+        assert!(outbox.waiting.capacity() * size_of::<Record>() <= KEPT_CAPACITY);
+    }
+
+    #[test]
+    fn an_output_that_fails_is_an_error() {
+        let mut outbox = Outbox::default();
+        outbox.push(plain("a"));
+        let error = outbox.flush_with(|_| Err(io::ErrorKind::BrokenPipe.into())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Plain,
+        Delta(u64),
+        Flush,
+        Read(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            Just(Step::Plain),
+            (0_u64..3).prop_map(Step::Delta),
+            (0_u64..3).prop_map(Step::Delta),
+            Just(Step::Flush),
+            (1_usize..40).prop_map(Step::Read),
+        ]
+    }
+
+    /// Turns lines into `(key, body)` and joins neighbours of one key, so that joined and unjoined output compare.
+    fn joined(text: &str) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for line in text.lines() {
+            let inner = line.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+            match (inner.and_then(|inner| inner.split_once(':')), found.last_mut()) {
+                (Some((key, body)), Some((last, bodies))) if last == key => bodies.push_str(body),
+                (Some((key, body)), _) => found.push((key.to_owned(), body.to_owned())),
+                (None, _) => found.push((String::new(), line.to_owned())),
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_reordered_under_any_schedule(
+            steps in prop::collection::vec(step(), 0..300),
+            capacity in 1_usize..50,
+        ) {
+            let (_input, mut output, mut client) = memory::pair(capacity);
+            let mut outbox = Outbox::new(100);
+            let (mut pushed, mut read) = (Vec::new(), Vec::new());
+            let mut push = |outbox: &mut Outbox, record: Record| {
+                record.clone().append_to(&mut pushed);
+                outbox.push(record);
+            };
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Plain => push(&mut outbox, plain(&format!("plain {number}"))),
+                    Step::Delta(key) => push(&mut outbox, delta(key, &format!("{number}."))),
+                    Step::Flush => outbox.flush_now(&mut output).unwrap(),
+                    Step::Read(count) => read.extend(client.receive_now(count)),
+                }
+            }
+            while !outbox.is_empty() {
+                outbox.flush_now(&mut output).unwrap();
+                read.extend(client.receive_now(usize::MAX));
+            }
+            read.extend(client.receive_now(usize::MAX));
+            let (pushed, read) = (String::from_utf8(pushed).unwrap(), String::from_utf8(read).unwrap());
+            prop_assert_eq!(joined(&read), joined(&pushed));
+        }
+    }
+}

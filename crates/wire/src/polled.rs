@@ -1,0 +1,197 @@
+//! A pipe or a socket that the runtime watches, so that a round trip wakes no other thread.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Mode, OFlags};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A descriptor that never blocks. Dropping it puts its flags back.
+#[derive(Debug)]
+pub(crate) struct Polled {
+    descriptor: AsyncFd<OwnedFd>,
+    /// The flags to put back, if they are shared with other processes and had to be changed.
+    shared_flags: Option<OFlags>,
+}
+
+impl Polled {
+    /// Makes a pipe or a socket non-blocking and registers it with the runtime.
+    ///
+    /// `flags` are its flags before anything was changed. They belong to what is open, not to the descriptor: where
+    /// stdout and stderr are one pipe, a non-blocking stdout would make our own and our children's stderr fail. So a
+    /// pipe is opened a second time, which gives it flags of its own; a socket cannot be.
+    #[expect(
+        deprecated,
+        reason = "the replacement is unsafe; an `OwnedFd` keeps the promise that it asks for"
+    )]
+    pub(crate) fn new(descriptor: OwnedFd, flags: OFlags, interest: Interest) -> io::Result<Self> {
+        if let Some(own) = open_again(&descriptor, flags) {
+            return Ok(Self { descriptor: AsyncFd::with_interest(own, interest)?, shared_flags: None });
+        }
+        rustix::fs::fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK)?;
+        let shared_flags = (!flags.contains(OFlags::NONBLOCK)).then_some(flags);
+        match AsyncFd::try_with_interest(descriptor, interest) {
+            Ok(descriptor) => Ok(Self { descriptor, shared_flags }),
+            Err(error) => {
+                let (descriptor, error) = error.into_parts();
+                rustix::fs::fcntl_setfl(&descriptor, flags)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Awaits bytes and appends them; returns 0 at the end.
+    pub(crate) async fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        loop {
+            let mut guard = self.descriptor.readable().await?;
+            let room = buffer.capacity() - buffer.len();
+            match rustix::io::read(self.descriptor.get_ref(), spare_capacity(buffer)) {
+                Ok(count) => {
+                    // A short read has emptied the pipe: epoll reports the next arrival, so there is no need to be
+                    // told "nothing there" first. An end that epoll has seen stays seen.
+                    if count < room && count > 0 && cfg!(target_os = "linux") {
+                        guard.clear_ready();
+                    }
+                    return Ok(count);
+                }
+                Err(rustix::io::Errno::AGAIN) => guard.clear_ready(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Writes what the other side has room for.
+    pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match rustix::io::write(self.descriptor.get_ref(), bytes) {
+            // The runtime has to learn that the output is full, and it believes only an attempt made through it. The
+            // first attempt is made past it because it knows of no room before it has polled for the first time.
+            Err(rustix::io::Errno::AGAIN) => self
+                .descriptor
+                .try_io(Interest::WRITABLE, |descriptor| Ok(rustix::io::write(descriptor, bytes)?)),
+            result => Ok(result?),
+        }
+    }
+
+    /// Awaits room, or the reader's end.
+    pub(crate) async fn writable(&mut self) -> io::Result<()> {
+        self.descriptor.writable().await?.retain_ready();
+        Ok(())
+    }
+
+    /// Puts the flags back.
+    pub(crate) fn restore(&mut self) {
+        if let Some(flags) = self.shared_flags.take() {
+            // There is nobody to tell, and nothing else to try.
+            let _ = rustix::fs::fcntl_setfl(self.descriptor.get_ref(), flags);
+        }
+    }
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// Opens a pipe a second time, non-blocking; `None` where the system does not allow it.
+fn open_again(descriptor: &OwnedFd, flags: OFlags) -> Option<OwnedFd> {
+    let access = flags & OFlags::ACCMODE;
+    if !cfg!(target_os = "linux") || access == OFlags::RDWR {
+        return None;
+    }
+    let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+    rustix::fs::open(path, access | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::outbox::{Outbox, Record};
+    use crate::stdio::Output;
+
+    fn flags(descriptor: impl std::os::fd::AsFd) -> OFlags {
+        rustix::fs::fcntl_getfl(descriptor).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_pipe_gets_flags_of_its_own() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let shared = (reader.try_clone().unwrap(), writer.try_clone().unwrap());
+        let (reader_flags, writer_flags) = (flags(&reader), flags(&writer));
+        let mut reader = Polled::new(reader, reader_flags, Interest::READABLE).unwrap();
+        let mut writer = Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap();
+        assert_eq!((flags(&shared.0), flags(&shared.1)), (reader_flags, writer_flags));
+        drop(shared);
+        assert_eq!(writer.try_write(b"hello").unwrap(), 5);
+        drop(writer);
+        let mut buffer = Vec::with_capacity(100);
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 5);
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0);
+        assert_eq!(buffer, b"hello");
+    }
+
+    #[tokio::test]
+    async fn the_flags_of_a_socket_are_put_back() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let descriptor = OwnedFd::from(ours.try_clone().unwrap());
+        let before = flags(&ours);
+        let polled = Polled::new(descriptor, before, Interest::READABLE).unwrap();
+        assert!(flags(&ours).contains(OFlags::NONBLOCK));
+        drop(polled);
+        assert_eq!(flags(&ours), before);
+    }
+
+    #[tokio::test]
+    async fn an_end_that_comes_with_the_last_bytes_is_seen() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let reader_flags = flags(&reader);
+        let mut reader = Polled::new(reader, reader_flags, Interest::READABLE).unwrap();
+        for _ in 0..3 {
+            rustix::io::write(&writer, b"a").unwrap();
+            let mut buffer = Vec::with_capacity(100);
+            assert_eq!(reader.read(&mut buffer).await.unwrap(), 1);
+        }
+        rustix::io::write(&writer, b"b").unwrap();
+        drop(writer);
+        let mut buffer = Vec::with_capacity(100);
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 1);
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_left_is_an_error() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let writer_flags = flags(&writer);
+        let mut writer = Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap();
+        drop(reader);
+        writer.writable().await.unwrap();
+        assert_eq!(writer.try_write(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn a_hundred_megabytes_pass_a_pipe_with_a_slow_reader() {
+        const LENGTH: usize = 100 * 1024 * 1024;
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let writer_flags = flags(&writer);
+        let mut output = Output::from_polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap());
+        let counting = std::thread::spawn(move || {
+            let mut received = Vec::new();
+            std::fs::File::from(reader).read_to_end(&mut received).unwrap();
+            received.len()
+        });
+        let mut outbox = Outbox::default();
+        outbox.push(Record::Plain(vec![b'x'; LENGTH]));
+        outbox.push(Record::Plain(b"end".to_vec()));
+        while !outbox.is_empty() {
+            outbox.drain(&mut output).await.unwrap();
+        }
+        output.finish().await.unwrap();
+        assert_eq!(counting.join().unwrap(), LENGTH + 5);
+    }
+}
