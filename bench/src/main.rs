@@ -1,1 +1,44 @@
-fn main() {}
+//! Measures bowline beside floors taken in the same run.
+//!
+//! Times on one machine cannot be compared with times on another, nor, where others use the machine too, with those of
+//! an hour ago. So each measure takes its own floor, the least that any program would need for the same, and takes it
+//! in turns with bowline; what counts is the ratio. `docs/performance.md` says what each measure means.
+
+mod agent;
+mod arguments;
+mod counting;
+mod deltas;
+mod failure;
+mod figure;
+mod floor;
+mod home;
+mod instructions;
+mod measures;
+mod memory;
+mod model_server;
+mod pipe;
+mod report;
+mod round_trip;
+mod size;
+mod start;
+mod statistics;
+mod stream;
+mod table;
+mod tool_turns;
+mod watchdog;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A floor does nothing that its subject does not have to do: it is looked for before all else.
+    if let Some(floor) = floor::asked_for() {
+        return floor.run();
+    }
+    match report::main() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("bowline-bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

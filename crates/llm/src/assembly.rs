@@ -161,7 +161,8 @@ impl Assembly {
         let TokenCounts { input, output, cache_read, cache_write, reasoning } = counts;
         let total_tokens = input + output + cache_read + cache_write;
         let usage = &mut self.message.usage;
-        *usage = Usage { input, output, cache_read, cache_write, total_tokens, reasoning, ..Usage::default() };
+        *usage =
+            Usage { input, output, cache_read, cache_write, total_tokens, reasoning, ..Usage::default() };
         self.model.price(usage);
     }
 }

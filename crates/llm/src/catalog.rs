@@ -19,32 +19,96 @@ pub(crate) struct Provider {
 
 /// The providers, in the order in which a default is looked for.
 pub(crate) const PROVIDERS: &[Provider] = &[
-    Provider { id: "anthropic", default_model: "claude-sonnet-5", json: include_str!("catalog/anthropic.json") },
-    Provider { id: "openrouter", default_model: "anthropic/claude-sonnet-5", json: include_str!("catalog/openrouter.json") },
+    Provider {
+        id: "anthropic",
+        default_model: "claude-sonnet-5",
+        json: include_str!("catalog/anthropic.json"),
+    },
+    Provider {
+        id: "openrouter",
+        default_model: "anthropic/claude-sonnet-5",
+        json: include_str!("catalog/openrouter.json"),
+    },
     Provider { id: "deepseek", default_model: "deepseek-flash", json: include_str!("catalog/deepseek.json") },
     Provider { id: "zai", default_model: "glm-5.3", json: include_str!("catalog/zai.json") },
     Provider { id: "moonshotai", default_model: "kimi-k3", json: include_str!("catalog/moonshotai.json") },
     Provider { id: "kimi-coding", default_model: "k3", json: include_str!("catalog/kimi-coding.json") },
     Provider { id: "groq", default_model: "openai/gpt-oss-120b", json: include_str!("catalog/groq.json") },
     Provider { id: "cerebras", default_model: "gpt-oss-120b", json: include_str!("catalog/cerebras.json") },
-    Provider { id: "together", default_model: "moonshotai/Kimi-K2.7-Code", json: include_str!("catalog/together.json") },
-    Provider { id: "fireworks", default_model: "accounts/fireworks/models/kimi-k3", json: include_str!("catalog/fireworks.json") },
-    Provider { id: "vercel-ai-gateway", default_model: "anthropic/claude-sonnet-5", json: include_str!("catalog/vercel-ai-gateway.json") },
-    Provider { id: "huggingface", default_model: "moonshotai/Kimi-K2.7-Code", json: include_str!("catalog/huggingface.json") },
+    Provider {
+        id: "together",
+        default_model: "moonshotai/Kimi-K2.7-Code",
+        json: include_str!("catalog/together.json"),
+    },
+    Provider {
+        id: "fireworks",
+        default_model: "accounts/fireworks/models/kimi-k3",
+        json: include_str!("catalog/fireworks.json"),
+    },
+    Provider {
+        id: "vercel-ai-gateway",
+        default_model: "anthropic/claude-sonnet-5",
+        json: include_str!("catalog/vercel-ai-gateway.json"),
+    },
+    Provider {
+        id: "huggingface",
+        default_model: "moonshotai/Kimi-K2.7-Code",
+        json: include_str!("catalog/huggingface.json"),
+    },
     Provider { id: "nvidia", default_model: "z-ai/glm-5.3", json: include_str!("catalog/nvidia.json") },
-    Provider { id: "baseten", default_model: "moonshotai/Kimi-K3", json: include_str!("catalog/baseten.json") },
+    Provider {
+        id: "baseten",
+        default_model: "moonshotai/Kimi-K3",
+        json: include_str!("catalog/baseten.json"),
+    },
     Provider { id: "minimax", default_model: "MiniMax-M3", json: include_str!("catalog/minimax.json") },
     Provider { id: "minimax-cn", default_model: "MiniMax-M3", json: include_str!("catalog/minimax-cn.json") },
-    Provider { id: "moonshotai-cn", default_model: "kimi-k3", json: include_str!("catalog/moonshotai-cn.json") },
-    Provider { id: "zai-coding-cn", default_model: "glm-5.3", json: include_str!("catalog/zai-coding-cn.json") },
-    Provider { id: "qwen-token-plan", default_model: "qwen3.8-max", json: include_str!("catalog/qwen-token-plan.json") },
-    Provider { id: "qwen-token-plan-cn", default_model: "qwen3.8-max", json: include_str!("catalog/qwen-token-plan-cn.json") },
-    Provider { id: "qwen-token-plan-individual", default_model: "qwen3.8-max", json: include_str!("catalog/qwen-token-plan-individual.json") },
+    Provider {
+        id: "moonshotai-cn",
+        default_model: "kimi-k3",
+        json: include_str!("catalog/moonshotai-cn.json"),
+    },
+    Provider {
+        id: "zai-coding-cn",
+        default_model: "glm-5.3",
+        json: include_str!("catalog/zai-coding-cn.json"),
+    },
+    Provider {
+        id: "qwen-token-plan",
+        default_model: "qwen3.8-max",
+        json: include_str!("catalog/qwen-token-plan.json"),
+    },
+    Provider {
+        id: "qwen-token-plan-cn",
+        default_model: "qwen3.8-max",
+        json: include_str!("catalog/qwen-token-plan-cn.json"),
+    },
+    Provider {
+        id: "qwen-token-plan-individual",
+        default_model: "qwen3.8-max",
+        json: include_str!("catalog/qwen-token-plan-individual.json"),
+    },
     Provider { id: "xiaomi", default_model: "mimo-v2.6-pro", json: include_str!("catalog/xiaomi.json") },
-    Provider { id: "xiaomi-token-plan-ams", default_model: "mimo-v2.6-pro", json: include_str!("catalog/xiaomi-token-plan-ams.json") },
-    Provider { id: "xiaomi-token-plan-cn", default_model: "mimo-v2.6-pro", json: include_str!("catalog/xiaomi-token-plan-cn.json") },
-    Provider { id: "xiaomi-token-plan-sgp", default_model: "mimo-v2.6-pro", json: include_str!("catalog/xiaomi-token-plan-sgp.json") },
-    Provider { id: "cloudflare-workers-ai", default_model: "@cf/zai-org/glm-5.3", json: include_str!("catalog/cloudflare-workers-ai.json") },
+    Provider {
+        id: "xiaomi-token-plan-ams",
+        default_model: "mimo-v2.6-pro",
+        json: include_str!("catalog/xiaomi-token-plan-ams.json"),
+    },
+    Provider {
+        id: "xiaomi-token-plan-cn",
+        default_model: "mimo-v2.6-pro",
+        json: include_str!("catalog/xiaomi-token-plan-cn.json"),
+    },
+    Provider {
+        id: "xiaomi-token-plan-sgp",
+        default_model: "mimo-v2.6-pro",
+        json: include_str!("catalog/xiaomi-token-plan-sgp.json"),
+    },
+    Provider {
+        id: "cloudflare-workers-ai",
+        default_model: "@cf/zai-org/glm-5.3",
+        json: include_str!("catalog/cloudflare-workers-ai.json"),
+    },
     Provider { id: "ant-ling", default_model: "Ling-2.6-1T", json: include_str!("catalog/ant-ling.json") },
 ];
 

@@ -105,8 +105,7 @@ impl Providers {
         pattern: &'a str,
         provider: Option<&str>,
     ) -> Result<Option<(&str, &'a str)>, Error> {
-        let known =
-            |wanted: &str| self.registry().providers().find(|name| name.eq_ignore_ascii_case(wanted));
+        let known = |wanted: &str| self.registry().providers().find(|name| name.eq_ignore_ascii_case(wanted));
         let split = pattern.split_once('/').and_then(|(prefix, rest)| Some((known(prefix)?, rest)));
         let Some(wanted) = provider else { return Ok(split) };
         let Some(provider) = known(wanted) else {
@@ -215,7 +214,8 @@ impl Providers {
 
 /// Returns the id of a scripted model, if the user means one.
 fn scripted_id<'a>(pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
-    let prefixed = pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
+    let prefixed =
+        pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
     match provider {
         None => prefixed.map(|(_, id)| id),
         Some(provider) if provider.eq_ignore_ascii_case(scripted::PROVIDER) => {
@@ -245,7 +245,8 @@ fn custom(provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
 
 /// Tells whether an id ends in a date, as in `claude-haiku-4-5-20251001`.
 fn is_dated(id: &str) -> bool {
-    id.rsplit_once('-').is_some_and(|(_, end)| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit()))
+    id.rsplit_once('-')
+        .is_some_and(|(_, end)| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn same(one: &Model, other: &Model) -> bool {
@@ -319,7 +320,10 @@ mod tests {
             let scope = providers(&["HOME_KEY"]).resolve_scope(patterns).unwrap();
             scope.iter().map(|resolved| resolved.model.full_name()).collect()
         };
-        assert_eq!(names("home/SMALL*, big ,*in:low"), ["home/small-20250101", "home/small", "home/big", "home/twin"]);
+        assert_eq!(
+            names("home/SMALL*, big ,*in:low"),
+            ["home/small-20250101", "home/small", "home/big", "home/twin"]
+        );
         let warned = providers(&["HOME_KEY"]).resolve_scope("big:huge").unwrap();
         assert!(warned[0].warning.is_some());
         assert!(providers(&["HOME_KEY"]).resolve_scope("away/*").is_err());

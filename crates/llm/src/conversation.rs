@@ -101,10 +101,9 @@ fn said<'a>(answer: &'a AssistantMessage, model: &Model) -> Vec<Said<'a>> {
     let own = answer.api == model.api && answer.provider == model.provider && answer.model == model.id;
     let pieces = answer.content.iter().filter_map(|block| match block {
         AssistantContent::Text(block) => text(&block.text).map(Said::Text),
-        AssistantContent::Thinking(block) if own => {
-            (!block.thinking.trim().is_empty() || block.thinking_signature.is_some())
-                .then_some(Said::Thinking(block))
-        }
+        AssistantContent::Thinking(block) if own => (!block.thinking.trim().is_empty()
+            || block.thinking_signature.is_some())
+        .then_some(Said::Thinking(block)),
         // Another model's thinking is worth reading, but it is not a thought of this one.
         AssistantContent::Thinking(block) => text(&block.thinking).map(Said::Text),
         AssistantContent::ToolCall(call) => Some(Said::Call(call)),
@@ -125,16 +124,10 @@ fn outcome<'a>(
         Some(found.remove(place).1)
     });
     match found {
-        Some(result) => Outcome {
-            call_id: &call.id,
-            parts: parts(&result.content, images),
-            is_error: result.is_error,
-        },
-        None => Outcome {
-            call_id: &call.id,
-            parts: vec![Part::Text(NO_RESULT.into())],
-            is_error: true,
-        },
+        Some(result) => {
+            Outcome { call_id: &call.id, parts: parts(&result.content, images), is_error: result.is_error }
+        }
+        None => Outcome { call_id: &call.id, parts: vec![Part::Text(NO_RESULT.into())], is_error: true },
     }
 }
 
@@ -329,7 +322,9 @@ pub(crate) mod tests {
             {"role": "assistant", "content": [thinking, hidden], "api": "a", "provider": "p", "model": "m"},
         ]));
         let own = turns(&messages, &model(json!({})));
-        assert!(matches!(&own[..], [Turn::Assistant(said)] if matches!(said[..], [Said::Thinking(_), Said::Thinking(_)])));
+        assert!(
+            matches!(&own[..], [Turn::Assistant(said)] if matches!(said[..], [Said::Thinking(_), Said::Thinking(_)]))
+        );
         let other = turns(&messages, &model(json!({"id": "other"})));
         assert_eq!(other, [Turn::Assistant(vec![Said::Text("hm")])]);
     }

@@ -149,7 +149,11 @@ impl KeySources<'_> {
 
     fn first(&self) -> Found<'_> {
         if let Some(secret) = self.argument {
-            return Found::Text { secret: secret.clone(), scheme: Scheme::Key, origin: "--api-key".to_owned() };
+            return Found::Text {
+                secret: secret.clone(),
+                scheme: Scheme::Key,
+                origin: "--api-key".to_owned(),
+            };
         }
         match self.auth.login(self.provider) {
             Some(Login::ApiKey { key }) => {
@@ -188,7 +192,8 @@ impl KeySources<'_> {
     }
 
     fn unusable(&self, origin: &str, reason: &str) -> StreamError {
-        let message = format!("The key of the provider \"{}\" in {origin} cannot be used: {reason}.", self.provider);
+        let message =
+            format!("The key of the provider \"{}\" in {origin} cannot be used: {reason}.", self.provider);
         StreamError::new(FailureKind::Authentication, message)
     }
 }

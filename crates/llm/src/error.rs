@@ -15,7 +15,9 @@ pub enum Error {
     UnknownModel { pattern: String },
     #[error("Unknown provider \"{provider}\". Known providers: {known}.")]
     UnknownProvider { provider: String, known: String },
-    #[error("Model \"{pattern}\" is ambiguous across providers: {candidates}. Use --provider or provider/model.")]
+    #[error(
+        "Model \"{pattern}\" is ambiguous across providers: {candidates}. Use --provider or provider/model."
+    )]
     AmbiguousModel { pattern: String, candidates: String },
     #[error("\"{suffix}\" in \"{pattern}\" is not a thinking level. Use one of {levels}.", levels = crate::choose::LEVELS)]
     UnknownThinkingLevel { pattern: String, suffix: String },

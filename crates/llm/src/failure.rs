@@ -90,7 +90,9 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
         Some(429) => FailureKind::RateLimited,
         Some(408 | 409 | 425 | 500..=599) => FailureKind::Unavailable,
         Some(400..=499 | 300..=399) => FailureKind::Rejected,
-        _ if has(&["authentication_error", "permission_error", "invalid_api_key"]) => FailureKind::Authentication,
+        _ if has(&["authentication_error", "permission_error", "invalid_api_key"]) => {
+            FailureKind::Authentication
+        }
         _ if has(&["rate_limit", "rate limit", "too many requests"]) => FailureKind::RateLimited,
         _ if has(&["invalid_request", "not_found_error", "content_filter"]) => FailureKind::Rejected,
         // What goes wrong after a request was accepted is nearly always the provider's own trouble.
@@ -126,7 +128,10 @@ fn describe(body: &[u8]) -> (Option<String>, String) {
     let text = text.trim();
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         let is_page = text.starts_with('<');
-        return (None, if is_page { "the server answered with a web page".to_owned() } else { shorten(text) });
+        return (
+            None,
+            if is_page { "the server answered with a web page".to_owned() } else { shorten(text) },
+        );
     };
     let value = value.get(0).unwrap_or(&value);
     let error = value.get("error").unwrap_or(value);
@@ -179,9 +184,7 @@ mod tests {
 
     #[test]
     fn refusals_are_sorted_and_told() {
-        use FailureKind::{
-            Authentication, ContextOverflow, Quota, RateLimited, Rejected, Unavailable,
-        };
+        use FailureKind::{Authentication, ContextOverflow, Quota, RateLimited, Rejected, Unavailable};
         let named = |name: &str, text: &str| {
             format!(r#"{{"type":"error","error":{{"type":"{name}","message":"{text}"}}}}"#)
         };

@@ -18,7 +18,10 @@ pub(crate) fn blank(text: &str) -> String {
                 continue;
             }
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
+                let end = bytes[at..]
+                    .iter()
+                    .position(|byte| *byte == b'\n')
+                    .map_or(bytes.len(), |length| at + length);
                 bytes[at..end].fill(b' ');
                 at = end;
                 continue;

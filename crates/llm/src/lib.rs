@@ -1,10 +1,39 @@
-//! Model providers: requests, streamed answers, models, credentials.
+//! Model providers: which models there are, whose key opens them, and the streamed answers that they give.
+//!
+//! [`Providers`] is the way in. It knows the built-in catalog, the user's `models.json` and the credentials, and
+//! turns a [`ModelRequest`] into a stream of events that are the same for every provider. [`Assembly`] puts such
+//! events together to a message.
+//!
+//! Inside, everything that understands a provider is free of I/O: an API (see `api`) is a function from a
+//! request to the bytes of an HTTP request, and a decoder from bytes to events. The transport moves the bytes. The
+//! crate reads neither the process's environment nor the home directory: [`Sources`] brings what it may know.
+
+mod api;
 mod assembly;
+mod catalog;
+mod choose;
+mod conversation;
+mod credentials;
 mod error;
+mod failure;
+mod json_comments;
+mod models_file;
+mod output_limit;
+mod providers;
+mod proxy;
+mod registry;
 mod request;
-mod choose { pub(crate) const LEVELS: &str = "off"; }
-mod stub;
+mod scripted;
+mod secret;
+mod setting_value;
+mod sse;
+mod transport;
+
 pub use assembly::Assembly;
+pub use bowline_core::stream::Update;
+pub use choose::Resolved;
 pub use error::Error;
+pub use providers::{Providers, Sources};
 pub use request::{AnswerStream, ModelRequest};
-pub use stub::*;
+pub use secret::Secret;
+pub use transport::Timeouts;

@@ -25,7 +25,7 @@ pub(crate) fn output_limit(request: &ModelRequest, turns: &[Turn<'_>]) -> u64 {
 }
 
 /// Estimates the tokens of a request: a quarter of its bytes.
-fn estimate(request: &ModelRequest, turns: &[Turn<'_>]) -> u64 {
+pub(crate) fn estimate(request: &ModelRequest, turns: &[Turn<'_>]) -> u64 {
     let tools: usize = request
         .tools
         .iter()

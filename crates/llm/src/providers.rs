@@ -69,7 +69,7 @@ impl Providers {
             api_key_provider: sources.api_key_provider,
             commands: CommandCache::default(),
             transport,
-            scripts: scripted::Scripts::default(),
+            scripts: scripted::Scripts::new(sources.timeouts.idle),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -178,10 +178,12 @@ impl Inner {
     /// Replaces the `{VARIABLE}`s that some base URLs have for the user's account.
     fn fill_in(&self, base_url: &str) -> Result<String, StreamError> {
         let mut filled = base_url.to_owned();
-        while let Some((start, length)) = filled.find('{').and_then(|at| Some((at, filled[at..].find('}')?))) {
+        while let Some((start, length)) = filled.find('{').and_then(|at| Some((at, filled[at..].find('}')?)))
+        {
             let name = &filled[start + 1..start + length];
             let Some(value) = self.environment.0.get(name).filter(|value| !value.contains(['{', '}'])) else {
-                let message = format!("The address of this provider needs the variable {name}, which is not set.");
+                let message =
+                    format!("The address of this provider needs the variable {name}, which is not set.");
                 return Err(StreamError::new(FailureKind::Authentication, message));
             };
             filled = format!("{}{value}{}", &filled[..start], &filled[start + length + 1..]);

@@ -100,7 +100,10 @@ fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'s
 fn merge(provider: &str, settings: Option<&ProviderSettings>) -> Vec<Known> {
     let built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
     let Some(settings) = settings else {
-        return built_in.into_iter().map(|model| Known { model: Arc::new(model), headers: Vec::new() }).collect();
+        return built_in
+            .into_iter()
+            .map(|model| Known { model: Arc::new(model), headers: Vec::new() })
+            .collect();
     };
     let pattern = built_in.first().cloned();
     let mut merged: Vec<(Model, Vec<(String, SettingValue)>)> = Vec::new();

@@ -113,7 +113,8 @@ impl Parser {
             return Ok(());
         }
         let limit = self.largest / (1024 * 1024);
-        let message = format!("The provider sent an event of more than {limit} MiB; the answer was given up.");
+        let message =
+            format!("The provider sent an event of more than {limit} MiB; the answer was given up.");
         Err(StreamError::new(FailureKind::Protocol, message))
     }
 }

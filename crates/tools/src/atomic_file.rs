@@ -38,10 +38,7 @@ fn refuse_unwritable(path: &Path) -> io::Result<()> {
 }
 
 fn in_place_may_work(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::PermissionDenied | ErrorKind::ResourceBusy | ErrorKind::CrossesDevices
-    )
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ResourceBusy | ErrorKind::CrossesDevices)
 }
 
 fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -95,7 +92,7 @@ fn keep_owner(file: &File, metadata: &Metadata) {
 #[cfg(not(unix))]
 fn keep_owner(_file: &File, _metadata: &Metadata) {}
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -157,8 +157,11 @@ fn ending_note(ending: &Ending, timeout: Option<Duration>) -> Option<String> {
 }
 
 fn left_running_note(survivors: &[Survivor]) -> String {
-    let names: Vec<_> =
-        survivors.iter().take(5).map(|survivor| format!("{} (pid {})", survivor.name, survivor.process)).collect();
+    let names: Vec<_> = survivors
+        .iter()
+        .take(5)
+        .map(|survivor| format!("{} (pid {})", survivor.name, survivor.process))
+        .collect();
     let who = if names.is_empty() { "a process".to_owned() } else { names.join(", ") };
     format!(
         "Still running in the background: {who}. What it prints from now on is lost; to see it, send its output to a file \
@@ -194,3 +197,6 @@ fn signal_meaning(signal: i32) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, BufWriter};
 use uuid::Uuid;
 
 use crate::truncate::{self, MAX_BYTES, MAX_LINES, Totals, Truncation};
@@ -36,12 +36,11 @@ enum Log {
     Unneeded,
     Open {
         path: PathBuf,
-        file: File,
+        /// Buffered, because each write goes through the blocking pool and commands print line by line.
+        file: BufWriter<File>,
     },
     /// The file could not be made or written, or is full.
-    Ended {
-        path: Option<PathBuf>,
-    },
+    Ended { path: Option<PathBuf> },
 }
 
 impl Capture {
@@ -49,13 +48,7 @@ impl Capture {
     pub(crate) async fn push(&mut self, text: &str) {
         self.kept.push_str(text);
         self.bytes += text.len();
-        for (index, line) in text.split('\n').enumerate() {
-            if index > 0 {
-                self.line_breaks += 1;
-                self.closed_line = std::mem::take(&mut self.open_line);
-            }
-            self.open_line += line.len();
-        }
+        self.count_lines(text.as_bytes());
         self.write_log(text).await;
         if self.kept.len() > KEPT_LIMIT {
             let start = self.kept.ceil_char_boundary(self.kept.len() - KEPT);
@@ -90,6 +83,19 @@ impl Capture {
         }
     }
 
+    fn count_lines(&mut self, text: &[u8]) {
+        let Some(last) = memchr::memrchr(b'\n', text) else {
+            self.open_line += text.len();
+            return;
+        };
+        self.line_breaks += memchr::memchr_iter(b'\n', text).count();
+        self.closed_line = match memchr::memrchr(b'\n', &text[..last]) {
+            Some(previous) => last - previous - 1,
+            None => self.open_line + last,
+        };
+        self.open_line = text.len() - last - 1;
+    }
+
     fn totals(&self) -> Totals {
         Totals { lines: self.line_breaks + usize::from(self.open_line > 0), bytes: self.bytes }
     }
@@ -98,7 +104,7 @@ impl Capture {
         let totals = self.totals();
         if matches!(self.log, Log::Unneeded) && (totals.bytes > MAX_BYTES || totals.lines > MAX_LINES) {
             self.log = match create_log().await {
-                Ok((path, file)) => Log::Open { path, file },
+                Ok((path, file)) => Log::Open { path, file: BufWriter::with_capacity(MAX_BYTES, file) },
                 Err(_) => Log::Ended { path: None },
             };
             // The kept text is still all there was, this piece included.

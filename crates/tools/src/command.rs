@@ -76,3 +76,60 @@ pub async fn run_command(
         full_output_path: capture.log_path().map(PathBuf::from),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn request(command: &str) -> CommandRequest {
+        CommandRequest {
+            command: command.to_owned(),
+            working_directory: std::env::temp_dir(),
+            environment: vec![("GREETING".to_owned(), "hello".to_owned())],
+            shell: None,
+            command_prefix: Some("name=world".to_owned()),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn output_is_cleaned_and_handed_out_as_it_comes() {
+        let mut pieces = Vec::new();
+        let command = r"printf '\033[31m%s\033' $GREETING; sleep 0.05; printf '[0m %s\r\n' $name; exit 4";
+        let outcome = run_command(request(command), |piece| pieces.push(piece)).await.unwrap();
+        assert_eq!(pieces.concat(), "hello world\n");
+        let expected = CommandOutcome {
+            output: "hello world\n".to_owned(),
+            exit_code: Some(4),
+            cancelled: false,
+            truncated: false,
+            full_output_path: None,
+        };
+        assert_eq!(outcome, expected);
+    }
+
+    #[tokio::test]
+    async fn a_cancel_ends_it_at_once_without_an_exit_code() {
+        let request = request("echo begun; sleep 300");
+        let cancel = request.cancel.clone();
+        let begin = Instant::now();
+        let outcome = run_command(request, |_| cancel.cancel()).await.unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(5));
+        assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.cancelled), ("begun\n", None, true));
+    }
+
+    #[tokio::test]
+    async fn long_output_is_cut_and_kept_clean_in_a_file() {
+        let command = r"for i in $(seq 3000); do printf '\033[1m%s\033[0m\n' $i; done";
+        let outcome = run_command(request(command), |_| {}).await.unwrap();
+        assert!(
+            outcome.truncated && outcome.output.starts_with("1001\n") && outcome.output.ends_with("\n3000")
+        );
+        let path = outcome.full_output_path.unwrap();
+        let whole: String = (1..=3000).map(|line| format!("{line}\n")).collect();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -114,9 +114,7 @@ fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
         return Err(Error::NoEdits);
     }
     match edits.iter().position(|edit| edit.old.is_empty()) {
-        Some(index) => {
-            Err(Error::OldTextEmpty { edit: name_of(index, edits.len()), path: given.to_owned() })
-        }
+        Some(index) => Err(Error::OldTextEmpty { edit: name_of(index, edits.len()), path: given.to_owned() }),
         None => Ok(edits),
     }
 }
@@ -200,7 +198,8 @@ fn outcome(given: &str, before: &str, after: &str, replacements: &[Replacement])
     let count = replacements.len();
     let mut text = format!("Replaced {count} piece{} in {given}.", if count == 1 { "" } else { "s" });
     if replacements.iter().any(|replacement| replacement.place.loose) {
-        text += " The quoted text differed from the file in spaces at line ends or in typographic characters.";
+        text +=
+            " The quoted text differed from the file in spaces at line ends or in typographic characters.";
     }
     let Difference { diff, patch, first_changed_line } = difference::between(given, before, after);
     Outcome::text(text).with_details(json!({

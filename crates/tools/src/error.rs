@@ -57,7 +57,7 @@ pub enum Error {
     OldTextNotFound { edit: String, path: String, hint: String },
 
     #[error(
-        "{edit} is {count} times in {path} (at lines {lines}); nothing was changed. Add lines around it until it is unique."
+        "{edit} occurs {count} times in {path} (at lines {lines}); nothing was changed. Add lines around it until it is unique."
     )]
     OldTextNotUnique { edit: String, path: String, count: usize, lines: String },
 
@@ -81,7 +81,9 @@ pub enum Error {
     #[error("Could not start the shell {}: {source}.", shell.display())]
     Shell { shell: PathBuf, source: io::Error },
 
-    #[error("pattern is not a regular expression: {reason}\nTo search for it as plain text, set literal to true.")]
+    #[error(
+        "pattern is not a regular expression: {reason}\nTo search for it as plain text, set literal to true."
+    )]
     Pattern { reason: String },
 
     #[error("`{glob}` is not a glob: {reason}.")]

@@ -64,3 +64,46 @@ fn find(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
     }
     Ok(listing(&found.join("\n"), limit_reached.then_some(limit), "resultLimitReached", "narrow the pattern"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::{Workshop, text};
+
+    #[tokio::test]
+    async fn paths_come_in_order_without_what_is_ignored() {
+        let workshop = Workshop::with(&[
+            ("b.rs", ""),
+            ("a/c.rs", ""),
+            ("a/nested.rs/d.txt", ""),
+            (".config/e.rs", ""),
+            (".gitignore", "target\n"),
+            ("target/f.rs", ""),
+            (".git/g.rs", ""),
+        ]);
+        let found = workshop.succeed("find", json!({"pattern": "*.rs"})).await;
+        assert_eq!(found, ".config/e.rs\na/c.rs\na/nested.rs/\nb.rs");
+        let found = workshop.succeed("find", json!({"pattern": "nested.rs/*", "path": "a"})).await;
+        assert_eq!(found, "a/nested.rs/d.txt");
+        assert_eq!(workshop.succeed("find", json!({"pattern": "*.go"})).await, "No files found.");
+    }
+
+    #[tokio::test]
+    async fn the_limit_is_told_only_when_there_is_more() {
+        let workshop = Workshop::with(&[("1", ""), ("2", ""), ("3", "")]);
+        let outcome = workshop.call("find", json!({"pattern": "*", "limit": 2})).await;
+        assert!(text(&outcome).starts_with("1\n2\n\n[Only the first 2 are listed. Set limit=4"));
+        assert_eq!(outcome.details, Some(json!({"resultLimitReached": 2})));
+        let outcome = workshop.call("find", json!({"pattern": "*", "limit": 3})).await;
+        assert_eq!((text(&outcome).as_str(), outcome.details), ("1\n2\n3", None));
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_no_directory_is_refused() {
+        let workshop = Workshop::with(&[("file", "")]);
+        let find = |path: &str| workshop.fail("find", json!({"pattern": "*", "path": path}));
+        assert!(find("file").await.contains("is a file"));
+        assert!(find("flie").await.contains("file?"));
+    }
+}

@@ -22,7 +22,8 @@ impl Glob {
         // A leading slash ties the pattern to the root.
         let anywhere = pattern.strip_prefix('/').is_none().then(|| format!("**/{pattern}"));
         let from_root = pattern.strip_prefix('/').unwrap_or(pattern).to_owned();
-        let error = |error: globset::Error| Error::Glob { glob: given.to_owned(), reason: error.kind().to_string() };
+        let error =
+            |error: globset::Error| Error::Glob { glob: given.to_owned(), reason: error.kind().to_string() };
         for pattern in [Some(from_root), anywhere].into_iter().flatten() {
             set.add(GlobBuilder::new(&pattern).literal_separator(true).build().map_err(error)?);
         }

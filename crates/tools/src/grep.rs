@@ -74,7 +74,9 @@ fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
         let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
         let wanted = entry.depth() == 0 || glob.as_ref().is_none_or(|glob| glob.matches(below));
         // A path that is given itself may be a link to a file; links that the walk meets are not followed.
-        if !wanted || !(entry.file_type().is_some_and(|kind| kind.is_file()) || entry.depth() == 0 && root.is_file()) {
+        if !wanted
+            || !(entry.file_type().is_some_and(|kind| kind.is_file()) || entry.depth() == 0 && root.is_file())
+        {
             continue;
         }
         found.enter(paths::relative(&context.working_directory, entry.path()));
@@ -217,5 +219,100 @@ impl Sink for Found<'_> {
     fn context_break(&mut self, _searcher: &Searcher) -> Result<bool, io::Error> {
         self.gap = true;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::testing::{Workshop, text as text_of};
+
+    #[track_caller]
+    fn check_finds(files: &[(&str, &str)], arguments: Value, expected: &str) {
+        let workshop = Workshop::with(files);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(workshop.succeed("grep", arguments)), expected);
+    }
+
+    const FILES: [(&str, &str); 7] = [
+        ("b.rs", "fn one() {}\nfn two() {}\r\n"),
+        ("a/x.rs", "// fn\nlet fn_ = 1;\n"),
+        ("a/x.txt", "fn(x)\n"),
+        (".hidden", "fn hidden\n"),
+        (".gitignore", "ignored\n"),
+        ("ignored/y.rs", "fn ignored\n"),
+        (".git/config", "fn git\n"),
+    ];
+
+    #[test]
+    fn matches_come_in_order_without_what_is_ignored() {
+        check_finds(
+            &FILES,
+            json!({"pattern": "^fn"}),
+            ".hidden:1: fn hidden\na/x.txt:1: fn(x)\nb.rs:1: fn one() {}\nb.rs:2: fn two() {}",
+        );
+        check_finds(&FILES, json!({"pattern": "nowhere"}), "No matches found.");
+    }
+
+    #[test]
+    fn the_arguments_narrow_the_search() {
+        check_finds(&FILES, json!({"pattern": "fn(", "literal": true}), "a/x.txt:1: fn(x)");
+        check_finds(&FILES, json!({"pattern": "FN O", "ignoreCase": true}), "b.rs:1: fn one() {}");
+        check_finds(&FILES, json!({"pattern": "fn", "glob": "*.txt"}), "a/x.txt:1: fn(x)");
+        check_finds(&FILES, json!({"pattern": "let", "path": "./a"}), "a/x.rs:2: let fn_ = 1;");
+        for path in ["ignored", "ignored/y.rs"] {
+            check_finds(&FILES, json!({"pattern": "fn", "path": path}), "ignored/y.rs:1: fn ignored");
+        }
+    }
+
+    #[test]
+    fn lines_around_a_match_are_marked() {
+        let text = "1\n2\nx\n4\n5\n6\n7\nx\n9\n";
+        check_finds(
+            &[("f", text)],
+            json!({"pattern": "x", "context": 1}),
+            "f-2- 2\nf:3: x\nf-4- 4\n--\nf-7- 7\nf:8: x\nf-9- 9",
+        );
+        let workshop = Workshop::with(&[("f", text)]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let shown =
+            runtime.block_on(workshop.succeed("grep", json!({"pattern": "x", "context": 1, "limit": 1})));
+        assert!(shown.starts_with("f-2- 2\nf:3: x\nf-4- 4\n\n[There are more than 1"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn limits_are_told_and_reported() {
+        let workshop = Workshop::with(&[("f", &format!("x\n{}\nx\n", "x".repeat(600)))]);
+        let outcome = workshop.call("grep", json!({"pattern": "x", "limit": 2})).await;
+        let text = text_of(&outcome);
+        assert!(text.contains("limit=4") && text.contains(&format!("f:2: {}…\n", "x".repeat(500))), "{text}");
+        assert_eq!(outcome.details, Some(json!({"matchLimitReached": 2, "linesTruncated": true})));
+        let outcome = workshop.call("grep", json!({"pattern": "^x$", "limit": 2})).await;
+        assert_eq!(outcome.details, None, "exactly as many as the limit");
+    }
+
+    #[tokio::test]
+    async fn endless_matches_are_cut() {
+        let workshop = Workshop::with(&[("f", &"some line\n".repeat(100_000))]);
+        let outcome = workshop.call("grep", json!({"pattern": "line", "limit": 1_000_000})).await;
+        assert_eq!(outcome.details.unwrap()["truncation"]["truncatedBy"], "lines");
+    }
+
+    #[tokio::test]
+    async fn mistakes_are_explained() {
+        let workshop = Workshop::with(&[("src/main.rs", "")]);
+        let error = workshop.fail("grep", json!({"pattern": "fn("})).await;
+        assert!(error.contains("set literal to true"), "{error}");
+        let error = workshop.fail("grep", json!({"pattern": "x", "path": "srcs"})).await;
+        assert!(error.contains("src?"), "{error}");
+        assert!(workshop.fail("grep", json!({"pattern": "x", "glob": "{a"})).await.contains("`{a`"));
+    }
+
+    #[tokio::test]
+    async fn a_binary_file_is_passed_over() {
+        let workshop = Workshop::with(&[("binary", "\0match\n"), ("text", "match\n")]);
+        assert_eq!(workshop.succeed("grep", json!({"pattern": "match"})).await, "text:1: match");
     }
 }

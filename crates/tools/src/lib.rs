@@ -27,6 +27,8 @@ mod process_tree;
 mod read;
 mod shell;
 mod terminal_text;
+#[cfg(test)]
+mod testing;
 mod tool;
 mod toolbox;
 mod truncate;

@@ -12,12 +12,18 @@ pub(crate) fn listing(lines: &str, limit: Option<usize>, limit_fact: &str, other
     let mut notes = Vec::new();
     let mut details = Map::new();
     if let Some(limit) = limit {
-        notes.push(format!("Only the first {limit} are listed. Set limit={} for more, or {otherwise}.", limit * 2));
+        notes.push(format!(
+            "Only the first {limit} are listed. Set limit={} for more, or {otherwise}.",
+            limit * 2
+        ));
         details.insert(limit_fact.to_owned(), json!(limit));
     }
     if shown.limit.is_some() {
         let totals = shown.totals;
-        notes.push(format!("Cut at 2000 lines or 50KB: {} of {} are shown.", shown.output_lines, totals.lines));
+        notes.push(format!(
+            "Cut at 2000 lines or 50KB: {} of {} are shown.",
+            shown.output_lines, totals.lines
+        ));
         details.insert("truncation".to_owned(), shown.details());
     }
     let mut text = shown.content;

@@ -57,5 +57,41 @@ fn ls(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) 
         // A link to a directory counts as one: it can be listed and walked into.
         .map(|name| format!("{}{}", name.to_string_lossy(), if path.join(name).is_dir() { "/" } else { "" }))
         .collect();
-    Ok(listing(&lines.join("\n"), limit_reached.then_some(limit), "entryLimitReached", "use find with a pattern"))
+    Ok(listing(
+        &lines.join("\n"),
+        limit_reached.then_some(limit),
+        "entryLimitReached",
+        "use find with a pattern",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::{Workshop, text};
+
+    #[tokio::test]
+    async fn names_are_sorted_regardless_of_case() {
+        let workshop = Workshop::with(&[("b", ""), ("A/x", ""), ("C", ""), (".d", "")]);
+        assert_eq!(workshop.succeed("ls", json!({})).await, ".d\nA/\nb\nC");
+        assert_eq!(workshop.succeed("ls", json!({"path": "A", "limit": null})).await, "x");
+        std::fs::create_dir(workshop.path().join("empty")).unwrap();
+        assert_eq!(workshop.succeed("ls", json!({"path": "empty"})).await, "(the directory is empty)");
+    }
+
+    #[tokio::test]
+    async fn the_limit_is_told_and_reported() {
+        let workshop = Workshop::with(&[("a", ""), ("b", "")]);
+        let outcome = workshop.call("ls", json!({"limit": 1})).await;
+        assert!(text(&outcome).starts_with("a\n\n[Only the first 1 are listed."));
+        assert_eq!(outcome.details, Some(json!({"entryLimitReached": 1})));
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_no_directory_is_refused() {
+        let workshop = Workshop::with(&[("file", "")]);
+        assert!(workshop.fail("ls", json!({"path": "file"})).await.contains("is a file"));
+        assert!(workshop.fail("ls", json!({"path": "/no/such"})).await.contains("does not exist"));
+    }
 }

@@ -131,7 +131,9 @@ fn check_object(
 
 fn check_value(kind: &Kind, value: Value, place: &str, problems: &mut Vec<String>) -> Option<Value> {
     let fitting = match (kind, &value) {
-        (Kind::Text, Value::String(_)) | (Kind::Boolean, Value::Bool(_)) | (Kind::Number, Value::Number(_)) => {
+        (Kind::Text, Value::String(_))
+        | (Kind::Boolean, Value::Bool(_))
+        | (Kind::Number, Value::Number(_)) => {
             return Some(value);
         }
         (Kind::Text, Value::Number(_) | Value::Bool(_)) => Some(Value::String(value.to_string())),
@@ -140,12 +142,18 @@ fn check_value(kind: &Kind, value: Value, place: &str, problems: &mut Vec<String
         (Kind::Number, Value::String(text)) => {
             text.trim().parse().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
         }
-        (Kind::Boolean, Value::String(text)) => text.trim().to_ascii_lowercase().parse().ok().map(Value::Bool),
+        (Kind::Boolean, Value::String(text)) => {
+            text.trim().to_ascii_lowercase().parse().ok().map(Value::Bool)
+        }
         (Kind::Objects(fields), Value::Array(_)) => return check_list(fields, value, place, problems),
         _ => None,
     };
     if fitting.is_none() {
-        problems.push(format!("- {place}: must be {}, but is {}", kind.noun(), shorten(&value.to_string(), 100)));
+        problems.push(format!(
+            "- {place}: must be {}, but is {}",
+            kind.noun(),
+            shorten(&value.to_string(), 100)
+        ));
     }
     fitting
 }
@@ -206,10 +214,8 @@ pub(crate) fn boolean(arguments: &Arguments, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    static PAIR: [Parameter; 2] = [
-        Parameter::required("oldText", Kind::Text, ""),
-        Parameter::required("newText", Kind::Text, ""),
-    ];
+    static PAIR: [Parameter; 2] =
+        [Parameter::required("oldText", Kind::Text, ""), Parameter::required("newText", Kind::Text, "")];
     static PARAMETERS: [Parameter; 5] = [
         Parameter::required("path", Kind::Text, "The file"),
         Parameter::optional("limit", Kind::Integer, ""),
@@ -219,12 +225,15 @@ mod tests {
     ];
 
     fn arguments(json: Value) -> Arguments {
-        json.as_object().unwrap().clone()
+        match json {
+            Value::Object(arguments) => arguments,
+            other => panic!("{other} is no object"),
+        }
     }
 
     #[track_caller]
-    fn check_accepts(given: Value, expected: Value) {
-        assert_eq!(Value::Object(check("t", &PARAMETERS, arguments(given)).unwrap()), expected);
+    fn check_accepts(given: Value, expected: &Value) {
+        assert_eq!(&Value::Object(check("t", &PARAMETERS, arguments(given)).unwrap()), expected);
     }
 
     #[track_caller]
@@ -236,9 +245,15 @@ mod tests {
 
     #[test]
     fn values_that_are_meant_right_are_taken() {
-        check_accepts(json!({"path": "a", "limit": "10", "timeout": "1.5"}), json!({"path": "a", "limit": 10, "timeout": 1.5}));
-        check_accepts(json!({"path": 7, "limit": 3.0, "literal": "True"}), json!({"path": "7", "limit": 3, "literal": true}));
-        check_accepts(json!({"path": "a", "limit": null, "extra": 1}), json!({"path": "a"}));
+        check_accepts(
+            json!({"path": "a", "limit": "10", "timeout": "1.5"}),
+            &json!({"path": "a", "limit": 10, "timeout": 1.5}),
+        );
+        check_accepts(
+            json!({"path": 7, "limit": 3.0, "literal": "True"}),
+            &json!({"path": "7", "limit": 3, "literal": true}),
+        );
+        check_accepts(json!({"path": "a", "limit": null, "extra": 1}), &json!({"path": "a"}));
     }
 
     #[test]
@@ -257,7 +272,8 @@ mod tests {
 
     #[test]
     fn the_received_arguments_are_repeated_up_to_a_limit() {
-        let error = check("t", &PARAMETERS, arguments(json!({"file": "ü".repeat(5000)}))).unwrap_err().to_string();
+        let error =
+            check("t", &PARAMETERS, arguments(json!({"file": "ü".repeat(5000)}))).unwrap_err().to_string();
         assert!(error.contains("Received: {\"file\":\"ü") && error.len() < 3000, "{error}");
     }
 

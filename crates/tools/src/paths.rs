@@ -16,7 +16,8 @@ const MAX_LINKS: usize = 16;
 pub(crate) fn resolve(working_directory: &Path, given: &str) -> PathBuf {
     let without_at = given.strip_prefix('@').unwrap_or(given);
     let plain = without_at.replace(is_unusual_space, " ");
-    let [verbatim, without_at, plain] = [given, without_at, &plain].map(|path| absolute(working_directory, path));
+    let [verbatim, without_at, plain] =
+        [given, without_at, &plain].map(|path| absolute(working_directory, path));
     [verbatim, without_at].into_iter().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
 }
 
@@ -92,7 +93,7 @@ fn similar_names(directory: &Path, wanted: &str) -> Vec<String> {
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let edits = edit_distance(wanted, name);
-    let tolerated = wanted.chars().count().div_ceil(4);
+    let tolerated = wanted.chars().count().div_ceil(3);
     let contained = wanted.len() >= 3 && name.len() >= 3 && (wanted.contains(name) || name.contains(wanted));
     (edits <= tolerated || contained || stem(wanted) == stem(name)).then_some(edits)
 }

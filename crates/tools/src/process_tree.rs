@@ -5,6 +5,8 @@
 //! in `/proc` by group, by parent and by that variable. They are stopped as they are found, so that none can start
 //! another while the search goes on, and the search goes on until it finds no more.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the process group is known there"))]
+
 use uuid::Uuid;
 
 /// The variable that marks the processes of a command.
@@ -92,11 +94,12 @@ mod linux {
         /// Kills every process of the tree. `leader_awaits` tells that the leader was not waited for: its number, and
         /// with it that of its group, are then surely still its own.
         pub(crate) fn kill(&self, leader_awaits: bool) {
-            let group = leader_awaits.then_some(self.leader);
+            // Zero is no process: its "children" would be those whose parent is outside of this container.
+            let group = Some(self.leader).filter(|leader| leader_awaits && *leader > 0);
             let mut members = Members::new();
-            if leader_awaits {
-                members.insert(self.leader, self.began);
-                signal(self.leader, Signal::STOP);
+            if let Some(leader) = group {
+                members.insert(leader, self.began);
+                signal(leader, Signal::STOP);
             }
             for _ in 0..MAX_ROUNDS {
                 // A process that was about to start another when it was stopped may have done so after the search had
@@ -118,7 +121,10 @@ mod linux {
             let mut found = self.find(None, &Members::new());
             found.retain(|process| process.number != self.leader);
             found.sort_by_key(|process| process.number);
-            found.into_iter().map(|process| Survivor { process: process.number, name: process.name }).collect()
+            found
+                .into_iter()
+                .map(|process| Survivor { process: process.number, name: process.name })
+                .collect()
         }
 
         /// Stops the processes of the tree that are not among `members`, adds them, and tells whether there were any.
@@ -136,7 +142,11 @@ mod linux {
             let own = i32::try_from(std::process::id()).unwrap_or_default();
             let candidates = all_processes().filter(|process| {
                 let known = members.get(&process.number) == Some(&process.began);
-                !known && !process.dead && process.began >= self.began && process.number > 1 && process.number != own
+                !known
+                    && !process.dead
+                    && process.began >= self.began
+                    && process.number > 1
+                    && process.number != own
             });
             let mut candidates: Vec<_> = candidates.collect();
             let mut found: Vec<Process> = Vec::new();

@@ -99,7 +99,9 @@ fn read_image(
 ) -> Result<Outcome, Error> {
     let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
     if !takes_images {
-        let note = format!("{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown.");
+        let note = format!(
+            "{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown."
+        );
         return Ok(Outcome::text(note));
     }
     if metadata.len() > image::MAX_BYTES {
@@ -126,7 +128,12 @@ struct Passage {
 }
 
 impl Passage {
-    fn read(mut reader: impl BufRead, span: Span, given: &str, cancel: &CancellationToken) -> Result<Self, Error> {
+    fn read(
+        mut reader: impl BufRead,
+        span: Span,
+        given: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Self, Error> {
         let mut passage =
             Self { kept: Vec::new(), span: Totals { lines: 0, bytes: 0 }, first_line: 0, file_lines: 0 };
         let mut line_begun = false;
@@ -139,6 +146,11 @@ impl Passage {
                 return Ok(passage);
             }
             let mut rest = buffer;
+            if passage.is_filled(span) {
+                passage.add_lines(buffer, line_begun, span);
+                line_begun = !buffer.ends_with(b"\n");
+                rest = &[];
+            }
             while !rest.is_empty() {
                 let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |position| position + 1);
                 let (piece, after) = rest.split_at(end);
@@ -148,6 +160,24 @@ impl Passage {
             }
             let length = buffer.len();
             reader.consume(length);
+        }
+    }
+
+    /// Tells whether what comes is only counted: it is all beyond the span, or all in it but not shown.
+    fn is_filled(&self, span: Span) -> bool {
+        let beyond = self.file_lines > span.first && !span.holds(self.file_lines);
+        // The first line is measured to its end, to tell how long it is.
+        beyond || span.limit.is_none() && self.span.lines > 1 && self.kept.len() > MAX_BYTES
+    }
+
+    /// Counts many lines at once.
+    fn add_lines(&mut self, buffer: &[u8], line_begun: bool, span: Span) {
+        let breaks = memchr::memchr_iter(b'\n', buffer).count();
+        let begun = breaks + usize::from(!line_begun) - usize::from(buffer.ends_with(b"\n"));
+        self.file_lines += begun;
+        if span.limit.is_none() {
+            self.span.lines += begun;
+            self.span.bytes += buffer.len();
         }
     }
 
@@ -212,7 +242,8 @@ impl Passage {
             ));
         }
         let why = if shown.limit == Some(Limit::Bytes) { ", cut at 50.0KB" } else { "" };
-        (next <= lines).then(|| format!("Lines {first}-{} of {lines}{why}. Go on with offset={next}.", next - 1))
+        (next <= lines)
+            .then(|| format!("Lines {first}-{} of {lines}{why}. Go on with offset={next}.", next - 1))
     }
 }
 
@@ -220,4 +251,134 @@ impl Passage {
 fn quote(word: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+~".contains(character);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::testing::{Workshop, text as text_of};
+
+    fn numbered(lines: usize) -> String {
+        (1..=lines).map(|line| format!("line {line}\n")).collect()
+    }
+
+    #[tokio::test]
+    async fn a_file_is_shown_as_it_is() {
+        let workshop = Workshop::with(&[("a.txt", "one\ntwo\n"), ("empty", "")]);
+        let outcome = workshop.call("read", json!({"path": "@a.txt"})).await;
+        assert_eq!(outcome, Outcome::text("one\ntwo\n"));
+        assert_eq!(workshop.succeed("read", json!({"path": "empty"})).await, "(the file is empty)");
+    }
+
+    #[tokio::test]
+    async fn a_part_tells_how_to_go_on() {
+        let workshop = Workshop::with(&[("a.txt", &numbered(10))]);
+        let read = |offset: Value, limit: Value| {
+            workshop.succeed("read", json!({"path": "a.txt", "offset": offset, "limit": limit}))
+        };
+        assert_eq!(
+            read(json!(3), json!("2")).await,
+            "line 3\nline 4\n\n[Lines 3-4 of 10. Go on with offset=5.]"
+        );
+        assert_eq!(read(json!(9), json!(2)).await, "line 9\nline 10\n");
+        assert_eq!(read(json!(0), json!(1)).await, "line 1\n\n[Lines 1-1 of 10. Go on with offset=2.]");
+    }
+
+    #[tokio::test]
+    async fn a_long_file_is_cut_with_the_facts() {
+        let workshop = Workshop::with(&[("a.txt", &numbered(2500))]);
+        let outcome = workshop.call("read", json!({"path": "a.txt"})).await;
+        assert!(text_of(&outcome).ends_with("line 2000\n\n[Lines 1-2000 of 2500. Go on with offset=2001.]"));
+        let truncation = &outcome.details.unwrap()["truncation"];
+        assert_eq!(truncation["totalLines"], 2500);
+        assert_eq!((&truncation["truncatedBy"], &truncation["outputLines"]), (&json!("lines"), &json!(2000)));
+    }
+
+    #[tokio::test]
+    async fn lines_that_are_only_counted_are_counted_right() {
+        for ending in ["", "\n"] {
+            let text = format!("{}last{ending}", "0123456789\n".repeat(50_000));
+            let workshop = Workshop::with(&[("a.txt", &text)]);
+            let part = workshop.succeed("read", json!({"path": "a.txt", "offset": 2, "limit": 1})).await;
+            assert_eq!(part, "0123456789\n\n[Lines 2-2 of 50001. Go on with offset=3.]");
+            let outcome = workshop.call("read", json!({"path": "a.txt"})).await;
+            let truncation = &outcome.details.unwrap()["truncation"];
+            assert_eq!(
+                (&truncation["totalLines"], &truncation["totalBytes"]),
+                (&json!(50_001), &json!(text.len()))
+            );
+            let end = workshop.succeed("read", json!({"path": "a.txt", "offset": 50_001})).await;
+            assert_eq!(end, format!("last{ending}"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_giant_line_is_not_shown_but_explained() {
+        let workshop = Workshop::with(&[("a b.js", &format!("x\n{}\nz\n", "y".repeat(100_000)))]);
+        let outcome = workshop.call("read", json!({"path": "a b.js", "offset": 2})).await;
+        let text = text_of(&outcome);
+        assert!(text.contains("Line 2 has 97.7KB") && text.contains("sed -n '2p' 'a b.js'"), "{text}");
+        assert_eq!(outcome.details.unwrap()["truncation"]["firstLineExceedsLimit"], true);
+        let text = workshop.succeed("read", json!({"path": "a b.js"})).await;
+        assert_eq!(text, "x\n\n[Lines 1-1 of 3, cut at 50.0KB. Go on with offset=2.]");
+    }
+
+    #[tokio::test]
+    async fn an_offset_past_the_end_is_refused_with_the_length() {
+        let workshop = Workshop::with(&[("a.txt", "1\n2\n3\n4")]);
+        let error = workshop.fail("read", json!({"path": "a.txt", "offset": 99})).await;
+        assert_eq!(error, "offset 99 is past the end of a.txt, which has 4 lines.");
+    }
+
+    #[tokio::test]
+    async fn an_image_is_shown_to_a_model_that_takes_them() {
+        let mut workshop = Workshop::new();
+        std::fs::write(workshop.path().join("dot"), b"\x89PNG\r\n\x1a\n\0rest").unwrap();
+        let outcome = workshop.call("read", json!({"path": "dot"})).await;
+        assert_eq!(
+            outcome.content[1],
+            Content::Image { data: "iVBORw0KGgoAcmVzdA==".into(), mime_type: "image/png".into() }
+        );
+        assert_eq!(outcome.details, None);
+        workshop.takes_images = false;
+        let outcome = workshop.call("read", json!({"path": "dot"})).await;
+        assert!(outcome.content.len() == 1 && text_of(&outcome).contains("takes no images"));
+    }
+
+    #[tokio::test]
+    async fn an_image_too_large_is_refused() {
+        let workshop = Workshop::new();
+        let path = workshop.path().join("big.gif");
+        std::fs::write(&path, b"GIF89a").unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(image::MAX_BYTES + 1).unwrap();
+        assert!(workshop.fail("read", json!({"path": "big.gif"})).await.contains("too much for a model"));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_text_is_refused_with_the_next_step() {
+        let workshop = Workshop::with(&[("binary", "a\0b"), ("src/main.rs", "")]);
+        let read = |path: &str| workshop.fail("read", json!({"path": path}));
+        assert!(read("binary").await.contains("binary file (3B)"));
+        assert!(read("src").await.contains("`ls`"));
+        assert!(read("src/mein.rs").await.contains("src/main.rs?"));
+        assert!(read("src/main.rs/x").await.contains("does not exist"));
+        assert!(read("/dev/zero").await.contains("neither a file"));
+    }
+
+    #[tokio::test]
+    async fn bytes_that_are_no_text_are_replaced_and_announced() {
+        let workshop = Workshop::new();
+        std::fs::write(workshop.path().join("latin"), b"gr\xfc\xdfe\n").unwrap();
+        let text = workshop.succeed("read", json!({"path": "latin"})).await;
+        assert_eq!(text, "gr\u{fffd}\u{fffd}e\n\n[Bytes that are not UTF-8 are shown as \u{fffd}.]");
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_ends_at_once() {
+        let workshop = Workshop::with(&[("a", "a")]);
+        workshop.cancel.cancel();
+        assert!(workshop.fail("read", json!({"path": "a"})).await.starts_with("Aborted"));
+    }
 }

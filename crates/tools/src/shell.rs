@@ -178,15 +178,19 @@ impl Shell {
         if let Some(reason) = self.killed.clone() {
             return reason;
         }
-        if let Some(signal) = self.status.and_then(|status| status.signal()) {
-            return Ending::Signalled { signal };
+        let still_open = self.output.take();
+        let left_running = still_open.is_some();
+        if let Some(output) = still_open {
+            tokio::spawn(drain(output));
         }
-        let code = self.status.and_then(|status| status.code()).unwrap_or_default();
-        let Some(output) = self.output.take() else {
-            return Ending::Exited { code, left_running: false, survivors: Vec::new() };
-        };
-        tokio::spawn(drain(output));
-        Ending::Exited { code, left_running: true, survivors: self.tree.survivors() }
+        match self.status.map(|status| (status.code(), status.signal())) {
+            Some((None, Some(signal))) => Ending::Signalled { signal },
+            status => Ending::Exited {
+                code: status.and_then(|(code, _)| code).unwrap_or_default(),
+                left_running,
+                survivors: if left_running { self.tree.survivors() } else { Vec::new() },
+            },
+        }
     }
 }
 

@@ -40,7 +40,9 @@ impl Cleaner {
             (_, '\x1b') => (State::Escape, false),
             (State::Escape | State::CommandEscape, '[') => (State::Control, false),
             (State::Escape | State::CommandEscape, ']' | 'P' | 'X' | '^' | '_') => (State::Command, false),
-            (State::Escape | State::CommandEscape | State::Intermediate, ' '..='/') => (State::Intermediate, false),
+            (State::Escape | State::CommandEscape | State::Intermediate, ' '..='/') => {
+                (State::Intermediate, false)
+            }
             (State::Escape | State::CommandEscape | State::Intermediate, _) => (State::Text, false),
             (State::Control, '@'..='~') => (State::Text, false),
             (State::Control, ' '..='?') => (State::Control, false),

@@ -210,8 +210,17 @@ mod tests {
         let details = head(&text, Totals::of(&text)).details();
         let keys: Vec<_> = details.as_object().unwrap().keys().map(String::as_str).collect();
         let expected = [
-            "content", "truncated", "truncatedBy", "totalLines", "totalBytes", "outputLines", "outputBytes",
-            "lastLinePartial", "firstLineExceedsLimit", "maxLines", "maxBytes",
+            "content",
+            "truncated",
+            "truncatedBy",
+            "totalLines",
+            "totalBytes",
+            "outputLines",
+            "outputBytes",
+            "lastLinePartial",
+            "firstLineExceedsLimit",
+            "maxLines",
+            "maxBytes",
         ];
         assert_eq!(keys, expected);
         assert_eq!(details["truncatedBy"], "lines");

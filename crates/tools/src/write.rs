@@ -57,3 +57,51 @@ async fn write(context: CallContext, arguments: Arguments) -> Result<Outcome, Er
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::Workshop;
+
+    #[tokio::test]
+    async fn a_file_is_made_with_its_directories_and_replaced() {
+        let workshop = Workshop::new();
+        let write =
+            |content: &str| workshop.succeed("write", json!({"path": "a/b/c.txt", "content": content}));
+        assert_eq!(write("one\ntwo\n").await, "Created a/b/c.txt (2 lines, 8 bytes).");
+        assert_eq!(write("").await, "Replaced a/b/c.txt (0 lines, 0 bytes).");
+        assert_eq!(workshop.file("a/b/c.txt"), "");
+    }
+
+    #[tokio::test]
+    async fn a_link_leads_to_the_file_that_is_written() {
+        let workshop = Workshop::with(&[("real", "old")]);
+        for link in ["link", "dangling"] {
+            let target = if link == "link" { "real" } else { "later" };
+            std::os::unix::fs::symlink(target, workshop.path().join(link)).unwrap();
+            workshop.succeed("write", json!({"path": link, "content": "new"})).await;
+            assert!(workshop.path().join(link).is_symlink());
+            assert_eq!(workshop.file(target), "new");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_is_refused() {
+        let workshop = Workshop::with(&[("file", "kept")]);
+        let write = |path: &str| workshop.fail("write", json!({"path": path, "content": "x"}));
+        assert!(write(".").await.contains("is a directory"));
+        assert!(write("file/below").await.contains("Could not make the directory of file/below"));
+        assert!(write("/dev/null").await.contains("neither a file"));
+        assert!(workshop.fail("write", json!({"path": "x"})).await.contains("- content: missing"));
+        assert_eq!(workshop.file("file"), "kept");
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_writes_nothing() {
+        let workshop = Workshop::new();
+        workshop.cancel.cancel();
+        assert!(workshop.fail("write", json!({"path": "a", "content": "x"})).await.starts_with("Aborted"));
+        assert!(!workshop.path().join("a").exists());
+    }
+}

@@ -73,3 +73,10 @@ pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, StreamEr
 pub(super) fn cut() -> StreamError {
     StreamError::new(FailureKind::Cut, "The provider's stream ended without finishing the answer. Try again.")
 }
+
+/// Returns the failure of an answer that the provider did not want to give.
+pub(super) fn withheld(reason: &str) -> StreamError {
+    let message =
+        format!("The provider withheld the rest of the answer ({reason}). Change the request and try again.");
+    StreamError::new(FailureKind::Rejected, message)
+}

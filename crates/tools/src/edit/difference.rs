@@ -71,7 +71,11 @@ mod tests {
                         11 line 11\n 12 line 12\n 13 line 13\n 14 line 14\n    ...";
         assert_eq!(difference.diff, expected);
         assert_eq!(difference.first_changed_line, Some(10));
-        assert!(difference.patch.starts_with("--- a.txt\n+++ a.txt\n@@ -6,9 +6,10 @@\n line 6\n"), "{}", difference.patch);
+        assert!(
+            difference.patch.starts_with("--- a.txt\n+++ a.txt\n@@ -6,9 +6,10 @@\n line 6\n"),
+            "{}",
+            difference.patch
+        );
     }
 
     #[test]

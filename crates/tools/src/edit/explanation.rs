@@ -3,6 +3,9 @@
 /// The most characters of a line that are repeated.
 const LINE_LIMIT: usize = 120;
 
+/// How many places that begin like the quoted piece are compared with all of it.
+const CANDIDATES: usize = 100;
+
 /// Returns what the model should look at.
 pub(super) fn why_not_found(original: &str, old: &str, new: &str) -> String {
     if !new.trim().is_empty() && original.contains(new) {
@@ -45,7 +48,8 @@ fn longest_agreement(file: &[&str], quoted: &[&str]) -> Option<(usize, usize)> {
     let agreement = |start: usize| {
         file[start..].iter().zip(quoted).take_while(|(line, quoted)| line.trim() == quoted.trim()).count()
     };
-    let candidates = (0..file.len()).map(|start| (start, agreement(start))).filter(|(_, length)| *length > 0);
+    let begins = |start: &usize| quoted.first().is_some_and(|first| file[*start].trim() == first.trim());
+    let candidates = (0..file.len()).filter(begins).take(CANDIDATES).map(|start| (start, agreement(start)));
     candidates.max_by_key(|(start, length)| (*length, std::cmp::Reverse(*start)))
 }
 
@@ -71,7 +75,11 @@ mod tests {
     #[test]
     fn the_model_is_told_what_differs() {
         check_tells("one();\ntwo();", "", "lines 2-3 except for spaces");
-        check_tells("fn a() {\n    one();\n    three();\n}", "", "line 3 is `    two();`, not `    three();`");
+        check_tells(
+            "fn a() {\n    one();\n    three();\n}",
+            "",
+            "line 3 is `    two();`, not `    three();`",
+        );
         check_tells("}\nmore", "", "the file ends before `more`");
         check_tells("nowhere", "", "No line of the file is `nowhere`");
         check_tells("nowhere", "    two();", "newText is in the file already");

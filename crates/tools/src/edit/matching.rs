@@ -27,10 +27,10 @@ pub(super) enum Matches {
 /// Finds the piece `old`. The strictest way in which it matches at all decides.
 pub(super) fn find(original: &str, old: &str) -> Matches {
     let exact = occurrences(original, old).map(|start| start..start + old.len()).collect();
-    let ways: [&dyn Fn() -> Vec<Range<usize>>; 2] = [
-        &|| find_normal(original, old, Leniency::LineEnds),
-        &|| find_normal(original, old, Leniency::Typography),
-    ];
+    let ways: [&dyn Fn() -> Vec<Range<usize>>; 2] =
+        [&|| find_normal(original, old, Leniency::LineEnds), &|| {
+            find_normal(original, old, Leniency::Typography)
+        }];
     let mut ranges: Vec<Range<usize>> = exact;
     let mut loose = false;
     for (index, way) in ways.iter().enumerate() {
@@ -44,7 +44,8 @@ pub(super) fn find(original: &str, old: &str) -> Matches {
         [] => Matches::None,
         [range] => Matches::One(Match { range: range.clone(), loose }),
         several => {
-            let lines = several.iter().take(PLACES_NAMED).map(|range| line_at(original, range.start)).collect();
+            let lines =
+                several.iter().take(PLACES_NAMED).map(|range| line_at(original, range.start)).collect();
             Matches::Many { count: several.len(), lines }
         }
     }

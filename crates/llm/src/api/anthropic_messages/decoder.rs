@@ -114,8 +114,7 @@ impl Decoder for Messages {
         }
         // The end of some compatible servers is the reason to stop, without the closing event.
         if last.is_ok() && self.answer.stop.is_some() {
-            self.answer.end(out);
-            return Ok(());
+            return self.answer.end(out);
         }
         Err(frame::cut())
     }
@@ -142,7 +141,7 @@ impl Answer {
                     self.stop = Some(reason.into_string());
                 }
             }
-            "message_stop" => self.end(out),
+            "message_stop" => return self.end(out),
             "error" => {
                 let error = frame.error.unwrap_or(ErrorFrame::Text(String::new()));
                 return Err(error.into_failure());
@@ -183,7 +182,9 @@ impl Answer {
     fn extend(&mut self, number: usize, delta: Option<Delta<'_>>, out: &mut Vec<StreamEvent>) {
         let Some((_, block)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
         let Some(delta) = delta else { return };
-        if let Some(text) = delta.text.or(delta.thinking).or(delta.partial_json).filter(|text| !text.0.is_empty()) {
+        if let Some(text) =
+            delta.text.or(delta.thinking).or(delta.partial_json).filter(|text| !text.0.is_empty())
+        {
             out.push(StreamEvent::Delta { index: block.index, text: text.into_string() });
         }
         if let Some(signature) = delta.signature {
@@ -211,7 +212,7 @@ impl Answer {
         out.push(StreamEvent::Tokens(self.counts));
     }
 
-    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         while let Some((number, _)) = self.open.first() {
             self.close(*number, out);
         }
@@ -219,11 +220,12 @@ impl Answer {
         let reason = match raw_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
             Some("tool_use") => StopReason::ToolUse,
-            Some("refusal" | "sensitive") => StopReason::Error,
+            Some(refusal @ ("refusal" | "sensitive")) => return Err(frame::withheld(refusal)),
             _ => StopReason::Stop,
         };
         self.done = true;
         out.push(StreamEvent::Done { reason, raw_reason });
+        Ok(())
     }
 }
 
@@ -330,6 +332,9 @@ mod tests {
         }
         // Loose enough for a debug build on a busy machine; quadratic work would still be caught.
         assert!(started.elapsed().as_millis() < 2000, "{:?}", started.elapsed());
-        assert_eq!(out.iter().filter(|event| matches!(event, StreamEvent::Delta { index: 3, .. })).count(), 8000);
+        assert_eq!(
+            out.iter().filter(|event| matches!(event, StreamEvent::Delta { index: 3, .. })).count(),
+            8000
+        );
     }
 }

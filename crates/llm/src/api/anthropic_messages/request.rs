@@ -130,7 +130,10 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         stream: true,
         system,
         messages,
-        tools: tools(&request.tools, request.cache && flag(model, "supportsCacheControlOnTools") != Some(false)),
+        tools: tools(
+            &request.tools,
+            request.cache && flag(model, "supportsCacheControlOnTools") != Some(false),
+        ),
         thinking,
         output_config,
     })?;
@@ -274,9 +277,7 @@ fn spoken<'a>(piece: &'a Said<'a>, unsigned: bool) -> Option<Block<'a>> {
     let kind = match piece {
         Said::Text(text) => Kind::Text { text: Cow::Borrowed(text) },
         Said::Thinking(block) => thought(block, unsigned)?,
-        Said::Call(call) => {
-            Kind::ToolUse { id: call_id(&call.id), name: &call.name, input: &call.arguments }
-        }
+        Said::Call(call) => Kind::ToolUse { id: call_id(&call.id), name: &call.name, input: &call.arguments },
     };
     Some(plain(kind))
 }
@@ -302,4 +303,128 @@ fn call_id(id: &str) -> Cow<'_, str> {
     let letters = id.chars().map(|letter| if allowed(letter) { letter } else { '_' });
     let cleaned: String = letters.take(LONGEST).collect();
     Cow::Owned(if cleaned.is_empty() { "call".to_owned() } else { cleaned })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::tests::messages;
+    use crate::credentials::Credential;
+    use crate::output_limit::tests::request;
+    use serde_json::json;
+
+    fn endpoint(scheme: Scheme) -> Endpoint {
+        let credential = Credential { secret: Secret::new("key"), scheme, origin: String::new() };
+        Endpoint {
+            base_url: "http://h/".into(),
+            headers: vec![("X-Own".into(), Secret::new("o"))],
+            credential: Some(credential),
+            auth_header: false,
+        }
+    }
+
+    fn body(request: &ModelRequest) -> Value {
+        serde_json::from_slice(&build(request, &endpoint(Scheme::Key)).unwrap().body).unwrap()
+    }
+
+    fn header(http: &HttpRequest, wanted: &str) -> Option<String> {
+        let found = http.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.expose().to_owned())
+    }
+
+    #[test]
+    fn a_conversation_is_spelled_as_the_api_wants() {
+        let model = json!({"api": "anthropic-messages", "input": ["text", "image"]});
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let conversation = json!([
+            {"role": "user", "content": "one"},
+            {"role": "user", "content": "two"},
+            {"role": "assistant", "api": "anthropic-messages", "provider": "p", "model": "m", "stopReason": "toolUse",
+             "content": [
+                {"type": "thinking", "thinking": "hm", "thinkingSignature": "s"},
+                {"type": "thinking", "thinking": "", "thinkingSignature": "enc", "redacted": true},
+                {"type": "text", "text": "look"},
+                {"type": "toolCall", "id": "a|b", "name": "read", "arguments": {"path": "x"}}]},
+            {"role": "toolResult", "toolCallId": "a|b", "toolName": "read", "isError": true,
+             "content": [{"type": "text", "text": "no"}, image]},
+            {"role": "user", "content": "three"},
+        ]);
+        let tool = |name: &str| ToolDefinition {
+            name: name.into(),
+            description: "d".into(),
+            parameters: json!({"type": "object"}),
+        };
+        let request = ModelRequest {
+            system: "sys".into(),
+            messages: messages(conversation),
+            tools: vec![tool("read"), tool("ls")].into(),
+            cache: true,
+            ..request(model)
+        };
+        let cached = json!({"type": "ephemeral"});
+        let expected = json!({
+            "model": "m", "max_tokens": 32000, "stream": true,
+            "system": [{"type": "text", "text": "sys", "cache_control": cached}],
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "s"},
+                    {"type": "redacted_thinking", "data": "enc"},
+                    {"type": "text", "text": "look"},
+                    {"type": "tool_use", "id": "a_b", "name": "read", "input": {"path": "x"}}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "a_b", "is_error": true, "content": [
+                        {"type": "text", "text": "no"},
+                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]},
+                    {"type": "text", "text": "three", "cache_control": cached}]},
+            ],
+            "tools": [
+                {"name": "read", "description": "d", "input_schema": {"type": "object"}},
+                {"name": "ls", "description": "d", "input_schema": {"type": "object"}, "cache_control": cached},
+            ],
+            "thinking": {"type": "disabled"},
+        });
+        assert_eq!(body(&request), expected);
+    }
+
+    #[test]
+    fn the_key_is_sent_in_the_right_header() {
+        let request = request(json!({}));
+        let with = |scheme| build(&request, &endpoint(scheme)).unwrap();
+        let http = with(Scheme::Key);
+        assert_eq!(http.url, "http://h/v1/messages");
+        assert_eq!(header(&http, "x-api-key").as_deref(), Some("key"));
+        assert_eq!(header(&http, "authorization"), None);
+        assert_eq!(header(&http, "anthropic-version").as_deref(), Some(VERSION));
+        assert_eq!(header(&http, "x-own").as_deref(), Some("o"));
+        let http = with(Scheme::Login);
+        assert_eq!(header(&http, "x-api-key"), None);
+        assert_eq!(header(&http, "authorization").as_deref(), Some("Bearer key"));
+        assert_eq!(header(&http, "anthropic-beta").as_deref(), Some(LOGIN));
+        let both = build(&request, &Endpoint { auth_header: true, ..endpoint(Scheme::Key) }).unwrap();
+        assert!(header(&both, "x-api-key").is_some() && header(&both, "authorization").is_some());
+    }
+
+    #[track_caller]
+    fn check_thinking(model: Value, level: ThinkingLevel, thinking: Value, effort: Value) {
+        let request = ModelRequest { thinking: level, ..request(model) };
+        let body = body(&request);
+        assert_eq!((&body["thinking"], &body["output_config"]["effort"]), (&thinking, &effort));
+    }
+
+    #[test]
+    fn thinking_is_a_budget_or_an_effort() {
+        use ThinkingLevel::{High, Max, Medium, Minimal, Off};
+        let budget = |tokens: u64| json!({"type": "enabled", "budget_tokens": tokens});
+        check_thinking(json!({"reasoning": false}), High, Value::Null, Value::Null);
+        check_thinking(json!({}), Off, json!({"type": "disabled"}), Value::Null);
+        check_thinking(json!({}), Minimal, budget(1024), Value::Null);
+        check_thinking(json!({}), Max, budget(16384), Value::Null);
+        check_thinking(json!({"maxTokens": 4096}), Medium, budget(3072), Value::Null);
+        check_thinking(json!({"maxTokens": 2000}), Medium, json!({"type": "disabled"}), Value::Null);
+        let adaptive = json!({"type": "adaptive", "display": "summarized"});
+        let compat = json!({"compat": {"forceAdaptiveThinking": true}, "thinkingLevelMap": {"off": null, "max": "max"}});
+        check_thinking(compat.clone(), Max, adaptive.clone(), json!("max"));
+        check_thinking(compat, Off, adaptive, json!("low"));
+    }
 }

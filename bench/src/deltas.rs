@@ -1,0 +1,115 @@
+//! A long answer in small deltas: from the provider's stream over HTTP to the client's pipe.
+
+use std::time::Instant;
+
+use crate::agent::{self, Records};
+use crate::failure::Failure;
+use crate::figure::{Figure, Goal, Unit};
+use crate::floor::Floor;
+use crate::home::Home;
+use crate::measures::Subject;
+use crate::pipe::Pipe;
+use crate::statistics::Samples;
+use crate::stream::{self, Api};
+use crate::{model_server, round_trip};
+
+const SAMPLES: usize = 9;
+
+const DELTAS: usize = 8_000;
+
+/// The processor time in ms that an answer may cost.
+const GOAL: Goal = Goal::AtMost(150.0);
+
+/// Measures an answer of 8,000 deltas with each API, beside the same bytes through a program that writes what it reads.
+pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
+    let mut figures = Vec::new();
+    for api in Api::ALL {
+        figures.extend(measure_api(subject, api)?);
+    }
+    Ok(figures)
+}
+
+/// What the samples of one subject are.
+#[derive(Default)]
+struct Costs {
+    processor: Samples,
+    wall: Samples,
+}
+
+fn measure_api(subject: &Subject, api: Api) -> Result<Vec<Figure>, Failure> {
+    let body = api.body(DELTAS);
+    let home = Home::with_model(api, &model_server::start(&body)?);
+    let (mut bowline, mut floor, mut received) = (Costs::default(), Costs::default(), Samples::default());
+    for _ in 0..subject.samples(SAMPLES) {
+        let mut echo = subject.floor(&home, Floor::Echo)?;
+        round_trip::echo_once(&mut echo)?;
+        floor.add(&mut echo, |echo| echo.pass(body.as_bytes()))?;
+        echo.finish()?;
+        let mut agent = subject.agent(&home, "mock/m1")?;
+        let records = bowline.add(&mut agent, |agent| agent::run(agent, "Go on."))?;
+        received.push(count_deltas(&records, DELTAS)? as f64);
+        agent.finish()?;
+    }
+    Ok(figures(api, bowline, floor, received))
+}
+
+fn figures(api: Api, bowline: Costs, floor: Costs, received: Samples) -> Vec<Figure> {
+    let figure = |what: &str, bowline, floor, goal| Figure {
+        what: format!("8,000 deltas, {}, {what}", api.name()),
+        unit: Unit::Milliseconds,
+        bowline,
+        floor: Some(floor),
+        goal,
+    };
+    vec![
+        figure("CPU", bowline.processor, floor.processor, GOAL),
+        figure("wall", bowline.wall, floor.wall, Goal::None),
+        Figure {
+            what: format!("8,000 deltas, {}, records received", api.name()),
+            unit: Unit::Count,
+            bowline: received,
+            floor: None,
+            goal: Goal::None,
+        },
+    ]
+}
+
+impl Costs {
+    /// Does something with a process and notes what it costs.
+    fn add<T>(
+        &mut self,
+        process: &mut Pipe,
+        work: impl FnOnce(&mut Pipe) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let before = process.processor_time()?;
+        let started = Instant::now();
+        let result = work(process)?;
+        self.wall.push(started.elapsed().as_secs_f64() * 1e3);
+        self.processor.push((process.processor_time()? - before).as_secs_f64() * 1e3);
+        Ok(result)
+    }
+}
+
+/// Checks that the text has come whole and returns how many records it came in: a reader that lags behind gets deltas
+/// joined.
+pub(crate) fn count_deltas(records: &Records, deltas: usize) -> Result<usize, Failure> {
+    let mut count = 0;
+    let mut text = String::new();
+    let records = records.parse()?;
+    for event in records.iter().map(|record| &record["assistantMessageEvent"]) {
+        if event["type"] == "text_delta" {
+            count += 1;
+            text.push_str(event["delta"].as_str().unwrap_or_default());
+        }
+    }
+    let expected = stream::text(deltas);
+    if text == expected {
+        return Ok(count);
+    }
+    Err(Failure::new(format!(
+        "the text has not come whole: {} bytes of {} in {count} deltas; the last records were {}",
+        text.len(),
+        expected.len(),
+        records.iter().rev().take(3).map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    )))
+}

@@ -1,0 +1,51 @@
+//! Where a process under measurement lives: a temporary home, and an environment that leads nowhere else.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bowline_testkit::Workspace;
+use serde_json::json;
+
+use crate::stream::Api;
+
+/// A home of its own. Removed when dropped.
+pub(crate) struct Home(Workspace);
+
+impl Home {
+    /// Creates a home without any file.
+    pub(crate) fn empty() -> Self {
+        Self(Workspace::empty())
+    }
+
+    /// Creates a home whose `models.json` knows `mock/m1`, at an address.
+    pub(crate) fn with_model(api: Api, base_url: &str) -> Self {
+        Self(Workspace::empty().models(json!({ "providers": { "mock": {
+            "baseUrl": base_url, "api": api.name(), "apiKey": "none",
+            "models": [{ "id": "m1", "contextWindow": 1_000_000, "maxTokens": 500_000 }],
+        } } })))
+    }
+
+    /// Writes a file and returns its path.
+    pub(crate) fn with_file(self, name: &str, content: &str) -> (Self, PathBuf) {
+        let home = Self(self.0.file(name, content));
+        let path = home.folder().join(name);
+        (home, path)
+    }
+
+    /// Returns the folder that programs are started in.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.0.work()
+    }
+
+    /// Prepares to start a program here.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.0.home())
+            .env("BOWLINE_HOME", self.0.configuration())
+            .current_dir(self.folder());
+        command
+    }
+}

@@ -1,0 +1,53 @@
+//! A model on the loopback interface that always gives the same answer, built beforehand and written in large pieces.
+//!
+//! The test kit's server can wait, cut and count, and writes frame by frame; here the server must cost next to nothing.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use crate::failure::Failure;
+
+const PIECE: usize = 256 * 1024;
+
+/// Starts the server on a thread that ends with the program; returns its address as a base URL.
+pub(crate) fn start(body: &str) -> Result<String, Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::while_doing("opening a port"))?;
+    let address = listener.local_addr().map_err(Failure::while_doing("opening a port"))?;
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that goes away in the middle is none of the server's business.
+            let _ = serve(stream, answer.as_bytes());
+        }
+    });
+    Ok(format!("http://{address}"))
+}
+
+fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
+    read_request(&mut BufReader::new(&stream))?;
+    for piece in answer.chunks(PIECE) {
+        stream.write_all(piece)?;
+    }
+    Ok(())
+}
+
+/// Reads a request to its end, as closing a connection with unread bytes would reset it.
+fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<()> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim_end().to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    io::copy(&mut reader.take(length), &mut io::sink()).map(|_| ())
+}

@@ -1,0 +1,410 @@
+//! Decodes the stream of an answer.
+//!
+//! The API has no blocks: it sends pieces of text, of thinking and of calls. A block of text or thinking ends where
+//! something else begins; calls stay open to the end, because servers may write several of them at once.
+
+use bowline_core::StreamEvent;
+use bowline_core::message::StopReason;
+use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
+use serde::Deserialize;
+
+use crate::api::Decoder;
+use crate::api::frame::{self, ErrorFrame, Text};
+use crate::sse;
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Completions {
+    parser: sse::Parser,
+    answer: Answer,
+}
+
+#[derive(Debug, Default)]
+struct Answer {
+    started: bool,
+    response_id: String,
+    /// How many blocks have started.
+    blocks: usize,
+    /// The block of text or thinking that is open.
+    prose: Option<Prose>,
+    calls: Vec<Call>,
+    stop: Option<String>,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct Prose {
+    index: usize,
+    /// The field that the thinking came in; it goes back in the same one.
+    field: Option<&'static str>,
+}
+
+#[derive(Debug)]
+struct Call {
+    index: usize,
+    /// The place that the server counts it by, where it does.
+    number: Option<usize>,
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<Counts>,
+    #[serde(borrow)]
+    error: Option<ErrorFrame<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Text<'a>>,
+    /// Some servers count here instead of in the chunk.
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning_text: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallPiece<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallPiece<'a> {
+    index: Option<usize>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    function: Option<FunctionPiece<'a>>,
+}
+
+#[derive(Deserialize)]
+struct FunctionPiece<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    /// Where DeepSeek tells what it read from the cache.
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct CompletionDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Decoder for Completions {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.parser.feed(bytes, |data| self.answer.take(data, out))
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let last = self.parser.finish(|data| self.answer.take(data, out));
+        if self.answer.done {
+            return Ok(());
+        }
+        // Many servers close the connection instead of sending `[DONE]`.
+        if self.answer.stop.is_some() && last.is_ok() {
+            return self.answer.end(out);
+        }
+        Err(frame::cut())
+    }
+}
+
+impl Answer {
+    fn take(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        if self.done {
+            return Ok(());
+        }
+        if data.trim_ascii() == b"[DONE]" {
+            // Without a reason to stop the server gave up, and says so in no other way.
+            return if self.stop.is_some() { self.end(out) } else { Err(frame::cut()) };
+        }
+        let chunk: Chunk<'_> = frame::read(data)?;
+        if let Some(error) = chunk.error {
+            return Err(error.into_failure());
+        }
+        if !self.started {
+            self.started = true;
+            self.response_id = chunk.id.map(Text::into_string).unwrap_or_default();
+            let response_id = Some(self.response_id.clone()).filter(|id| !id.is_empty());
+            out.push(StreamEvent::Started { response_id });
+        }
+        self.count(chunk.usage, out);
+        let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
+            return Ok(());
+        };
+        self.count(choice.usage, out);
+        if let Some(delta) = choice.delta {
+            self.extend(delta, out);
+        }
+        if let Some(reason) = choice.finish_reason {
+            self.stop = Some(reason.into_string());
+        }
+        Ok(())
+    }
+
+    fn extend(&mut self, delta: Delta<'_>, out: &mut Vec<StreamEvent>) {
+        // Some servers repeat the same thinking under two names.
+        let thinking = [
+            ("reasoning_content", delta.reasoning_content),
+            ("reasoning", delta.reasoning),
+            ("reasoning_text", delta.reasoning_text),
+        ];
+        let said = |text: &Text<'_>| !text.0.is_empty();
+        let found = thinking.into_iter().find_map(|(field, text)| Some((field, text.filter(said)?)));
+        if let Some((field, text)) = found {
+            self.say(Some(field), text, out);
+        }
+        if let Some(text) = delta.content.filter(said) {
+            self.say(None, text, out);
+        }
+        for piece in delta.tool_calls.into_iter().flatten() {
+            self.call(piece, out);
+        }
+    }
+
+    /// Adds to the open text or thinking, or begins a new one.
+    fn say(&mut self, field: Option<&'static str>, text: Text<'_>, out: &mut Vec<StreamEvent>) {
+        let open = self.prose.as_ref().filter(|prose| prose.field.is_some() == field.is_some());
+        let index = match open {
+            Some(prose) => prose.index,
+            None => {
+                self.close_prose(out);
+                let kind = if field.is_some() { BlockKind::Thinking } else { BlockKind::Text };
+                let index = self.start(kind, out);
+                self.prose = Some(Prose { index, field });
+                index
+            }
+        };
+        out.push(StreamEvent::Delta { index, text: text.into_string() });
+    }
+
+    fn call(&mut self, piece: CallPiece<'_>, out: &mut Vec<StreamEvent>) {
+        let id = piece.id.map(Text::into_string).unwrap_or_default();
+        let (name, arguments) = match piece.function {
+            Some(function) => (function.name, function.arguments),
+            None => (None, None),
+        };
+        let name = name.map(Text::into_string).unwrap_or_default();
+        let index = match self.known_call(piece.index, &id, &name) {
+            Some(index) => index,
+            None => {
+                self.close_prose(out);
+                let place = self.calls.len();
+                // An answer needs ids to give its results back; few servers leave them out.
+                let id = if id.is_empty() { format!("call_{}_{place}", self.response_id) } else { id };
+                let index = self.start(BlockKind::ToolCall { id: id.clone(), name }, out);
+                self.calls.push(Call { index, number: piece.index, id });
+                index
+            }
+        };
+        if let Some(text) = arguments.filter(|text| !text.0.is_empty()) {
+            out.push(StreamEvent::Delta { index, text: text.into_string() });
+        }
+    }
+
+    /// Returns the call that a piece belongs to; none if it begins a new one. A server that counts all its calls as
+    /// the same one still gives each its own id and name.
+    fn known_call(&self, number: Option<usize>, id: &str, name: &str) -> Option<usize> {
+        let mut calls = self.calls.iter().rev();
+        let found = match number {
+            Some(_) => calls.find(|call| call.number == number),
+            None if id.is_empty() => calls.next().filter(|_| name.is_empty()),
+            None => calls.find(|call| call.id == id),
+        };
+        found.filter(|call| id.is_empty() || name.is_empty() || call.id == id).map(|call| call.index)
+    }
+
+    fn start(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
+        let index = self.blocks;
+        self.blocks += 1;
+        out.push(StreamEvent::BlockStart { index, kind });
+        index
+    }
+
+    fn close_prose(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(Prose { index, field }) = self.prose.take() {
+            out.push(StreamEvent::BlockEnd { index, signature: field.map(str::to_owned) });
+        }
+    }
+
+    fn count(&mut self, counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
+        let Some(counts) = counts else { return };
+        let (cached, cache_write) = match counts.prompt_tokens_details {
+            Some(details) => (details.cached_tokens, details.cache_write_tokens.unwrap_or(0)),
+            None => (None, 0),
+        };
+        let cache_read = cached.or(counts.prompt_cache_hit_tokens).unwrap_or(0);
+        let prompt = counts.prompt_tokens.unwrap_or(0);
+        out.push(StreamEvent::Tokens(TokenCounts {
+            input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
+            output: counts.completion_tokens.unwrap_or(0),
+            cache_read,
+            cache_write,
+            reasoning: counts.completion_tokens_details.and_then(|details| details.reasoning_tokens),
+        }));
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.close_prose(out);
+        for call in &self.calls {
+            out.push(StreamEvent::BlockEnd { index: call.index, signature: None });
+        }
+        let raw_reason = self.stop.take();
+        let reason = match raw_reason.as_deref() {
+            Some("length") => StopReason::Length,
+            Some(refusal @ "content_filter") => return Err(frame::withheld(refusal)),
+            Some(failure @ ("error" | "network_error")) => {
+                return Err(crate::failure::in_stream(None, None, failure));
+            }
+            // Some servers say `stop` after calls too; what counts is that there are calls.
+            _ if !self.calls.is_empty() => StopReason::ToolUse,
+            _ => StopReason::Stop,
+        };
+        self.done = true;
+        out.push(StreamEvent::Done { reason, raw_reason });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::stream::FailureKind;
+
+    const ANSWER: &str = concat!(
+        ": OPENROUTER PROCESSING\n\n",
+        "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}],\"usage\":null}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"Hm\",\"reasoning\":\"Hm\",\"content\":null}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"I \\u2713 \"}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"look\"}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"\"}}]}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\"\"}}]}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}},{\"index\":1,\"function\":{\"arguments\":\":\\\"x\\\"}\"}}]}}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
+        "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":20,\"total_tokens\":120,\"prompt_tokens_details\":{\"cached_tokens\":64},\"completion_tokens_details\":{\"reasoning_tokens\":5}}}\n\n",
+        "data: [DONE]\n\n",
+    );
+
+    fn decode(pieces: &[&[u8]]) -> Result<Vec<StreamEvent>, StreamError> {
+        let mut decoder = Completions::default();
+        let mut out = Vec::new();
+        for piece in pieces {
+            decoder.feed(piece, &mut out)?;
+        }
+        decoder.finish(&mut out)?;
+        Ok(out)
+    }
+
+    fn delta(index: usize, text: &str) -> StreamEvent {
+        StreamEvent::Delta { index, text: text.into() }
+    }
+
+    fn expected() -> Vec<StreamEvent> {
+        let call = |id: &str, name: &str| BlockKind::ToolCall { id: id.into(), name: name.into() };
+        let counts =
+            TokenCounts { input: 36, output: 20, cache_read: 64, cache_write: 0, reasoning: Some(5) };
+        vec![
+            StreamEvent::Started { response_id: Some("c1".into()) },
+            StreamEvent::BlockStart { index: 0, kind: BlockKind::Thinking },
+            delta(0, "Hm"),
+            StreamEvent::BlockEnd { index: 0, signature: Some("reasoning_content".into()) },
+            StreamEvent::BlockStart { index: 1, kind: BlockKind::Text },
+            delta(1, "I ✓ "),
+            delta(1, "look"),
+            StreamEvent::BlockEnd { index: 1, signature: None },
+            StreamEvent::BlockStart { index: 2, kind: call("a", "ls") },
+            StreamEvent::BlockStart { index: 3, kind: call("b", "read") },
+            delta(3, "{\"path\""),
+            delta(2, "{}"),
+            delta(3, ":\"x\"}"),
+            StreamEvent::Tokens(counts),
+            StreamEvent::BlockEnd { index: 2, signature: None },
+            StreamEvent::BlockEnd { index: 3, signature: None },
+            StreamEvent::Done { reason: StopReason::ToolUse, raw_reason: Some("tool_calls".into()) },
+        ]
+    }
+
+    #[test]
+    fn every_cut_gives_the_same_events() {
+        let bytes = ANSWER.as_bytes();
+        assert_eq!(decode(&[bytes]).unwrap(), expected());
+        for cut in 0..=bytes.len() {
+            assert_eq!(decode(&[&bytes[..cut], &bytes[cut..]]).unwrap(), expected(), "cut at {cut}");
+        }
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        assert_eq!(decode(&single).unwrap(), expected());
+    }
+
+    #[test]
+    fn an_answer_is_complete_once_its_reason_is_known() {
+        let reason = ANSWER.find(",\"finish_reason\":\"tool_calls\"").unwrap();
+        let after = reason + ANSWER[reason..].find("\n\n").unwrap();
+        for length in 0..reason {
+            let error = decode(&[&ANSWER.as_bytes()[..length]]).unwrap_err();
+            assert_eq!(error.kind, FailureKind::Cut, "after {length} bytes");
+        }
+        let done = decode(&[&ANSWER.as_bytes()[..after]]).unwrap();
+        assert!(matches!(done.last(), Some(StreamEvent::Done { .. })));
+    }
+
+    #[test]
+    fn calls_are_told_apart_without_a_count() {
+        let text = concat!(
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"pwd\",\"arguments\":\"{\"}},{\"function\":{\"arguments\":\"}\"}}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+        );
+        let events = decode(&[text.as_bytes()]).unwrap();
+        let starts = events.iter().filter(|event| matches!(event, StreamEvent::BlockStart { .. })).count();
+        assert_eq!(starts, 3);
+        assert_eq!(
+            events.last(),
+            Some(&StreamEvent::Done { reason: StopReason::ToolUse, raw_reason: Some("stop".into()) })
+        );
+    }
+
+    #[test]
+    fn failures_in_the_stream_are_told() {
+        let fail = |text: &str| decode(&[text.as_bytes()]).unwrap_err();
+        let error = fail("data: {\"error\":{\"message\":\"Provider returned error\",\"code\":502}}\n\n");
+        assert_eq!((error.kind, error.status), (FailureKind::Unavailable, Some(502)));
+        let error = fail(
+            "data: {\"error\":{\"message\":\"Rate limit reached\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}\n\n",
+        );
+        assert_eq!(error.kind, FailureKind::RateLimited);
+        assert_eq!(fail("data: {\"error\":\"overloaded\"}\n\n").kind, FailureKind::Unavailable);
+        let filtered = fail("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\n");
+        assert_eq!(filtered.kind, FailureKind::Rejected);
+        assert_eq!(fail("data: [DONE]\n\n").kind, FailureKind::Cut);
+    }
+}

@@ -1,0 +1,200 @@
+//! The provider `scripted`: answers that are written down in a file, for demonstrations and for tests. It needs no
+//! key and no network.
+//!
+//! `scripted/demo` is part of the program; any other id is the path of a script. Which step of a script comes next
+//! is told by the conversation, so that a session can be resumed: it is the number of answers that succeeded so far.
+
+mod playback;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bowline_core::Model;
+use bowline_core::message::{Arguments, StopReason};
+use bowline_core::model::{InputKind, Price};
+use bowline_core::stream::{FailureKind, StreamError};
+use serde::Deserialize;
+
+use crate::error::Error;
+use crate::request::{AnswerStream, ModelRequest};
+
+/// The provider's name, and that of its API.
+pub(crate) const PROVIDER: &str = "scripted";
+
+const DEMO: &str = "demo";
+const DEMO_SCRIPT: &str = include_str!("../scripts/demo.json");
+
+/// What is said when a script has no more steps.
+const OVER: &str = "The script is over: it has no step for this request.";
+
+/// How many characters a delta has unless the step says otherwise.
+const CHUNK: usize = 12;
+
+/// A script.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Script {
+    #[serde(default, rename = "name")]
+    _name: String,
+    steps: Vec<Step>,
+    /// Whether the steps begin again when they are over.
+    #[serde(default)]
+    cycle: bool,
+}
+
+/// One answer.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Step {
+    text: String,
+    thinking: String,
+    tool_calls: Vec<ScriptedCall>,
+    /// Milliseconds between deltas.
+    delay_ms: u64,
+    /// Characters per delta.
+    chunk: Option<usize>,
+    /// Sends the text this many times, one delta each.
+    repeat: Option<usize>,
+    error: Option<ScriptedError>,
+    /// Whether to go silent after the deltas instead of ending the answer.
+    hang: bool,
+    usage: Option<ScriptedUsage>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScriptedCall {
+    name: String,
+    #[serde(default)]
+    arguments: Arguments,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ScriptedError {
+    #[serde(deserialize_with = "failure_kind")]
+    kind: FailureKind,
+    message: String,
+    /// How often the step fails before it succeeds; always when absent.
+    times: Option<usize>,
+    #[serde(default)]
+    after_deltas: usize,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScriptedUsage {
+    input: u64,
+    output: u64,
+}
+
+/// What the provider remembers: how often each step of each session has failed.
+#[derive(Debug, Clone)]
+pub(crate) struct Scripts {
+    failures: Arc<Mutex<HashMap<(String, String, usize), usize>>>,
+    /// How long a step that hangs stays silent before it counts as timed out.
+    idle: Duration,
+}
+
+impl Scripts {
+    /// Returns a memory of nothing.
+    pub(crate) fn new(idle: Duration) -> Self {
+        Self { failures: Arc::default(), idle }
+    }
+
+    /// Tells whether a step fails this time, and remembers it.
+    fn fails(&self, request: &ModelRequest, step: usize, error: &ScriptedError) -> bool {
+        let key = (request.session_id.clone(), request.model.id.clone(), step);
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = failures.entry(key).or_default();
+        *count += 1;
+        error.times.is_none_or(|times| *count <= times)
+    }
+}
+
+/// Returns the model of a script.
+pub(crate) fn model(id: &str) -> Arc<Model> {
+    Arc::new(Model {
+        id: id.to_owned(),
+        name: format!("Script: {}", id.rsplit('/').next().unwrap_or(id)),
+        api: PROVIDER.to_owned(),
+        provider: PROVIDER.to_owned(),
+        base_url: String::new(),
+        reasoning: true,
+        input: vec![InputKind::Text, InputKind::Image],
+        cost: Price::default(),
+        context_window: 200_000,
+        max_tokens: 32_000,
+        thinking_level_map: None,
+        compat: None,
+    })
+}
+
+/// Tells whether a script can be played.
+pub(crate) fn check(id: &str) -> Result<(), Error> {
+    load(id).map(drop)
+}
+
+/// Plays the step that is next in the request's conversation.
+pub(crate) fn stream(scripts: &Scripts, request: &ModelRequest) -> AnswerStream {
+    match load(&request.model.id) {
+        Ok(script) => playback::play(scripts, request, &script),
+        Err(error) => {
+            let error = StreamError::new(FailureKind::Rejected, error.to_string());
+            Box::pin(futures_util::stream::once(async { Err(error) }))
+        }
+    }
+}
+
+impl Script {
+    /// Returns the step that follows `answers` answers, with its place.
+    fn step(&self, answers: usize) -> (usize, Step) {
+        let place = if self.cycle && !self.steps.is_empty() { answers % self.steps.len() } else { answers };
+        let over = || Step { text: OVER.to_owned(), ..Step::default() };
+        (place, self.steps.get(place).cloned().unwrap_or_else(over))
+    }
+}
+
+fn load(id: &str) -> Result<Script, Error> {
+    let wrong = |reason: String| Error::Script { script: id.to_owned(), reason };
+    let file;
+    let text = if id == DEMO {
+        DEMO_SCRIPT
+    } else {
+        file = std::fs::read_to_string(id).map_err(|error| wrong(error.to_string()))?;
+        &file
+    };
+    serde_json::from_str(text).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns how many answers of the conversation succeeded.
+fn answers(request: &ModelRequest) -> usize {
+    let answers = request.messages.iter().filter_map(|message| message.as_assistant());
+    let failed = |reason| matches!(reason, StopReason::Error | StopReason::Aborted | StopReason::Pending);
+    answers.filter(|answer| !failed(answer.stop_reason)).count()
+}
+
+fn failure_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FailureKind, D::Error> {
+    const KINDS: &[(&str, FailureKind)] = &[
+        ("authentication", FailureKind::Authentication),
+        ("quota", FailureKind::Quota),
+        ("rate-limited", FailureKind::RateLimited),
+        ("unavailable", FailureKind::Unavailable),
+        ("connection", FailureKind::Connection),
+        ("timed-out", FailureKind::TimedOut),
+        ("cut", FailureKind::Cut),
+        ("context-overflow", FailureKind::ContextOverflow),
+        ("rejected", FailureKind::Rejected),
+        ("protocol", FailureKind::Protocol),
+    ];
+    let name = String::deserialize(deserializer)?;
+    let found = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|(known, _)| *known).collect();
+        serde::de::Error::custom(format!("unknown kind \"{name}\", expected one of {}", names.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! What a failure of the network means to a user.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use bowline_core::stream::{FailureKind, StreamError};
+
+/// Returns the failure of a request that got no answer.
+pub(super) fn before_answer(error: &reqwest::Error, host: &str, limit: Duration) -> StreamError {
+    if error.is_builder() {
+        let message = format!("The request to {host} could not be built: {}.", cause(error));
+        return StreamError::new(FailureKind::Rejected, message);
+    }
+    if error.is_timeout() {
+        let seconds = limit.as_secs_f32();
+        let message = format!(
+            "No connection to {host} within {seconds} s (timeout). Check the network, the proxy variables and the base URL."
+        );
+        return StreamError::new(FailureKind::TimedOut, message);
+    }
+    if !error.is_connect() {
+        let message =
+            format!("The connection to {host} broke before an answer came: {}. Try again.", cause(error));
+        return StreamError::new(FailureKind::Connection, message);
+    }
+    let message = if let Some(failure) = find::<rustls::Error>(error) {
+        format!(
+            "No secure connection to {host}: {failure}. Check the clock, the system's certificates and any proxy in between."
+        )
+    } else if is_refused(error) {
+        format!(
+            "{host} refused the connection. Check that the server is running and that the base URL is right."
+        )
+    } else if chain(error).any(|inner| inner.to_string().contains("dns error")) {
+        format!("The host {host} could not be found. Check the base URL and the network connection.")
+    } else {
+        format!("No connection to {host}: {}. Check the network and the proxy variables.", cause(error))
+    };
+    StreamError::new(FailureKind::Connection, message)
+}
+
+/// Returns the failure of an answer that broke off.
+pub(super) fn within_answer(error: &reqwest::Error, host: &str) -> StreamError {
+    let message = format!(
+        "The connection to {host} was lost in the middle of the answer: {}. Try again.",
+        cause(error)
+    );
+    StreamError::new(FailureKind::Cut, message)
+}
+
+fn is_refused(error: &reqwest::Error) -> bool {
+    find::<io::Error>(error).is_some_and(|inner| inner.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Returns the innermost reason, which is the one that says something.
+fn cause(error: &reqwest::Error) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |inner: &&'a (dyn Error + 'static)| (*inner).source())
+}
+
+/// Finds an error of a type among the reasons; an I/O error may carry one inside.
+fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    chain(error).find_map(|inner| {
+        let carried = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.downcast_ref::<T>().or_else(|| carried?.downcast_ref::<T>())
+    })
+}
