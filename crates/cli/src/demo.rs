@@ -81,6 +81,8 @@ struct Client {
     stdout: BufReader<ChildStdout>,
     started: Instant,
     paint: Paint,
+    /// The block whose deltas are being shown on one line, and how many records that line stands for.
+    open_block: Option<(Value, usize)>,
 }
 
 impl Client {
@@ -98,7 +100,14 @@ impl Client {
             return Err(Failure::Usage("the pipes to bowline could not be opened".to_owned()));
         };
         say(&format!("{}\n", paint.dim("$ bowline --mode rpc --model scripted/demo")))?;
-        Ok(Self { child, stdin: Some(stdin), stdout: BufReader::new(stdout), started: Instant::now(), paint })
+        Ok(Self {
+            child,
+            stdin: Some(stdin),
+            stdout: BufReader::new(stdout),
+            started: Instant::now(),
+            paint,
+            open_block: None,
+        })
     }
 
     fn comment(&self, text: &str) -> Result<(), Failure> {
@@ -124,7 +133,12 @@ impl Client {
             }
             let record: Value = serde_json::from_str(&line)
                 .map_err(|error| Failure::Usage(format!("bowline wrote a line that is not JSON: {error}")))?;
-            self.show("←", line.trim_end(), colour_of(&record))?;
+            if is_delta(&record) {
+                self.show_delta(&record)?;
+            } else {
+                self.close_block()?;
+                self.show("←", &brief(&record), colour_of(&record))?;
+            }
             if is_last(&record) {
                 return Ok(());
             }
@@ -141,18 +155,75 @@ impl Client {
     fn show(&self, arrow: &str, line: &str, colour: fn(&Paint, &str) -> String) -> Result<(), Failure> {
         let head = format!("{:>6} ms  {arrow} ", self.elapsed());
         let room = self.paint.width.saturating_sub(head.chars().count()).max(40);
-        let text = if line.chars().count() > room {
-            let kept: String = line.chars().take(room - 14).collect();
-            format!("{kept}… ({} bytes)", line.len())
+        // What a tool was asked and what it said is what one wants to read whole.
+        let is_whole = line.starts_with(r#"{"type":"tool_execution_start""#)
+            || line.starts_with(r#"{"type":"tool_execution_end""#);
+        let text = if line.chars().count() > room && !is_whole {
+            line.chars().take(room - 1).chain(['…']).collect()
         } else {
             line.to_owned()
         };
         say(&format!("{}{}\n", self.paint.dim(&head), colour(&self.paint, &text)))
     }
 
+    /// Shows a delta where the one before it left off, so that the answer can be read as it comes.
+    fn show_delta(&mut self, record: &Value) -> Result<(), Failure> {
+        let step = &record["assistantMessageEvent"];
+        let block = json!([step["type"], step["contentIndex"]]);
+        match &mut self.open_block {
+            Some((open, count)) if *open == block => *count += 1,
+            _ => {
+                self.close_block()?;
+                let kind = step["type"].as_str().unwrap_or_default();
+                let head = format!("{:>6} ms  ← ", self.elapsed());
+                let opening =
+                    format!("{head}{{\"type\":\"message_update\",…\"type\":\"{kind}\",\"delta\":\"");
+                say(&self.paint.dim(&opening))?;
+                self.open_block = Some((block, 1));
+            }
+        }
+        let text = step["delta"].to_string();
+        say(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
+    }
+
+    fn close_block(&mut self) -> Result<(), Failure> {
+        let Some((_, count)) = self.open_block.take() else { return Ok(()) };
+        let records = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
+        say(&format!("{}\n", self.paint.dim(&format!("\"}}}}  ({records})"))))
+    }
+
     fn elapsed(&self) -> u128 {
         self.started.elapsed().as_millis()
     }
+}
+
+fn is_delta(record: &Value) -> bool {
+    record["assistantMessageEvent"]["type"].as_str().is_some_and(|kind| kind.ends_with("_delta"))
+}
+
+/// Returns a record without the figures that are in so many of them.
+fn brief(record: &Value) -> String {
+    fn fold(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if name == "usage" || name == "cost" || name == "tokens" {
+                        *value = json!("…");
+                    } else {
+                        fold(value);
+                    }
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(fold),
+            _ => {}
+        }
+    }
+    let mut record = record.clone();
+    // What the last answer of the demo asks for is the figures.
+    if record["command"] != "get_session_stats" {
+        fold(&mut record);
+    }
+    record.to_string().replace(":\"…\"", ":{…}")
 }
 
 /// Deltas are many and quiet; answers and tools stand out.

@@ -194,6 +194,7 @@ pub(crate) mod tests {
     use serde_json::{Value, json};
 
     /// Returns a model with some fields changed.
+    #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     pub(crate) fn model(changes: Value) -> Model {
         let mut model = json!({
             "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "http://h", "reasoning": true,
@@ -204,6 +205,7 @@ pub(crate) mod tests {
     }
 
     /// Returns messages in the form of the file; time stamps may be left out.
+    #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     pub(crate) fn messages(json: Value) -> Vec<Arc<Message>> {
         let all = json.as_array().unwrap().iter().cloned().map(|mut message| {
             message["timestamp"] = json!(1);

@@ -89,7 +89,7 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
         Some(401 | 403) => FailureKind::Authentication,
         Some(429) => FailureKind::RateLimited,
         Some(408 | 409 | 425 | 500..=599) => FailureKind::Unavailable,
-        Some(400..=499 | 300..=399) => FailureKind::Rejected,
+        Some(300..=499) => FailureKind::Rejected,
         _ if has(&["authentication_error", "permission_error", "invalid_api_key"]) => {
             FailureKind::Authentication
         }

@@ -21,11 +21,10 @@ impl ProxySettings {
     pub(crate) fn new(environment: &HashMap<String, String>) -> Self {
         let variable = |name: &str| {
             let spelled = [name.to_owned(), name.to_uppercase()];
-            let found = spelled.into_iter().find_map(|name| {
+            spelled.into_iter().find_map(|name| {
                 let value = environment.get(&name)?.trim();
                 (!value.is_empty()).then(|| (name, value.to_owned()))
-            });
-            found
+            })
         };
         let all = variable("all_proxy");
         let except =

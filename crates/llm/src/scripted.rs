@@ -25,9 +25,6 @@ pub(crate) const PROVIDER: &str = "scripted";
 const DEMO: &str = "demo";
 const DEMO_SCRIPT: &str = include_str!("../scripts/demo.json");
 
-/// What is said when a script has no more steps.
-const OVER: &str = "The script is over: it has no step for this request.";
-
 /// How many characters a delta has unless the step says otherwise.
 const CHUNK: usize = 12;
 
@@ -35,8 +32,8 @@ const CHUNK: usize = 12;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Script {
-    #[serde(default, rename = "name")]
-    _name: String,
+    #[serde(default)]
+    name: String,
     steps: Vec<Step>,
     /// Whether the steps begin again when they are over.
     #[serde(default)]
@@ -89,10 +86,13 @@ struct ScriptedUsage {
     output: u64,
 }
 
+/// A session, its script and the place of a step in it.
+type StepOfSession = (String, String, usize);
+
 /// What the provider remembers: how often each step of each session has failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Scripts {
-    failures: Arc<Mutex<HashMap<(String, String, usize), usize>>>,
+    failures: Arc<Mutex<HashMap<StepOfSession, usize>>>,
     /// How long a step that hangs stays silent before it counts as timed out.
     idle: Duration,
 }
@@ -151,8 +151,14 @@ impl Script {
     /// Returns the step that follows `answers` answers, with its place.
     fn step(&self, answers: usize) -> (usize, Step) {
         let place = if self.cycle && !self.steps.is_empty() { answers % self.steps.len() } else { answers };
-        let over = || Step { text: OVER.to_owned(), ..Step::default() };
+        let over = || Step { text: self.over(), ..Step::default() };
         (place, self.steps.get(place).cloned().unwrap_or_else(over))
+    }
+
+    /// Returns what is said when there are no more steps.
+    fn over(&self) -> String {
+        let name = if self.name.is_empty() { String::new() } else { format!(" \"{}\"", self.name) };
+        format!("The script{name} is over: it has no step for this request.")
     }
 }
 

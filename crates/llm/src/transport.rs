@@ -166,10 +166,10 @@ impl Flow {
         };
         if let Err(error) = outcome {
             self.stage = Stage::Failing(error);
-        } else if let Some(StreamEvent::Done { .. }) = events.last() {
-            if let Stage::Reading(response) = std::mem::replace(&mut self.stage, Stage::Over) {
-                drain(response);
-            }
+        } else if let Some(StreamEvent::Done { .. }) = events.last()
+            && let Stage::Reading(response) = std::mem::replace(&mut self.stage, Stage::Over)
+        {
+            drain(response);
         }
         events
     }

@@ -25,17 +25,21 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
 
 mod agent;
+mod exchange;
 mod launch;
 mod model;
 mod process;
 mod records;
+mod session_file;
 mod workspace;
 
 pub use agent::{Agent, types};
+pub use exchange::announced;
 pub use launch::Launch;
 pub use model::gate::Gate;
 pub use model::reply::{Reply, Usage};
 pub use model::request::Request;
 pub use model::server::ModelServer;
 pub use process::{Memory, descendants, is_alive, memory_of};
+pub use session_file::{keys, session_lines, session_messages};
 pub use workspace::{Api, SECRET, Workspace};

@@ -95,8 +95,12 @@ async fn output_is_reported_while_it_comes() {
     let most = 2 + begin.elapsed().as_millis() / 100;
     let reports = workshop.reports.lock().unwrap();
     assert!(reports[0].content.is_empty() && reports[0].details.is_none());
-    assert_eq!(report_text(&reports[1]), "1\n");
-    assert!(reports.len() >= 3 && reports.len() as u128 <= most, "{} reports, not up to {most}", reports.len());
+    assert!(report_text(&reports[1]).starts_with("1\n"));
+    assert!(
+        reports.len() >= 3 && reports.len() as u128 <= most,
+        "{} reports, not up to {most}",
+        reports.len()
+    );
     for pair in reports[1..].windows(2) {
         assert!(report_text(&pair[1]).starts_with(&report_text(&pair[0])));
     }

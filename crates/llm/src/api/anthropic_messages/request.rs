@@ -405,6 +405,7 @@ mod tests {
         assert!(header(&both, "x-api-key").is_some() && header(&both, "authorization").is_some());
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     #[track_caller]
     fn check_thinking(model: Value, level: ThinkingLevel, thinking: Value, effort: Value) {
         let request = ModelRequest { thinking: level, ..request(model) };

@@ -280,3 +280,118 @@ fn spoken<'a>(said: &'a [Said<'a>], model: &Model) -> Spoken<'a> {
 fn call_id(id: &str) -> &str {
     id.split_once('|').map_or(id, |(first, _)| first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::tests::messages;
+    use crate::credentials::{Credential, Scheme};
+    use crate::output_limit::tests::request;
+    use serde_json::json;
+
+    fn http(request: &ModelRequest) -> HttpRequest {
+        let credential =
+            Credential { secret: Secret::new("key"), scheme: Scheme::Key, origin: String::new() };
+        let endpoint = Endpoint {
+            base_url: "http://h/v1".into(),
+            headers: Vec::new(),
+            credential: Some(credential),
+            auth_header: false,
+        };
+        build(request, &endpoint).unwrap()
+    }
+
+    fn body(request: &ModelRequest) -> Value {
+        serde_json::from_slice(&http(request).body).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_is_spelled_as_the_api_wants() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let conversation = json!([
+            {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
+            {"role": "assistant", "api": "openai-completions", "provider": "p", "model": "m", "stopReason": "toolUse",
+             "content": [
+                {"type": "thinking", "thinking": "hm", "thinkingSignature": "reasoning"},
+                {"type": "toolCall", "id": "call_1|fc_1", "name": "read", "arguments": {"path": "x"}},
+                {"type": "toolCall", "id": "call_2", "name": "ls", "arguments": {}}]},
+            {"role": "toolResult", "toolCallId": "call_1|fc_1", "toolName": "read", "isError": false, "content": [image]},
+            {"role": "toolResult", "toolCallId": "call_2", "toolName": "ls", "isError": false, "content": []},
+            {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        ]);
+        let tool = ToolDefinition {
+            name: "ls".into(),
+            description: "d".into(),
+            parameters: json!({"type": "object"}),
+        };
+        let request = ModelRequest {
+            system: "sys".into(),
+            messages: messages(conversation),
+            tools: vec![tool].into(),
+            ..request(json!({"api": "openai-completions", "input": ["text", "image"], "reasoning": false}))
+        };
+        let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}});
+        let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+        let expected = json!({
+            "model": "m",
+            "messages": [
+                {"role": "system", "content": "sys"},
+                {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
+                {"role": "assistant", "content": null, "reasoning": "hm",
+                 "tool_calls": [call("call_1", "read", "{\"path\":\"x\"}"), call("call_2", "ls", "{}")]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "(see the attached image)"},
+                {"role": "tool", "tool_call_id": "call_2", "content": "(no output)"},
+                {"role": "user", "content": [{"type": "text", "text": "The images of the tool results:"}, picture]},
+                {"role": "assistant", "content": "ab"},
+            ],
+            "stream": true,
+            "stream_options": {"include_usage": true},
+            "max_completion_tokens": 32000,
+            "tools": [{"type": "function", "function": {"name": "ls", "description": "d", "parameters": {"type": "object"}}}],
+        });
+        assert_eq!(body(&request), expected);
+        let http = http(&request);
+        assert_eq!(http.url, "http://h/v1/chat/completions");
+        let key = http.headers.iter().find(|(name, _)| name == "authorization");
+        assert_eq!(key.unwrap().1.expose(), "Bearer key");
+    }
+
+    #[test]
+    fn flags_change_the_request() {
+        let compat = json!({"compat": {
+            "maxTokensField": "max_tokens", "supportsDeveloperRole": true, "supportsStore": true,
+            "supportsUsageInStreaming": false, "requiresReasoningContentOnAssistantMessages": true}});
+        let conversation = json!([{"role": "assistant", "content": [{"type": "text", "text": "a"}]}]);
+        let request =
+            ModelRequest { system: "sys".into(), messages: messages(conversation), ..request(compat) };
+        let expected = json!({
+            "model": "m", "stream": true, "store": false, "max_tokens": 32000,
+            "messages": [
+                {"role": "developer", "content": "sys"},
+                {"role": "assistant", "content": "a", "reasoning_content": ""},
+            ],
+        });
+        assert_eq!(body(&request), expected);
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
+    #[track_caller]
+    fn check_effort(model: Value, level: ThinkingLevel, effort: Value, reasoning: Value) {
+        let body = body(&ModelRequest { thinking: level, ..request(model) });
+        assert_eq!((&body["reasoning_effort"], &body["reasoning"]), (&effort, &reasoning));
+    }
+
+    #[test]
+    fn thinking_is_an_effort() {
+        use ThinkingLevel::{High, Low, Off};
+        check_effort(json!({}), High, json!("high"), Value::Null);
+        check_effort(json!({}), Off, Value::Null, Value::Null);
+        check_effort(json!({"thinkingLevelMap": {"off": "none"}}), Off, json!("none"), Value::Null);
+        check_effort(json!({"thinkingLevelMap": {"low": null, "medium": "m"}}), Low, json!("m"), Value::Null);
+        check_effort(json!({"reasoning": false}), High, Value::Null, Value::Null);
+        check_effort(json!({"compat": {"supportsReasoningEffort": false}}), High, Value::Null, Value::Null);
+        check_effort(json!({"compat": {"thinkingFormat": "unheard"}}), High, Value::Null, Value::Null);
+        let router = json!({"compat": {"thinkingFormat": "openrouter"}});
+        check_effort(router, High, Value::Null, json!({"effort": "high"}));
+    }
+}
