@@ -102,7 +102,8 @@ impl Arguments {
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
             ));
         }
-        self.warnings.push(format!("\"{word}\" is ignored: messages are sent over stdin"));
+        // Not repeated: it may be the value of a mistyped flag, and so a key.
+        self.warnings.push("an argument that is no flag is ignored: messages are sent over stdin".to_owned());
         Ok(())
     }
 

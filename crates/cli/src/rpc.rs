@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bowline_dialect::{Decoded, Dialect};
 use bowline_engine::{Engine, Input, Output};
-use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox};
+use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Record};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
@@ -49,6 +49,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             engine,
             tasks,
             lines: Lines::new(line_limit),
+            records: Vec::new(),
             outbox: Outbox::new(DEFAULT_OUTBOX_BOUND),
             output,
         };
@@ -66,6 +67,8 @@ struct Connection {
     /// What the engine's tasks send back.
     tasks: mpsc::Receiver<Input>,
     lines: Lines,
+    /// What the dialect has just written down; kept only to be used again.
+    records: Vec<Record>,
     outbox: Outbox,
     output: bowline_wire::Output,
 }
@@ -162,11 +165,13 @@ impl Connection {
     fn take_input(&mut self, input: Input) {
         self.engine.handle(input);
         while let Some(output) = self.engine.next_output() {
-            let record = match output {
-                Output::Event(event) => self.dialect.event(&event),
-                Output::Reply(reply) => self.dialect.reply(&reply),
-            };
-            self.outbox.push(record);
+            match output {
+                Output::Event(event) => self.dialect.event(&event, &mut self.records),
+                Output::Reply(reply) => self.dialect.reply(&reply, &mut self.records),
+            }
+            for record in self.records.drain(..) {
+                self.outbox.push(record);
+            }
         }
     }
 }

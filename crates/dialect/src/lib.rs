@@ -16,11 +16,11 @@ pub trait Dialect {
     /// Reads one line of the client.
     fn decode(&mut self, line: Line) -> Decoded;
 
-    /// Writes down something that happened.
-    fn event(&mut self, event: &Event) -> Record;
+    /// Writes down something that happened, in as many records as it takes.
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>);
 
     /// Writes down the answer to a command.
-    fn reply(&mut self, reply: &Reply) -> Record;
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>);
 }
 
 /// What a line turned out to be.

@@ -130,7 +130,8 @@ impl Engine {
                 self.emit(Event::RetryEnd { success: true, attempt, final_error: None });
             }
         }
-        if calls.is_empty() {
+        // A call that is not on disk is not carried out: nobody could tell later what it did.
+        if calls.is_empty() || self.storage_has_failed() {
             self.end_turn(message, Vec::new());
         } else {
             self.start_tools(message, calls, reason);

@@ -94,7 +94,7 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) run: Option<Run>,
     pub(crate) shells: Shells,
-    /// Requests that wait for a change of session, which waits for the run to end.
+    /// Requests that wait for the end of a run that is being stopped, and those behind them.
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) inputs: mpsc::Sender<Input>,
     tool_definitions: Arc<[ToolDefinition]>,
@@ -149,10 +149,13 @@ impl Engine {
             Input::ShellDone { number, result } => self.shell_done(number, result),
             Input::Shutdown => self.shut_down(),
         }
-        while self.run.is_none()
+        while !self.is_stopping()
             && let Some(request) = self.waiting.pop_front()
         {
             self.carry_out(request);
+            if self.shutting_down {
+                self.abort_run();
+            }
         }
     }
 
@@ -166,13 +169,13 @@ impl Engine {
         self.run.is_none() && self.shells.is_empty() && self.waiting.is_empty()
     }
 
-    /// Accepts a request, or lets it wait behind a change of session. Only what cancels overtakes.
+    /// Accepts a request, or lets it wait behind one that waits already. An abort waits too: the run is being stopped
+    /// as it is, and the abort is meant for the prompts that came before it.
     fn request(&mut self, request: Request) {
-        let cancels = matches!(request.command, Command::Abort | Command::AbortRetry | Command::AbortShell);
         if self.shutting_down {
             let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
             self.reply(request.origin, Err(refusal));
-        } else if self.waiting.is_empty() || cancels {
+        } else if self.waiting.is_empty() || request.command == Command::AbortShell {
             self.carry_out(request);
         } else {
             self.waiting.push_back(request);
@@ -183,6 +186,11 @@ impl Engine {
     fn carry_out(&mut self, request: Request) {
         let Request { origin, command } = request;
         let result = match command {
+            // It comes after the abort, so it is meant for what comes after the run.
+            Command::Prompt { .. } if self.is_stopping() => {
+                self.waiting.push_front(Request { origin, command });
+                return;
+            }
             Command::Prompt { message, when_busy } => return self.prompt(origin, message, when_busy),
             Command::Enqueue { message, queue } => Ok(self.enqueue(message, queue)),
             Command::Abort => return self.abort(origin),

@@ -18,32 +18,43 @@ impl Engine {
     }
 
     /// Stores a message of the run that is under way. If it cannot be written the run goes on to its next decision,
-    /// which is then to end; the message is still part of the conversation that clients see.
+    /// which is then to end: clients still see the message, but neither it nor what follows it in this run becomes
+    /// part of the conversation, so that the file never holds a result without its call.
     pub(crate) fn record(&mut self, message: Message) -> Arc<Message> {
         let message = Arc::new(message);
-        let written = self.append(EntryBody::Message(Arc::clone(&message)));
-        self.context.push(Arc::clone(&message));
+        if !self.storage_has_failed() {
+            match self.append(EntryBody::Message(Arc::clone(&message))) {
+                Ok(_) => self.context.push(Arc::clone(&message)),
+                Err(refusal) => self.storage_failed(refusal),
+            }
+        }
         if let Some(run) = &mut self.run {
             run.messages.push(Arc::clone(&message));
-            if let Err(refusal) = written {
-                run.storage_failure.get_or_insert(refusal.message);
-            }
         }
         message
     }
 
+    /// Tells whether something of the run that is under way could not be written.
+    pub(crate) fn storage_has_failed(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.storage_failure.is_some())
+    }
+
+    fn storage_failed(&mut self, refusal: Refusal) {
+        if let Some(run) = &mut self.run {
+            run.storage_failure.get_or_insert(refusal.message);
+        }
+    }
+
     /// Takes the failed answer at the end of the conversation out of it, on disk too, before another try.
     pub(crate) fn forget_failed_answer(&mut self) {
-        if !self.context.last().is_some_and(|message| message.as_assistant().is_some()) {
+        if self.context.last().is_none_or(|message| message.as_assistant().is_none()) {
             return;
         }
         self.context.pop();
         if let Some(target) = self.session.leaf().cloned() {
             let edit = EntryBody::ContextEdit { target, replacement: None };
-            if let Err(refusal) = self.append(edit)
-                && let Some(run) = &mut self.run
-            {
-                run.storage_failure.get_or_insert(refusal.message);
+            if let Err(refusal) = self.append(edit) {
+                self.storage_failed(refusal);
             }
         }
     }

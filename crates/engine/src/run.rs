@@ -122,7 +122,6 @@ impl Engine {
     /// Ends a turn in which the model failed, and with it the run, unless the call is to be tried again.
     pub(crate) fn turn_failed(&mut self, message: &Arc<Message>, error: &StreamError) {
         self.emit(Event::TurnEnd { message: Arc::clone(message), tool_results: Vec::new() });
-        self.record_finished_shells();
         let Some(run) = &mut self.run else { return };
         let attempt = run.retries + 1;
         let stored = run.storage_failure.is_none();
@@ -135,6 +134,7 @@ impl Engine {
         let max_attempts = self.settings.retry.max_retries;
         self.emit(Event::RetryStart { attempt, max_attempts, delay, error: error.message.clone() });
         self.forget_failed_answer();
+        self.record_finished_shells();
         let number = self.next_number();
         let inputs = self.inputs.clone();
         let timer = Task::spawn(async move {
@@ -181,6 +181,11 @@ impl Engine {
             Phase::Backoff { .. } => self.settle(RunOutcome::Aborted),
             waiting @ (Phase::Tools(_) | Phase::Deciding) => run.phase = waiting,
         }
+    }
+
+    /// Tells whether a run was aborted and its tools are still dying.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.aborted)
     }
 
     /// Aborts the run and answers `origin` when it is over.

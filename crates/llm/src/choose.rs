@@ -1,5 +1,6 @@
 //! Which model a user means: `--model`, `--provider`, `--models`, and the default.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -163,8 +164,9 @@ impl Providers {
         Err(Error::AmbiguousModel { pattern: pattern.to_owned(), candidates: names.join(", ") })
     }
 
-    /// Returns the best of the models whose id or name has the pattern in it: one with a key before one without, an
-    /// alias before a dated version, and then the last in the alphabet, which tends to be the newest.
+    /// Returns the best of the models whose id or name has the pattern in it: one with a key before one without, one
+    /// of an earlier provider before a later one's, an alias before a dated version, and then the last in the
+    /// alphabet, which tends to be the newest.
     fn match_part(&self, models: &[Arc<Model>], pattern: &str) -> Option<Arc<Model>> {
         let pattern = pattern.to_lowercase();
         if pattern.is_empty() {
@@ -172,12 +174,13 @@ impl Providers {
         }
         let has = |text: &str| text.to_lowercase().contains(&pattern);
         let found = models.iter().filter(|model| has(&model.id) || has(&model.name));
-        let mut usable: HashMap<&str, bool> = HashMap::new();
+        // The models come provider by provider.
+        let mut ranks: HashMap<&str, (bool, Reverse<usize>)> = HashMap::new();
         let best = found.max_by_key(|model| {
-            let has_key = *usable
-                .entry(model.provider.as_str())
-                .or_insert_with(|| self.check_credentials(model).is_ok());
-            (has_key, !is_dated(&model.id), model.id.to_lowercase())
+            let place = Reverse(ranks.len());
+            let rank = ranks.entry(&model.provider);
+            let rank = *rank.or_insert_with(|| (self.check_credentials(model).is_ok(), place));
+            (rank, !is_dated(&model.id), model.id.to_lowercase())
         });
         best.map(Arc::clone)
     }
@@ -288,6 +291,7 @@ mod tests {
         check("qwen:8b:low", None, "home/qwen:8b", Some(ThinkingLevel::Low));
         check("smal", None, "home/small", None);
         check("twin", None, "home/twin", None);
+        check("sonnet-5", None, "anthropic/claude-sonnet-5", None);
         check("home/odd", None, "away/home/odd", None);
         check("claude-haiku-4-5", Some("anthropic"), "anthropic/claude-haiku-4-5", None);
         check("scripted/demo", None, "scripted/demo", None);

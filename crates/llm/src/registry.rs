@@ -68,6 +68,10 @@ impl Registry {
             return Arc::clone(models);
         }
         let models: Arc<[Known]> = merge(provider, self.settings(provider)).into();
+        if models.is_empty() {
+            // Whoever asks for providers that do not exist should not fill the memory.
+            return models;
+        }
         parsed.insert(provider.to_owned(), Arc::clone(&models));
         models
     }

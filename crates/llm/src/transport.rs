@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bowline_core::StreamEvent;
 use bowline_core::stream::{FailureKind, StreamError};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
@@ -25,6 +26,9 @@ use crate::secret::Secret;
 /// The most that is read of the body of a refusal, and how long that may take.
 const LARGEST_REFUSAL: usize = 64 * 1024;
 const REFUSAL_LIMIT: Duration = Duration::from_secs(10);
+
+/// The most events that are gathered in a batch.
+const LARGEST_BATCH: usize = 256;
 
 /// How long the end of a finished answer is waited for, so that the connection can be used again.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
@@ -152,26 +156,46 @@ impl Flow {
         Err(refusal(response, &endpoint).await)
     }
 
-    /// Reads one chunk and returns its events; sets the stage that follows.
+    /// Reads what has come and returns its events; sets the stage that follows.
     async fn read(&mut self, mut response: Response) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         let outcome = match timeout(self.shared.timeouts.idle, response.chunk()).await {
             Err(_) => Err(self.silent()),
             Ok(Err(error)) => Err(trouble::within_answer(&error, &self.host)),
-            Ok(Ok(Some(bytes))) => {
-                self.stage = Stage::Reading(response);
-                self.decoder.feed(&bytes, &mut events)
-            }
+            Ok(Ok(Some(bytes))) => self.feed(bytes, response, &mut events),
             Ok(Ok(None)) => self.decoder.finish(&mut events),
         };
         if let Err(error) = outcome {
             self.stage = Stage::Failing(error);
-        } else if let Some(StreamEvent::Done { .. }) = events.last()
-            && let Stage::Reading(response) = std::mem::replace(&mut self.stage, Stage::Over)
-        {
-            drain(response);
         }
         events
+    }
+
+    /// Decodes a chunk, and those behind it that are there already: a server sends a chunk for every few letters, and
+    /// each batch costs its readers a turn. Goes back to reading unless the answer has ended.
+    fn feed(
+        &mut self,
+        mut bytes: Bytes,
+        mut response: Response,
+        events: &mut Vec<StreamEvent>,
+    ) -> Result<(), StreamError> {
+        loop {
+            self.decoder.feed(&bytes, events)?;
+            if let Some(StreamEvent::Done { .. }) = events.last() {
+                drain(response);
+                return Ok(());
+            }
+            let next = if events.len() < LARGEST_BATCH { response.chunk().now_or_never() } else { None };
+            match next {
+                Some(Ok(Some(more))) => bytes = more,
+                Some(Ok(None)) => return self.decoder.finish(events),
+                Some(Err(error)) => return Err(trouble::within_answer(&error, &self.host)),
+                None => {
+                    self.stage = Stage::Reading(response);
+                    return Ok(());
+                }
+            }
+        }
     }
 
     fn silent(&self) -> StreamError {

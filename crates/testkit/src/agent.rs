@@ -184,6 +184,18 @@ impl Agent {
         self.valve.open();
     }
 
+    /// Closes the reading end of the output, as a client that has gone does; when this returns it is closed.
+    pub fn close_stdout(&mut self) {
+        self.valve.close();
+        while let Ok(arrival) = self.arrivals.recv() {
+            if let Arrival::Record(record) = arrival {
+                self.transcript.push(record.clone());
+                self.pending.push_back(record);
+            }
+        }
+        self.has_ended = true;
+    }
+
     /// Sends a signal by its number.
     pub fn signal(&mut self, number: i32) {
         self.is_killed |= number == 9;
@@ -334,6 +346,11 @@ pub fn types(records: &[Value]) -> Vec<&str> {
     records.iter().map(|record| record["type"].as_str().unwrap_or_default()).collect()
 }
 
-fn code(status: ExitStatus) -> i32 {
+/// Returns the records of a type.
+pub fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
+    records.iter().filter(|record| record["type"] == name).collect()
+}
+
+pub(crate) fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(i32::MIN)
 }

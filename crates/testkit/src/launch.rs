@@ -8,12 +8,17 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, code};
 use crate::workspace::Workspace;
 
 /// The variable by which an agent's processes are recognised, wherever they end up.
 const MARK: &str = "BOWLINE_TESTKIT_AGENT";
+
+/// How long a run over files may take.
+const FILE_RUN_LIMIT: Duration = Duration::from_secs(10);
 
 /// An agent about to be started.
 ///
@@ -75,6 +80,30 @@ impl Launch {
     pub fn over_sockets(mut self) -> Self {
         self.has_sockets = true;
         self
+    }
+
+    /// Runs it to its end with files for stdin and stdout, as a shell does with `<` and `>`; returns the exit code.
+    #[track_caller]
+    pub fn run_over_files(mut self, stdin: &Path, stdout: &Path) -> i32 {
+        let input = File::open(stdin).expect("the file for stdin");
+        let output = File::create(stdout).expect("the file for stdout");
+        let mut child = self
+            .command
+            .stdin(input)
+            .stdout(output)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.program.display()));
+        let started = Instant::now();
+        loop {
+            match child.try_wait().expect("the state of the agent") {
+                Some(status) => return code(status),
+                None if started.elapsed() < FILE_RUN_LIMIT => thread::sleep(Duration::from_millis(5)),
+                None => {
+                    let _ = child.kill();
+                    panic!("the agent does not end");
+                }
+            }
+        }
     }
 
     /// Starts it.

@@ -25,7 +25,9 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
 
 mod agent;
+mod eventually;
 mod exchange;
+mod grammar;
 mod launch;
 mod model;
 mod process;
@@ -33,13 +35,15 @@ mod records;
 mod session_file;
 mod workspace;
 
-pub use agent::{Agent, types};
+pub use agent::{Agent, of_type, types};
+pub use eventually::eventually;
 pub use exchange::announced;
+pub use grammar::assert_well_formed;
 pub use launch::Launch;
 pub use model::gate::Gate;
 pub use model::reply::{Reply, Usage};
 pub use model::request::Request;
 pub use model::server::ModelServer;
-pub use process::{Memory, descendants, is_alive, memory_of};
+pub use process::{Memory, cpu_time_of, descendants, is_alive, memory_of, peak_memory_of};
 pub use session_file::{keys, session_lines, session_messages};
 pub use workspace::{Api, SECRET, Workspace};

@@ -1,6 +1,7 @@
 //! Processes, looked at through `/proc`.
 
 use std::fs;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -46,6 +47,19 @@ pub fn memory_of(pid: u32) -> Option<Memory> {
         line.trim().trim_end_matches(" kB").parse().ok()
     };
     Some(Memory { resident: figure("Rss:")?, proportional: figure("Pss:")? })
+}
+
+/// Returns the most that a process has held in memory so far, in KiB; `None` if it has ended.
+pub fn peak_memory_of(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+/// Returns the processor time that a process has used; `None` if it has ended.
+pub fn cpu_time_of(pid: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
 /// Returns the running processes whose environment holds `NAME=value`, also those whose parent has ended.

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,20 +27,45 @@ pub(crate) enum Arrival {
 /// Whether the thread may read.
 #[derive(Debug, Default)]
 pub(crate) struct Valve {
-    is_shut: Mutex<bool>,
+    position: Mutex<Position>,
     changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    #[default]
+    Open,
+    Shut,
+    /// Nothing will be read any more, and the output is closed.
+    Closed,
 }
 
 impl Valve {
     /// Stops the reading; when this returns, nothing more is read.
     pub(crate) fn shut(&self) {
-        *self.is_shut.lock().expect("the valve's lock") = true;
+        self.turn(Position::Shut);
     }
 
     /// Lets the reading go on.
     pub(crate) fn open(&self) {
-        *self.is_shut.lock().expect("the valve's lock") = false;
+        self.turn(Position::Open);
+    }
+
+    /// Ends the reading; the output is closed soon after.
+    pub(crate) fn close(&self) {
+        self.turn(Position::Closed);
+    }
+
+    fn turn(&self, to: Position) {
+        let mut position = self.lock();
+        if *position != Position::Closed {
+            *position = to;
+        }
         self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Position> {
+        self.position.lock().expect("the valve's lock")
     }
 }
 
@@ -76,12 +101,15 @@ fn pump(mut stdout: File, valve: &Valve, sender: &Sender<Arrival>) {
 /// Reads without holding up a test that wants to shut the valve; returns 0 at the end.
 fn read_when_allowed(stdout: &mut File, valve: &Valve, piece: &mut [u8]) -> usize {
     loop {
-        let is_shut = valve.is_shut.lock().expect("the valve's lock");
-        drop(valve.changed.wait_while(is_shut, |is_shut| *is_shut).expect("the valve's lock"));
+        let is_shut = |position: &mut Position| *position == Position::Shut;
+        let position = *valve.changed.wait_while(valve.lock(), is_shut).expect("the valve's lock");
+        if position == Position::Closed {
+            return 0;
+        }
         // A poll that fails is tried again: only a signal makes it fail.
         let is_ready = poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&LOOK)).unwrap_or(0) > 0;
-        let is_shut = valve.is_shut.lock().expect("the valve's lock");
-        if is_ready && !*is_shut {
+        let position = valve.lock();
+        if is_ready && *position == Position::Open {
             return stdout.read(piece).unwrap_or(0);
         }
     }

@@ -38,11 +38,13 @@ pub struct CommandOutcome {
     pub full_output_path: Option<PathBuf>,
 }
 
-/// Runs a shell command by hand, and hands out its cleaned output as it comes.
-pub async fn run_command(
+/// Runs a shell command by hand, and hands out its cleaned output as it comes. The command is read no further until
+/// `on_output` is done with a piece, so whoever takes the output sets the pace; a cancel does not wait for that.
+pub async fn run_command<Taken: Future<Output = ()> + Send>(
     request: CommandRequest,
-    mut on_output: impl FnMut(String) + Send,
+    mut on_output: impl FnMut(String) -> Taken + Send,
 ) -> Result<CommandOutcome, Error> {
+    let cancel = request.cancel.clone();
     let mut shell = Shell::start(Launch {
         command: request.command,
         working_directory: request.working_directory,
@@ -60,7 +62,10 @@ pub async fn run_command(
                 let text = cleaner.push(&piece);
                 if !text.is_empty() {
                     capture.push(&text).await;
-                    on_output(text);
+                    tokio::select! {
+                        () = on_output(text) => {}
+                        () = cancel.cancelled() => {}
+                    }
                 }
             }
             Event::Ended(ending) => break ending,
@@ -79,6 +84,7 @@ pub async fn run_command(
 
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -98,7 +104,7 @@ mod tests {
     async fn output_is_cleaned_and_handed_out_as_it_comes() {
         let mut pieces = Vec::new();
         let command = r"printf '\033[31m%s\033' $GREETING; sleep 0.05; printf '[0m %s\r\n' $name; exit 4";
-        let outcome = run_command(request(command), |piece| pieces.push(piece)).await.unwrap();
+        let outcome = run_command(request(command), |piece| ready(pieces.push(piece))).await.unwrap();
         assert_eq!(pieces.concat(), "hello world\n");
         let expected = CommandOutcome {
             output: "hello world\n".to_owned(),
@@ -115,15 +121,26 @@ mod tests {
         let request = request("echo begun; sleep 300");
         let cancel = request.cancel.clone();
         let begin = Instant::now();
-        let outcome = run_command(request, |_| cancel.cancel()).await.unwrap();
+        let outcome = run_command(request, |_| ready(cancel.cancel())).await.unwrap();
         assert!(begin.elapsed() < Duration::from_secs(5));
         assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.cancelled), ("begun\n", None, true));
     }
 
     #[tokio::test]
+    async fn a_cancel_does_not_wait_for_whoever_takes_the_output() {
+        let request = request("echo begun; sleep 300");
+        let cancel = request.cancel.clone();
+        let taken = |_| {
+            cancel.cancel();
+            pending()
+        };
+        assert!(run_command(request, taken).await.unwrap().cancelled);
+    }
+
+    #[tokio::test]
     async fn long_output_is_cut_and_kept_clean_in_a_file() {
         let command = r"for i in $(seq 3000); do printf '\033[1m%s\033[0m\n' $i; done";
-        let outcome = run_command(request(command), |_| {}).await.unwrap();
+        let outcome = run_command(request(command), |_| ready(())).await.unwrap();
         assert!(
             outcome.truncated && outcome.output.starts_with("1001\n") && outcome.output.ends_with("\n3000")
         );

@@ -64,12 +64,15 @@ mod linux {
     use std::collections::HashMap;
     use std::fs;
 
-    use rustix::process::{Pid, Signal, kill_process};
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
     use super::{ProcessTree, Survivor, VARIABLE};
 
-    /// A safeguard against a tree that grows as fast as it is cut.
-    const MAX_ROUNDS: usize = 100;
+    /// The most searches for one kill: a safeguard against a tree that grows as fast as it is cut.
+    const MAX_SEARCHES: usize = 300;
+
+    /// How often a search must find nothing while other processes start, to be believed.
+    const EMPTY_SEARCHES: usize = 8;
 
     /// What `/proc/PID/stat` says of a process.
     struct Process {
@@ -97,20 +100,21 @@ mod linux {
             // Zero is no process: its "children" would be those whose parent is outside of this container.
             let group = Some(self.leader).filter(|leader| leader_awaits && *leader > 0);
             let mut members = Members::new();
+            let mut searches = MAX_SEARCHES;
             if let Some(leader) = group {
                 members.insert(leader, self.began);
-                signal(leader, Signal::STOP);
             }
-            for _ in 0..MAX_ROUNDS {
-                // A process that was about to start another when it was stopped may have done so after the search had
-                // passed: hence the search after the last find, and once more after the kill.
-                while self.stop_new(group, &mut members) {}
+            // The kernel stops a group at one stroke; the others are found one by one.
+            signal_group(group, Signal::STOP);
+            self.stop_all(group, &mut members, &mut searches);
+            loop {
+                signal_group(group, Signal::KILL);
                 for (&process, &began) in &members {
                     if Process::read(process).is_some_and(|now| now.began == began) {
                         signal(process, Signal::KILL);
                     }
                 }
-                if !self.stop_new(group, &mut members) {
+                if !self.stop_all(group, &mut members, &mut searches) {
                     return;
                 }
             }
@@ -125,6 +129,29 @@ mod linux {
                 .into_iter()
                 .map(|process| Survivor { process: process.number, name: process.name })
                 .collect()
+        }
+
+        /// Stops processes of the tree until there are no more that run, and tells whether there were any.
+        ///
+        /// One search that finds nothing proves nothing: a process may have started another behind the back of the search
+        /// and ended before its own turn came. It counts if no process at all was started meanwhile, or if it happens
+        /// again and again.
+        fn stop_all(&self, group: Option<i32>, members: &mut Members, searches: &mut usize) -> bool {
+            let mut any = false;
+            let mut empty = 0;
+            while empty < EMPTY_SEARCHES && *searches > 0 {
+                *searches -= 1;
+                let newest = newest_process();
+                if self.stop_new(group, members) {
+                    any = true;
+                    empty = 0;
+                } else if newest.is_some() && newest == newest_process() {
+                    break;
+                } else {
+                    empty += 1;
+                }
+            }
+            any
         }
 
         /// Stops the processes of the tree that are not among `members`, adds them, and tells whether there were any.
@@ -203,6 +230,18 @@ mod linux {
     fn all_processes() -> impl Iterator<Item = Process> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?))
+    }
+
+    /// Returns the number of the process that was started last, on the whole machine or in this container.
+    fn newest_process() -> Option<String> {
+        let load = fs::read_to_string("/proc/loadavg").ok()?;
+        load.split_ascii_whitespace().next_back().map(str::to_owned)
+    }
+
+    fn signal_group(group: Option<i32>, signal: Signal) {
+        if let Some(group) = group.and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, signal);
+        }
     }
 
     /// Sends a signal; that the process is gone already, or is another user's, is no failure.

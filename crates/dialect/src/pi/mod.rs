@@ -33,12 +33,12 @@ impl Dialect for Pi {
         }
     }
 
-    fn event(&mut self, event: &Event) -> Record {
-        self.updates.encode(event)
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+        records.push(self.updates.encode(event));
     }
 
-    fn reply(&mut self, reply: &Reply) -> Record {
-        Record::Plain(replies::encode(reply))
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+        records.push(Record::Plain(replies::encode(reply)));
     }
 }
 

@@ -66,7 +66,9 @@ impl Engine {
     /// process comes first, then what the session had, then the default.
     pub(crate) fn enter_session(&mut self) -> Result<(), Refusal> {
         let context = self.session.context().map_err(unavailable)?;
-        let is_new = self.session.leaf().is_none();
+        // A new session may have got its name already.
+        let is_new =
+            context.model.is_none() && context.thinking_level.is_none() && context.messages.is_empty();
         self.context = context.messages;
         let stored = context.model.and_then(|(provider, id)| self.providers.find(&provider, &id));
         let usable = stored.filter(|model| self.providers.check_credentials(model).is_ok());

@@ -60,7 +60,10 @@ impl Engine {
             let outputs = inputs.clone();
             // Waiting for the engine here is what slows the command down when the client does not read.
             let on_output = |text| {
-                let _ = outputs.try_send(Input::ShellOutput { number, text });
+                let outputs = outputs.clone();
+                async move {
+                    let _ = outputs.send(Input::ShellOutput { number, text }).await;
+                }
             };
             let result = run_command(request, on_output).await.map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellDone { number, result }).await;

@@ -1,0 +1,296 @@
+//! The grammar of a run in the dialect `pi`: which record may follow which, and what must come to an end.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// How many records before the wrong one a failing test shows, and how much of each.
+const SHOWN_RECORDS: usize = 12;
+const SHOWN_LENGTH: usize = 200;
+
+/// Panics unless the records are a sequence of whole runs, with responses and other records anywhere between.
+///
+/// Each run is one or more stretches from `agent_start` to `agent_end`, joined by retries, and ends in exactly one
+/// `agent_settled` that says the same as the last answer. In a stretch every `turn_start` has a `turn_end`, every
+/// `message_start` a `message_end`, every call of a tool an end and a result in the order of the calls, and the deltas
+/// of a block are the block.
+#[track_caller]
+pub fn assert_well_formed(records: &[Value]) {
+    let mut grammar = Grammar::default();
+    for (position, record) in records.iter().enumerate() {
+        if let Err(problem) = grammar.take(record) {
+            panic!("{problem}\n{}", show(records, position));
+        }
+    }
+    let last = records.len().saturating_sub(1);
+    assert!(!grammar.is_running, "the last run is not settled\n{}", show(records, last));
+}
+
+type Checked = Result<(), String>;
+
+#[derive(Default)]
+struct Grammar {
+    is_running: bool,
+    is_in_stretch: bool,
+    /// Whether the last stretch announced another try.
+    will_retry: bool,
+    /// The number of the retry that is due or under way.
+    attempt: Option<u64>,
+    /// Whether a retry was announced and has not begun.
+    is_retry_due: bool,
+    turn: Option<Turn>,
+    last_answer: Value,
+}
+
+#[derive(Default)]
+struct Turn {
+    message: Option<Open>,
+    calls: Vec<Call>,
+    results: Vec<String>,
+}
+
+struct Call {
+    id: String,
+    has_ended: bool,
+}
+
+/// A message that has started and not ended.
+struct Open {
+    role: String,
+    deltas: BTreeMap<usize, String>,
+}
+
+impl Grammar {
+    fn take(&mut self, record: &Value) -> Checked {
+        match record["type"].as_str().unwrap_or_default() {
+            "agent_start" => self.start_stretch(),
+            "agent_end" => self.end_stretch(record),
+            "auto_retry_start" => self.announce_retry(record),
+            "auto_retry_end" => self.end_retries(record),
+            "agent_settled" => self.settle(record),
+            "turn_start" => self.start_turn(),
+            "turn_end" => self.end_turn(record),
+            "message_start" => self.start_message(record),
+            "message_update" => self.update_message(&record["assistantMessageEvent"]),
+            "message_end" => self.end_message(&record["message"]),
+            "tool_execution_start" => self.start_call(record),
+            "tool_execution_update" => self.open_call(record).map(|_| ()),
+            "tool_execution_end" => {
+                self.open_call(record)?.has_ended = true;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn start_stretch(&mut self) -> Checked {
+        check(!self.is_in_stretch, "agent_start before the agent_end of the stretch before")?;
+        check(self.is_running == self.is_retry_due, "agent_start in a run without a retry that is due")?;
+        self.is_running = true;
+        self.is_in_stretch = true;
+        self.is_retry_due = false;
+        Ok(())
+    }
+
+    fn end_stretch(&mut self, record: &Value) -> Checked {
+        check(self.is_in_stretch, "agent_end without agent_start")?;
+        check(self.turn.is_none(), "agent_end in an open turn")?;
+        self.is_in_stretch = false;
+        self.will_retry = record["willRetry"].as_bool().ok_or("agent_end without willRetry")?;
+        Ok(())
+    }
+
+    fn announce_retry(&mut self, record: &Value) -> Checked {
+        check(self.will_retry, "auto_retry_start that no agent_end announced")?;
+        let expected = self.attempt.unwrap_or(0) + 1;
+        check(record["attempt"] == expected, "the attempts do not count up from 1")?;
+        self.will_retry = false;
+        self.is_retry_due = true;
+        self.attempt = Some(expected);
+        Ok(())
+    }
+
+    fn end_retries(&mut self, record: &Value) -> Checked {
+        let attempt = self.attempt.take().ok_or("auto_retry_end without auto_retry_start")?;
+        check(record["attempt"] == attempt, "auto_retry_end of another attempt")?;
+        let has_succeeded = record["success"] == true;
+        check(has_succeeded == record["finalError"].is_null(), "finalError goes with failure")?;
+        check(!has_succeeded || self.is_in_stretch, "a retry succeeds where there is no answer")?;
+        self.is_retry_due = false;
+        Ok(())
+    }
+
+    fn settle(&mut self, record: &Value) -> Checked {
+        check(self.is_running, "agent_settled without a run")?;
+        check(!self.is_in_stretch, "agent_settled before agent_end")?;
+        check(!self.will_retry, "agent_settled after an agent_end that announced another try")?;
+        check(self.attempt.is_none(), "agent_settled before auto_retry_end")?;
+        let reason = &self.last_answer["stopReason"];
+        match (record["aborted"].as_bool(), &record["error"]) {
+            (Some(true), Value::Null) => {}
+            (Some(false), Value::Null) => {
+                check(reason == "stop" || reason == "length", "no answer ended well")?
+            }
+            (Some(false), Value::String(error)) => {
+                check(reason == "error", "an error without a failed answer")?;
+                check(self.last_answer["errorMessage"] == **error, "another error than the answer's")?;
+            }
+            _ => return Err("agent_settled that does not say how the run ended".to_owned()),
+        }
+        *self = Self::default();
+        Ok(())
+    }
+
+    fn start_turn(&mut self) -> Checked {
+        check(self.is_in_stretch, "turn_start outside of a run")?;
+        check(self.turn.is_none(), "turn_start in an open turn")?;
+        self.turn = Some(Turn::default());
+        Ok(())
+    }
+
+    fn end_turn(&mut self, record: &Value) -> Checked {
+        let turn = self.turn.take().ok_or("turn_end without turn_start")?;
+        check(turn.message.is_none(), "turn_end in an open message")?;
+        check(turn.calls.iter().all(|call| call.has_ended), "turn_end while a tool is running")?;
+        let called: Vec<&str> = turn.calls.iter().map(|call| call.id.as_str()).collect();
+        check(turn.results == called, "the results are not those of the calls in their order")?;
+        let told: Vec<&str> =
+            list(&record["toolResults"]).iter().map(|result| text(&result["toolCallId"])).collect();
+        check(told == called, "turn_end does not list the results in the order of the calls")?;
+        check(record["message"]["role"] == "assistant", "turn_end without an answer")
+    }
+
+    fn start_message(&mut self, record: &Value) -> Checked {
+        let turn = self.turn.as_mut().ok_or("message_start outside of a turn")?;
+        check(turn.message.is_none(), "message_start in an open message")?;
+        let role = text(&record["message"]["role"]).to_owned();
+        turn.message = Some(Open { role, deltas: BTreeMap::new() });
+        Ok(())
+    }
+
+    fn update_message(&mut self, step: &Value) -> Checked {
+        let open = self.turn.as_mut().and_then(|turn| turn.message.as_mut());
+        let open = open.ok_or("message_update outside of a message")?;
+        check(open.role == "assistant", "message_update of a message that is no answer")?;
+        let index = step["contentIndex"].as_u64().and_then(|index| usize::try_from(index).ok());
+        let index = index.ok_or("message_update without contentIndex")?;
+        let kind = text(&step["type"]);
+        if kind.ends_with("_start") {
+            check(open.deltas.insert(index, String::new()).is_none(), "a block starts twice")?;
+        }
+        let block = open.deltas.get_mut(&index).ok_or("a delta of a block that has not started")?;
+        if kind.ends_with("_delta") {
+            block.push_str(text(&step["delta"]));
+        }
+        if kind == "text_end" || kind == "thinking_end" {
+            check(step["content"] == **block, "the end of a block is not its deltas")?;
+        }
+        Ok(())
+    }
+
+    fn end_message(&mut self, message: &Value) -> Checked {
+        let turn = self.turn.as_mut().ok_or("message_end outside of a turn")?;
+        let open = turn.message.take().ok_or("message_end without message_start")?;
+        check(message["role"] == *open.role, "message_end of another role")?;
+        if open.role == "toolResult" {
+            turn.results.push(text(&message["toolCallId"]).to_owned());
+        }
+        if open.role == "assistant" {
+            for (index, deltas) in &open.deltas {
+                let block = &message["content"][index];
+                let whole = if block["type"] == "thinking" { &block["thinking"] } else { &block["text"] };
+                check(
+                    block["type"] == "toolCall" || whole == deltas,
+                    "a block of the answer is not its deltas",
+                )?;
+            }
+            self.last_answer = message.clone();
+        }
+        Ok(())
+    }
+
+    fn start_call(&mut self, record: &Value) -> Checked {
+        let turn = self.turn.as_mut().ok_or("tool_execution_start outside of a turn")?;
+        check(turn.message.is_none(), "tool_execution_start in an open message")?;
+        let id = text(&record["toolCallId"]).to_owned();
+        check(turn.calls.iter().all(|call| call.id != id), "a call starts twice")?;
+        turn.calls.push(Call { id, has_ended: false });
+        Ok(())
+    }
+
+    fn open_call(&mut self, record: &Value) -> Result<&mut Call, String> {
+        let calls = self.turn.as_mut().map(|turn| &mut turn.calls).ok_or("a tool outside of a turn")?;
+        let call = calls.iter_mut().find(|call| record["toolCallId"] == *call.id && !call.has_ended);
+        call.ok_or_else(|| "a tool that has not started or has ended".to_owned())
+    }
+}
+
+fn check(is_so: bool, problem: &str) -> Checked {
+    if is_so { Ok(()) } else { Err(problem.to_owned()) }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Shows the records up to the one that is wrong.
+fn show(records: &[Value], wrong: usize) -> String {
+    let mut shown = String::new();
+    let first = (wrong + 1).saturating_sub(SHOWN_RECORDS);
+    for (position, record) in records.iter().enumerate().take(wrong + 1).skip(first) {
+        let line: String = record.to_string().chars().take(SHOWN_LENGTH).collect();
+        writeln!(shown, "  {position}: {line}").expect("writing to a string");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answered(stop: Value) -> Vec<Value> {
+        let message = json!({ "role": "assistant", "content": [], "stopReason": stop });
+        vec![
+            json!({ "type": "agent_start" }),
+            json!({ "type": "turn_start" }),
+            json!({ "type": "message_start", "message": message }),
+            json!({ "type": "message_end", "message": message }),
+            json!({ "type": "turn_end", "message": message, "toolResults": [] }),
+            json!({ "type": "agent_end", "messages": [], "willRetry": false }),
+            json!({ "type": "agent_settled", "aborted": false }),
+        ]
+    }
+
+    #[test]
+    fn a_whole_run_passes_and_any_record_less_does_not() {
+        let records = answered(json!("stop"));
+        assert_well_formed(&records);
+        for missing in 0..records.len() {
+            let mut less = records.clone();
+            less.remove(missing);
+            let result = std::panic::catch_unwind(|| assert_well_formed(&less));
+            assert!(result.is_err(), "the record {missing} is not missed");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "agent_settled without a run")]
+    fn a_second_end_is_seen() {
+        let mut records = answered(json!("stop"));
+        records.push(json!({ "type": "agent_settled", "aborted": false }));
+        assert_well_formed(&records);
+    }
+
+    #[test]
+    #[should_panic(expected = "no answer ended well")]
+    fn an_end_that_hides_an_error_is_seen() {
+        assert_well_formed(&answered(json!("error")));
+    }
+}
