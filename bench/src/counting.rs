@@ -2,11 +2,17 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::measures::Subject;
 use crate::pipe::Pipe;
+
+/// Returns whether valgrind is there.
+pub(crate) fn is_possible() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+}
 
 /// An agent under valgrind.
 pub(crate) struct Counted {

@@ -13,7 +13,7 @@ use crate::statistics::Samples;
 use crate::stream::{self, Api};
 use crate::{model_server, round_trip};
 
-const SAMPLES: usize = 9;
+const SAMPLES: usize = 25;
 
 const DELTAS: usize = 8_000;
 

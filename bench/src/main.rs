@@ -17,6 +17,7 @@ mod measures;
 mod memory;
 mod model_server;
 mod pipe;
+mod placement;
 mod report;
 mod round_trip;
 mod size;

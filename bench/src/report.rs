@@ -19,17 +19,22 @@ pub(crate) fn main() -> Result<(), Failure> {
     }
     let subject = subject(&arguments)?;
     let mut taken = Vec::new();
+    let mut failed = Vec::new();
     for measure in MEASURES.iter().filter(|measure| is_wanted(&arguments, measure)) {
         eprintln!("{}: {} …", measure.name, measure.about);
         let _watchdog = Watchdog::start(measure.name, measure.limit);
-        let figures = (measure.run)(&subject).map_err(Failure::while_doing(measure.name))?;
-        taken.push((measure.name, figures));
+        match (measure.run)(&subject) {
+            Ok(figures) => taken.push((measure.name, figures)),
+            Err(failure) => failed.push(format!("{}: {failure}", measure.name)),
+        }
     }
-    if arguments.as_json {
-        return say(&format!("{}\n", json(&taken)));
-    }
+    say(&if arguments.as_json { format!("{}\n", json(&taken)) } else { text(taken) })?;
+    if failed.is_empty() { Ok(()) } else { Err(Failure::new(failed.join("\n"))) }
+}
+
+fn text(taken: Vec<(&str, Vec<Figure>)>) -> String {
     let figures: Vec<Figure> = taken.into_iter().flat_map(|(_, figures)| figures).collect();
-    say(&format!("\n{}", table(&figures)))
+    format!("\n{}", table(&figures))
 }
 
 fn is_wanted(arguments: &Arguments, measure: &Measure) -> bool {

@@ -9,19 +9,33 @@ use crate::floor::Floor;
 use crate::home::Home;
 use crate::measures::Subject;
 use crate::pipe::Pipe;
+use crate::placement::{self, Kept};
 use crate::statistics::Samples;
 
 /// How many blocks are taken, in turns with the floor's.
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 40;
 
 /// How many round trips a block has.
 const BLOCK: usize = 500;
 
-/// Measures `get_state` beside a program that writes what it reads.
+/// Measures `get_state` beside a program that writes what it reads, both on the client's core and on another.
 pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
+    let kept = Kept::on_one_core()?;
+    let mut figures = vec![measure_on(subject, "one core", None)?];
+    if let Some(other) = kept.other_core() {
+        figures.push(measure_on(subject, "two cores", Some(other))?);
+    }
+    Ok(figures)
+}
+
+fn measure_on(subject: &Subject, place: &str, core: Option<usize>) -> Result<Figure, Failure> {
     let home = Home::empty();
     let mut agent = subject.agent(&home, "scripted/demo")?;
     let mut echo = subject.floor(&home, Floor::Echo)?;
+    if let Some(core) = core {
+        placement::move_to(core, &agent)?;
+        placement::move_to(core, &echo)?;
+    }
     let (mut bowline, mut floor) = (Samples::default(), Samples::default());
     // The first block of each warms it up.
     block(&mut echo, echo_once, &mut Samples::default())?;
@@ -32,13 +46,13 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     }
     echo.finish()?;
     agent.finish()?;
-    Ok(vec![Figure {
-        what: "get_state round trip".to_owned(),
+    Ok(Figure {
+        what: format!("get_state round trip, {place}"),
         unit: Unit::Microseconds,
         bowline,
         floor: Some(floor),
         goal: Goal::TimesFloor(1.5),
-    }])
+    })
 }
 
 fn block(

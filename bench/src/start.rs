@@ -13,7 +13,7 @@ use crate::pipe::Pipe;
 use crate::statistics::Samples;
 use crate::stream::Api;
 
-const SAMPLES: usize = 60;
+const SAMPLES: usize = 200;
 
 const GOAL: Goal = Goal::TimesFloor(2.0);
 

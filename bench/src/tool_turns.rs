@@ -14,7 +14,7 @@ use crate::home::Home;
 use crate::measures::Subject;
 use crate::statistics::Samples;
 
-const SAMPLES: usize = 9;
+const SAMPLES: usize = 15;
 
 const TURNS: usize = 100;
 

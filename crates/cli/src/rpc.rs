@@ -73,6 +73,11 @@ struct Connection {
     output: bowline_wire::Output,
 }
 
+/// Writes more of what is due as soon as there is room. When nothing is due, waits for the reader's end.
+async fn write(outbox: &mut Outbox, output: &mut bowline_wire::Output) -> std::io::Result<()> {
+    if outbox.is_empty() { output.reader_gone().await } else { outbox.drain(output).await }
+}
+
 /// What happened to a connection.
 enum Happened {
     Read(std::io::Result<usize>),
@@ -89,7 +94,7 @@ impl Connection {
             let happened = tokio::select! {
                 read = input.read(&mut buffer), if !self.outbox.is_far_over_bound() => Happened::Read(read),
                 Some(task) = self.tasks.recv(), if !self.outbox.is_over_bound() => Happened::Task(task),
-                written = self.outbox.drain(&mut self.output), if !self.outbox.is_empty() => Happened::Written(written),
+                written = write(&mut self.outbox, &mut self.output) => Happened::Written(written),
                 code = signals.next() => Happened::Signal(code),
             };
             let written = match happened {

@@ -69,7 +69,10 @@ fn choose_model(
     let provider = arguments.provider.as_deref();
     let chosen = match (&arguments.model, provider) {
         (Some(pattern), _) => Some(providers.resolve(pattern, provider)?),
-        (None, Some(provider)) => default_of(&providers, provider)?,
+        (None, Some(provider)) => {
+            let model = providers.default_of(provider)?;
+            Some(Resolved { model, thinking: None, warning: None })
+        }
         (None, None) => None,
     };
     if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
@@ -85,11 +88,6 @@ fn choose_model(
         })?;
     }
     Ok((providers, chosen))
-}
-
-fn default_of(providers: &Providers, provider: &str) -> Result<Option<Resolved>, Failure> {
-    let model = providers.available().into_iter().find(|model| model.provider == provider);
-    Ok(model.map(|model| Resolved { model, thinking: None, warning: None }))
 }
 
 /// The saved default if the user's limits allow it, else the first model within them, else whatever can be used.

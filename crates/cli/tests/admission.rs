@@ -129,7 +129,10 @@ fn an_abort_also_stops_a_prompt_that_waits_before_it() {
             );
             let records = agent.until(|record| record["id"] == "3");
             assert_eq!(of_type(&records, "response").len(), 3);
-            assert_eq!(of_type(&records, "agent_settled"), vec![&json!({ "type": "agent_settled", "aborted": true }); 2]);
+            assert_eq!(
+                of_type(&records, "agent_settled"),
+                vec![&json!({ "type": "agent_settled", "aborted": true }); 2]
+            );
             assert_well_formed(agent.transcript());
         }
     }

@@ -429,7 +429,6 @@ fn a_retry_asks_the_same_again_and_forgets_the_failed_answer() {
         agent.run("more");
 
         let requests = server.requests();
-        assert_eq!(unmarked(messages(&requests[0])[0].clone()), unmarked(messages(&requests[1])[0].clone()));
         assert_eq!(messages(&requests[1]), messages(&requests[2]));
         for request in &requests[1..] {
             assert!(!request.body.to_string().contains("never heard"), "{}", request.body);

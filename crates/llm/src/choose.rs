@@ -72,9 +72,16 @@ impl Providers {
         }
         let available = self.available();
         let first = available.first()?;
-        let default = catalog::provider(&first.provider).map(|provider| provider.default_model);
-        let mut models = available.iter().filter(|model| model.provider == first.provider);
-        Some(Arc::clone(models.find(|model| Some(model.id.as_str()) == default).unwrap_or(first)))
+        let models: Vec<_> =
+            available.iter().filter(|model| model.provider == first.provider).cloned().collect();
+        default_among(&first.provider, &models)
+    }
+
+    /// Returns the model to use when only the provider was named.
+    pub fn default_of(&self, provider: &str) -> Result<Arc<Model>, Error> {
+        let provider = self.known_provider(provider)?;
+        default_among(provider, &self.registry_models(Some(provider)))
+            .ok_or_else(|| Error::UnknownModel { pattern: provider.to_owned() })
     }
 
     fn choose(&self, pattern: &str, provider: Option<&str>, bad: BadSuffix) -> Result<Resolved, Error> {
@@ -106,17 +113,23 @@ impl Providers {
         pattern: &'a str,
         provider: Option<&str>,
     ) -> Result<Option<(&str, &'a str)>, Error> {
-        let known = |wanted: &str| self.registry().providers().find(|name| name.eq_ignore_ascii_case(wanted));
-        let split = pattern.split_once('/').and_then(|(prefix, rest)| Some((known(prefix)?, rest)));
+        let split = pattern
+            .split_once('/')
+            .and_then(|(prefix, rest)| Some((self.known_provider(prefix).ok()?, rest)));
         let Some(wanted) = provider else { return Ok(split) };
-        let Some(provider) = known(wanted) else {
-            let names: Vec<&str> = self.registry().providers().collect();
-            return Err(Error::UnknownProvider { provider: wanted.to_owned(), known: names.join(", ") });
-        };
+        let provider = self.known_provider(wanted)?;
         match split {
             Some((named, rest)) if named == provider => Ok(Some((provider, rest))),
             _ => Ok(Some((provider, pattern))),
         }
+    }
+
+    fn known_provider(&self, wanted: &str) -> Result<&str, Error> {
+        let mut names = self.registry().providers();
+        names.find(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
+            let known: Vec<&str> = self.registry().providers().collect();
+            Error::UnknownProvider { provider: wanted.to_owned(), known: known.join(", ") }
+        })
     }
 
     /// Finds a model by its whole pattern, then by what stands before a `:level`.
@@ -236,14 +249,18 @@ fn custom(provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
         }
         _ => (id, None),
     };
-    let default = catalog::provider(provider).map(|provider| provider.default_model);
-    let pattern = models.iter().find(|model| Some(model.id.as_str()) == default).or(models.first())?;
-    let mut model = Model::clone(pattern);
+    let mut model = Model::clone(&*default_among(provider, models)?);
     model.id = id.to_owned();
     model.name = id.to_owned();
     model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);
     let warning = format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id.");
     Some(Resolved { model: Arc::new(model), thinking, warning: Some(warning) })
+}
+
+/// Returns the best known of a provider's models, or the first of them.
+fn default_among(provider: &str, models: &[Arc<Model>]) -> Option<Arc<Model>> {
+    let default = catalog::provider(provider).map(|provider| provider.default_model);
+    models.iter().find(|model| Some(model.id.as_str()) == default).or(models.first()).cloned()
 }
 
 /// Tells whether an id ends in a date, as in `claude-haiku-4-5-20251001`.

@@ -81,6 +81,12 @@ impl Polled {
         Ok(())
     }
 
+    /// Awaits the end of a pipe's reader. A socket tells it only when something is written.
+    pub(crate) async fn reader_gone(&mut self) -> io::Result<()> {
+        self.descriptor.ready(Interest::ERROR).await?.retain_ready();
+        Ok(())
+    }
+
     /// Puts the flags back.
     pub(crate) fn restore(&mut self) {
         if let Some(flags) = self.shared_flags.take() {
@@ -172,6 +178,18 @@ mod tests {
         drop(reader);
         writer.writable().await.unwrap();
         assert_eq!(writer.try_write(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_leaves_is_noticed_without_a_write() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let writer_flags = flags(&writer);
+        let mut output = Output::from_polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap());
+        assert_eq!(output.try_write(b"x").unwrap(), 1);
+        let moment = std::time::Duration::from_millis(20);
+        assert!(tokio::time::timeout(moment, output.reader_gone()).await.is_err());
+        drop(reader);
+        assert_eq!(output.reader_gone().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[tokio::test]

@@ -108,6 +108,18 @@ impl Output {
         Ok(())
     }
 
+    /// Waits until the reader has gone, and returns the error that a write would meet. Where only a write can tell,
+    /// waits for ever.
+    pub async fn reader_gone(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            #[cfg(unix)]
+            Sink::Polled(polled) => polled.reader_gone().await?,
+            Sink::Memory(writer) | Sink::StandIn(writer) => writer.reader_gone().await?,
+            Sink::Closed => {}
+        }
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
     /// Closes the output. Where a thread stands in, waits until it has written everything.
     ///
     /// Drain the outbox first: this does not know what is still queued there.

@@ -330,7 +330,6 @@ mod tests {
         for chunk in text.as_bytes().chunks(4096) {
             decoder.feed(chunk, &mut out).unwrap();
         }
-        println!("DECODE {:?} for {} bytes", started.elapsed(), text.len());
         // Loose enough for a debug build on a busy machine; quadratic work would still be caught.
         assert!(started.elapsed().as_millis() < 2000, "{:?}", started.elapsed());
         assert_eq!(
