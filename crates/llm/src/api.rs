@@ -98,6 +98,12 @@ impl Variables {
     fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
+
+    /// Returns those that must not be seen. A refused signature is told with everything that was signed.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let hidden = |name: &str| ["KEY", "TOKEN", "SECRET"].iter().any(|word| name.contains(word));
+        self.0.iter().filter(move |(name, _)| hidden(name)).map(|(_, value)| Secret::new(value))
+    }
 }
 
 impl std::fmt::Debug for Variables {
