@@ -18,7 +18,7 @@ use crate::settings_file::SettingsFile;
 /// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
 pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings()?;
+    let settings = file.engine_settings();
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
     let toolbox = Toolbox::builtin(&options).select(&Selection {
         allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),
