@@ -48,6 +48,11 @@ impl Tree {
         self.by_id.get(id).copied()
     }
 
+    /// Returns the position of an entry that must be there.
+    pub(crate) fn known_position(&self, id: &str) -> Result<Position, Error> {
+        self.position(id).ok_or_else(|| Error::UnknownEntry { id: id.to_owned() })
+    }
+
     /// Returns the entry that the conversation is at.
     pub(crate) fn leaf(&self) -> Option<&Node> {
         self.leaf_position().map(|position| self.node(position))
@@ -63,13 +68,7 @@ impl Tree {
 
     /// Moves the conversation to another entry, or before the first one.
     pub(crate) fn set_leaf(&mut self, id: Option<&EntryId>) -> Result<(), Error> {
-        self.leaf = match id {
-            None => None,
-            Some(id) => {
-                let unknown = || Error::UnknownEntry { id: id.to_string() };
-                Some(self.position(id.as_str()).ok_or_else(unknown)?)
-            }
-        };
+        self.leaf = id.map(|id| self.known_position(id.as_str())).transpose()?;
         Ok(())
     }
 
@@ -87,10 +86,19 @@ impl Tree {
 
     /// Returns the entries from the root to the leaf.
     pub(crate) fn path(&self) -> Vec<&Node> {
-        let parent_of = |node: &&Node| node.parent.map(|parent| self.node(parent));
-        let mut path: Vec<_> = std::iter::successors(self.leaf(), parent_of).collect();
+        self.path_to(self.leaf)
+    }
+
+    /// Returns the entries from the root to `end`.
+    pub(crate) fn path_to(&self, end: Option<Position>) -> Vec<&Node> {
+        let mut path: Vec<_> = self.upwards(end).map(|position| self.node(position)).collect();
         path.reverse();
         path
+    }
+
+    /// Returns the entries from `start` to the root.
+    pub(crate) fn upwards(&self, start: Option<Position>) -> impl Iterator<Item = Position> {
+        std::iter::successors(start, |position| self.node(*position).parent)
     }
 
     /// Returns an id that no entry has: eight hexadecimal digits, as long as there are free ones.

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, CycledModel, Disposition, Reply, SessionStatistics, ShellResult, State,
+    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, Reply, SessionStatistics, SessionSummary,
+    ShellResult, State,
 };
 use bowline_core::thinking::ThinkingLevel;
-use bowline_core::usage::plain_number;
+use bowline_core::usage::{Usage, plain_number};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::events::SpokenCompaction;
 use crate::json;
 
 /// A response; keys in pi's order.
@@ -37,20 +39,75 @@ struct Response<'reply> {
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum Data<'reply> {
     Nothing,
-    Accepted { disposition: &'static str },
-    Queues { steering: &'reply [String], follow_up: &'reply [String] },
+    Accepted {
+        disposition: &'static str,
+    },
+    Queues {
+        steering: &'reply [String],
+        follow_up: &'reply [String],
+    },
     State(SpokenState<'reply>),
-    Messages { messages: &'reply [Arc<Message>] },
-    Commands { commands: Vec<SpokenCommand<'reply>> },
+    Messages {
+        messages: &'reply [Arc<Message>],
+    },
+    Commands {
+        commands: Vec<SpokenCommand<'reply>>,
+    },
     Model(&'reply Model),
-    CycledModel { model: &'reply Model, thinking_level: ThinkingLevel, is_scoped: bool },
-    Models { models: &'reply [Arc<Model>] },
-    Level { level: ThinkingLevel },
-    Levels { levels: &'reply [ThinkingLevel] },
+    CycledModel {
+        model: &'reply Model,
+        thinking_level: ThinkingLevel,
+        is_scoped: bool,
+    },
+    Models {
+        models: &'reply [Arc<Model>],
+    },
+    Level {
+        level: ThinkingLevel,
+    },
+    Levels {
+        levels: &'reply [ThinkingLevel],
+    },
     Shell(SpokenShell<'reply>),
-    Switched { cancelled: bool },
+    Switched {
+        cancelled: bool,
+    },
     Statistics(SpokenStatistics<'reply>),
-    LastText { text: Option<&'reply str> },
+    LastText {
+        text: Option<&'reply str>,
+    },
+    Compacted(SpokenCompaction<'reply>),
+    Forked {
+        text: &'reply str,
+        cancelled: bool,
+    },
+    ForkMessages {
+        messages: Vec<SpokenForkMessage<'reply>>,
+    },
+    Entries {
+        entries: &'reply [Box<RawValue>],
+        leaf_id: Option<&'reply str>,
+    },
+    Tree {
+        tree: &'reply RawValue,
+        leaf_id: Option<&'reply str>,
+    },
+    Navigated {
+        leaf_id: Option<&'reply str>,
+        text: Option<&'reply str>,
+        summary_entry_id: Option<&'reply str>,
+        cancelled: bool,
+    },
+    Written {
+        entry_id: &'reply str,
+    },
+    Sessions {
+        sessions: Vec<SpokenSession<'reply>>,
+        next_cursor: Option<&'reply str>,
+    },
+    Exported {
+        path: Cow<'reply, str>,
+    },
 }
 
 #[derive(Serialize)]
@@ -74,6 +131,29 @@ struct SpokenState<'reply> {
     auto_retry_enabled: bool,
     tools: &'reply [String],
     cwd: Cow<'reply, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenForkMessage<'reply> {
+    entry_id: &'reply str,
+    text: &'reply str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenSession<'reply> {
+    id: &'reply str,
+    path: Cow<'reply, str>,
+    cwd: Cow<'reply, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'reply str>,
+    first_message: &'reply str,
+    message_count: u64,
+    created: &'reply str,
+    modified: u64,
 }
 
 #[derive(Serialize)]
@@ -112,6 +192,16 @@ struct SpokenStatistics<'reply> {
     cost: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_usage: Option<SpokenContext>,
+    by_model: Vec<SpokenModelUsage<'reply>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenModelUsage<'reply> {
+    provider: &'reply str,
+    model: &'reply str,
+    assistant_messages: u64,
+    usage: &'reply Usage,
 }
 
 #[derive(Serialize)]
@@ -198,6 +288,28 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         Answer::SessionSwitched => Data::Switched { cancelled: false },
         Answer::Statistics(statistics) => Data::Statistics(spoken_statistics(statistics)),
         Answer::LastAssistantText(text) => Data::LastText { text: text.as_deref() },
+        Answer::Compacted(result) => Data::Compacted((&**result).into()),
+        Answer::Forked { text } => Data::Forked { text, cancelled: false },
+        Answer::ForkMessages(messages) => {
+            let spoken = messages
+                .iter()
+                .map(|message| SpokenForkMessage { entry_id: &message.entry, text: &message.text });
+            Data::ForkMessages { messages: spoken.collect() }
+        }
+        Answer::Entries { entries, leaf } => Data::Entries { entries, leaf_id: leaf.as_deref() },
+        Answer::Tree { roots, leaf } => Data::Tree { tree: roots, leaf_id: leaf.as_deref() },
+        Answer::Navigated(navigated) => Data::Navigated {
+            leaf_id: navigated.leaf.as_deref(),
+            text: navigated.text.as_deref(),
+            summary_entry_id: navigated.summary_entry.as_deref(),
+            cancelled: false,
+        },
+        Answer::Written { entry } => Data::Written { entry_id: entry },
+        Answer::Sessions(page) => Data::Sessions {
+            sessions: page.sessions.iter().map(spoken_session).collect(),
+            next_cursor: page.next_cursor.as_deref(),
+        },
+        Answer::Exported { path } => Data::Exported { path: path.to_string_lossy() },
     })
 }
 
@@ -218,6 +330,20 @@ fn spoken_state(state: &State) -> SpokenState<'_> {
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,
         cwd: state.working_directory.to_string_lossy(),
+        context_usage: state.context.as_ref().map(spoken_context),
+    }
+}
+
+fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
+    SpokenSession {
+        id: &session.id,
+        path: session.path.to_string_lossy(),
+        cwd: session.working_directory.to_string_lossy(),
+        name: session.name.as_deref(),
+        first_message: &session.first_message,
+        message_count: session.message_count,
+        created: &session.created,
+        modified: session.modified,
     }
 }
 
@@ -250,6 +376,16 @@ fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
         },
         cost: usage.cost.total,
         context_usage: statistics.context.as_ref().map(spoken_context),
+        by_model: statistics.by_model.iter().map(spoken_model_usage).collect(),
+    }
+}
+
+fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
+    SpokenModelUsage {
+        provider: &figures.provider,
+        model: &figures.model,
+        assistant_messages: figures.answers,
+        usage: &figures.usage,
     }
 }
 
