@@ -1,5 +1,7 @@
 //! The documentation: its examples are JSON, and it leaves out no flag.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,7 +45,11 @@ fn blocks(text: &str, page: &Path) -> Vec<Block> {
         match (line.trim_start().strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => blocks.push(block),
             (Some(language), None) => {
-                open = Some(Block { language: language.trim().to_owned(), line: index + 1, content: Vec::new() });
+                open = Some(Block {
+                    language: language.trim().to_owned(),
+                    line: index + 1,
+                    content: Vec::new(),
+                });
             }
             (None, Some(mut block)) => {
                 block.content.push(line.to_owned());

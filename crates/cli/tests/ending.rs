@@ -159,16 +159,3 @@ fn a_reader_that_has_gone_ends_the_process() {
         assert!(agent.survivors().is_empty(), "{:?}", agent.survivors());
     }
 }
-
-#[test]
-fn a_reader_that_does_not_read_does_not_keep_the_process_from_ending() {
-    let server = ModelServer::start();
-    server.reply(Reply::new().deltas(5000, 100).gate(&Gate::new()));
-    let workspace = Workspace::new(&server, Api::AnthropicMessages);
-    let mut agent = start(&workspace);
-    agent.send(json!({ "type": "prompt", "message": "go" }));
-    agent.until_type("message_update");
-    agent.pause_reading();
-    agent.signal(15);
-    assert_eq!(agent.wait(), 143);
-}
