@@ -48,7 +48,7 @@ fn write_session(store: &Store, number: usize) -> std::io::Result<()> {
     let working_directory = working_directory(number);
     let directory = store.directory_for(&working_directory);
     fs::create_dir_all(&directory)?;
-    let length = if number % 100 == 0 { 50_000 } else { 250 };
+    let length = if number.is_multiple_of(100) { 50_000 } else { 250 };
     let mut content = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"session-{number}\",\"timestamp\":\"2026-11-16T00:00:00.000Z\",\"cwd\":\"{}\"}}\n",
         working_directory.display()
