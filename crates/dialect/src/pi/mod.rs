@@ -22,6 +22,7 @@ const UI_RESPONSE: &str = "extension_ui_response";
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     updates: events::Updates,
+    model: replies::WrittenModel,
 }
 
 impl Dialect for Pi {
@@ -39,7 +40,7 @@ impl Dialect for Pi {
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::encode(reply)));
+        records.push(Record::Plain(replies::encode(reply, &mut self.model)));
     }
 }
 

@@ -114,7 +114,7 @@ enum Data<'reply> {
 #[serde(rename_all = "camelCase")]
 struct SpokenState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'reply Model>,
+    model: Option<&'reply RawValue>,
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
@@ -222,8 +222,21 @@ struct SpokenContext {
     percent: Option<f64>,
 }
 
+/// The model that was written down last. It is a good part of every state, and seldom another one.
+#[derive(Debug, Default)]
+pub(super) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
+
+impl WrittenModel {
+    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
+        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
+            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
+        }
+        self.0.as_ref().map(|(_, json)| &**json)
+    }
+}
+
 /// Encodes the answer to a command.
-pub(super) fn encode(reply: &Reply) -> Vec<u8> {
+pub(super) fn encode(reply: &Reply, written: &mut WrittenModel) -> Vec<u8> {
     let id = reply.origin.id.as_deref();
     match &reply.result {
         Ok(answer) => {
@@ -232,7 +245,7 @@ pub(super) fn encode(reply: &Reply) -> Vec<u8> {
                 r#type: "response",
                 command: Some(reply.origin.name),
                 success: true,
-                data: data(answer),
+                data: data(answer, written),
                 error: None,
                 code: None,
             };
@@ -256,7 +269,7 @@ pub(super) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code
 }
 
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-fn data(answer: &Answer) -> Option<Data<'_>> {
+fn data<'reply>(answer: &'reply Answer, written: &'reply mut WrittenModel) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted {
@@ -266,7 +279,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
             },
         },
         Answer::Cleared { steering, follow_up } => Data::Queues { steering, follow_up },
-        Answer::State(state) => Data::State(spoken_state(state)),
+        Answer::State(state) => Data::State(spoken_state(state, written)),
         Answer::Messages(messages) => Data::Messages { messages },
         Answer::Commands(commands) => {
             let spoken = commands.iter().map(|command| SpokenCommand {
@@ -313,9 +326,9 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
     })
 }
 
-fn spoken_state(state: &State) -> SpokenState<'_> {
+fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
     SpokenState {
-        model: state.model.as_deref(),
+        model: state.model.as_ref().and_then(|model| written.json(model)),
         thinking_level: state.thinking_level,
         is_streaming: state.is_streaming,
         is_compacting: state.is_compacting,
