@@ -13,6 +13,7 @@ pub(crate) enum Action {
     Nothing,
     Rpc,
     Demo,
+    Sessions,
     Help,
     Version,
 }
@@ -40,6 +41,15 @@ pub(crate) struct Arguments {
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
     pub line_limit: Option<usize>,
+    /// What listed things must have in their names.
+    pub search: String,
+    pub all: bool,
+    pub repair: bool,
+    pub json: bool,
+    /// The session that a new one begins with.
+    pub fork: Option<String>,
+    /// The words after the name of a subcommand.
+    pub words: Vec<String>,
     /// What to tell the user on stderr: flags that change nothing.
     pub warnings: Vec<String>,
 }
@@ -50,8 +60,10 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
-            if word == "demo" && arguments.action == Action::Nothing {
-                arguments.action = Action::Demo;
+            if arguments.action == Action::Nothing
+                && let Some(action) = subcommand(&word)
+            {
+                arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 arguments.take_flag(&word, &mut words)?;
             } else {
@@ -97,6 +109,10 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
+        if matches!(self.action, Action::Sessions) {
+            self.words.push(word.to_owned());
+            return Ok(());
+        }
         if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
@@ -112,6 +128,7 @@ impl Arguments {
             (self.session.is_some(), "--session"),
             (self.continue_session, "--continue"),
             (self.session_id.is_some(), "--session-id"),
+            (self.fork.is_some(), "--fork"),
         ];
         let given: Vec<_> = conflicts.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
         if given.len() > 1 {
@@ -131,6 +148,15 @@ impl Arguments {
     }
 }
 
+/// Returns what a word that names a subcommand stands for.
+fn subcommand(word: &str) -> Option<Action> {
+    match word {
+        "demo" => Some(Action::Demo),
+        "sessions" => Some(Action::Sessions),
+        _ => None,
+    }
+}
+
 /// Returns the flag that a mistyped one was probably meant to be.
 fn nearest(name: &str) -> Option<&'static Flag> {
     let candidates = FLAGS.iter().map(|flag| (distance(name, flag.long), flag));
@@ -140,8 +166,12 @@ fn nearest(name: &str) -> Option<&'static Flag> {
         .map(|(_, flag)| flag)
 }
 
-/// Returns the number of characters to insert, remove or replace to get from one word to the other.
+/// Returns the number of characters to insert, remove or replace to get from one word to the other. Two neighbours
+/// that changed places are the likeliest slip of all and count as none.
 fn distance(one: &str, other: &str) -> usize {
+    if is_swapped(one.as_bytes(), other.as_bytes()) {
+        return 0;
+    }
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.chars().enumerate() {
@@ -154,6 +184,18 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row.last().copied().unwrap_or_default()
+}
+
+fn is_swapped(one: &[u8], other: &[u8]) -> bool {
+    let Some(at) = one.iter().zip(other).position(|(letter, expected)| letter != expected) else {
+        return false;
+    };
+    match (one[at..].split_first_chunk(), other[at..].split_first_chunk()) {
+        (Some(([first, second], rest)), Some((expected, expected_rest))) => {
+            [*second, *first] == *expected && rest == expected_rest
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]

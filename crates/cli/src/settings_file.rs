@@ -1,12 +1,15 @@
 //! `settings.json`: what a user has set for every session, in pi's format. Only what bowline knows is looked at.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
-use bowline_engine::{RetrySettings, Settings};
-use serde::Deserialize;
+use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
+use bowline_session::Durability;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
 
@@ -21,10 +24,13 @@ pub(crate) struct SettingsFile {
     pub enabled_models: Option<Vec<String>>,
     pub default_tools: Option<Vec<String>>,
     pub session_dir: Option<String>,
-    steering_mode: Option<String>,
-    follow_up_mode: Option<String>,
+    #[serde(deserialize_with = "queue_mode")]
+    steering_mode: QueueMode,
+    #[serde(deserialize_with = "queue_mode")]
+    follow_up_mode: QueueMode,
     shell_path: Option<PathBuf>,
     shell_command_prefix: Option<String>,
+    durability: DurabilitySetting,
     compaction: Compaction,
     retry: Retry,
     http_connect_timeout_ms: Option<u64>,
@@ -35,6 +41,44 @@ pub(crate) struct SettingsFile {
 #[serde(rename_all = "camelCase", default)]
 struct Compaction {
     enabled: Option<bool>,
+    #[serde(flatten)]
+    limits: Limits,
+    /// By `provider/id`.
+    model_overrides: HashMap<String, Limits>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Limits {
+    reserve_tokens: Option<u64>,
+    keep_recent_tokens: Option<u64>,
+}
+
+impl Limits {
+    /// Fills in what is not set.
+    fn or(&self, defaults: CompactionLimits) -> CompactionLimits {
+        CompactionLimits {
+            reserve_tokens: self.reserve_tokens.unwrap_or(defaults.reserve_tokens),
+            keep_recent_tokens: self.keep_recent_tokens.unwrap_or(defaults.keep_recent_tokens),
+        }
+    }
+}
+
+impl Compaction {
+    fn settings(&self) -> CompactionSettings {
+        let general = self.limits.or(CompactionLimits::default());
+        let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
+        CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// When a write to a session counts as done.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DurabilitySetting {
+    #[default]
+    Flush,
+    Fsync,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -59,22 +103,30 @@ impl SettingsFile {
     }
 
     /// Returns what the engine is to know of it.
-    pub fn engine_settings(&self) -> Result<Settings, Failure> {
+    pub fn engine_settings(&self) -> Settings {
         let defaults = RetrySettings::default();
         let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
-        Ok(Settings {
+        Settings {
             retry: RetrySettings {
                 enabled: self.retry.enabled.unwrap_or(defaults.enabled),
                 max_retries: self.retry.max_retries.unwrap_or(defaults.max_retries),
                 base_delay: milliseconds(self.retry.base_delay_ms, defaults.base_delay),
                 max_delay: milliseconds(self.retry.max_agent_delay_ms, defaults.max_delay),
             },
-            steering_mode: mode("steeringMode", self.steering_mode.as_deref())?,
-            follow_up_mode: mode("followUpMode", self.follow_up_mode.as_deref())?,
+            steering_mode: self.steering_mode,
+            follow_up_mode: self.follow_up_mode,
             auto_compaction: self.compaction.enabled.unwrap_or(true),
+            compaction: self.compaction.settings(),
             shell: self.shell_path.clone(),
             command_prefix: self.shell_command_prefix.clone(),
-        })
+        }
+    }
+
+    pub fn durability(&self) -> Durability {
+        match self.durability {
+            DurabilitySetting::Flush => Durability::Flush,
+            DurabilitySetting::Fsync => Durability::Fsync,
+        }
     }
 
     /// Returns how long to wait for a provider.
@@ -87,10 +139,9 @@ impl SettingsFile {
     }
 }
 
-fn mode(name: &str, value: Option<&str>) -> Result<QueueMode, Failure> {
-    let Some(value) = value else { return Ok(QueueMode::default()) };
-    QueueMode::parse(value).ok_or_else(|| Failure::Settings {
-        path: "settings.json".to_owned(),
-        problem: format!("\"{name}\" must be \"all\" or \"one-at-a-time\", not \"{value}\""),
+fn queue_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<QueueMode, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(QueueMode::default()) };
+    QueueMode::parse(&name).ok_or_else(|| {
+        D::Error::custom(format!("a queue mode must be \"all\" or \"one-at-a-time\", not \"{name}\""))
     })
 }

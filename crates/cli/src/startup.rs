@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_core::ThinkingLevel;
 use bowline_core::model::Model;
+use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{Parts, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{EntryBody, Location, NewSession, Session, Store};
@@ -16,9 +16,13 @@ use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 
 /// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
-pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parts, Failure> {
+pub(crate) fn prepare(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    policy: Policy,
+) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings()?;
+    let settings = file.engine_settings();
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
     let toolbox = Toolbox::builtin(&options).select(&Selection {
         allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),
@@ -34,13 +38,15 @@ pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Res
     };
     let session_plan = session_plan(arguments, surroundings, &file);
     Ok(Parts {
+        policy,
         system_prompt: system_prompt(arguments, surroundings),
         session: open_session(arguments, surroundings, &session_plan)?,
         session_plan,
         working_directory: surroundings.working_directory.clone(),
         chosen_thinking_level: arguments
             .thinking
-            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking)),
+            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
+            .or_else(|| scope.iter().find(|choice| Some(&choice.model) == default_model.as_ref())?.thinking),
         chosen_model: chosen.map(|choice| choice.model),
         default_model,
         default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
@@ -132,9 +138,13 @@ fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
     std::fs::read_to_string(surroundings.expand(value)).unwrap_or_else(|_| value.to_owned())
 }
 
-fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &SettingsFile) -> SessionPlan {
+pub(crate) fn session_plan(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    file: &SettingsFile,
+) -> SessionPlan {
     if arguments.no_session {
-        return SessionPlan { store: None };
+        return SessionPlan { store: None, durability: file.durability() };
     }
     let folder = arguments
         .session_dir
@@ -145,7 +155,7 @@ fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &Setti
         Some(folder) => Store::new(surroundings.expand(folder), true),
         None => Store::new(surroundings.home.join("sessions"), false),
     };
-    SessionPlan { store: Some(store) }
+    SessionPlan { store: Some(store), durability: file.durability() }
 }
 
 fn open_session(
@@ -163,17 +173,23 @@ fn open_session(
             (None, None) => None,
         },
     };
-    let mut session = match existing {
-        Some(path) => open_existing(&path, here)?,
-        None => Session::create(NewSession {
-            working_directory: here.to_owned(),
-            location: match &plan.store {
-                Some(store) => Location::Directory(store.directory_for(here)),
-                None => Location::Memory,
-            },
-            id: arguments.session_id.clone(),
-            parent: None,
-        })?,
+    let new = |id: Option<String>| NewSession {
+        working_directory: here.to_owned(),
+        location: match &plan.store {
+            Some(store) => Location::Directory(store.directory_for(here)),
+            None => Location::Memory,
+        },
+        id,
+        parent: None,
+    };
+    let mut session = match (existing, &arguments.fork, &plan.store) {
+        (Some(path), _, _) => open_existing(&path, here)?,
+        (None, Some(text), Some(store)) => {
+            let path = store.find(here, text)?;
+            let parent = Some(path.display().to_string());
+            Session::read(&path, here)?.copy(NewSession { parent, ..new(None) })?
+        }
+        (None, _, _) => Session::create(new(arguments.session_id.clone()))?,
     };
     if let Some(name) = arguments.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         session.append(EntryBody::SessionInfo { name: name.to_owned() })?;

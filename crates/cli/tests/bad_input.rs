@@ -1,5 +1,7 @@
 //! Bad input costs one line: any bytes get an error response, with the id if one can be found, and the process lives on.
 
+use std::time::Duration;
+
 use bowline_testkit::{
     Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, of_type, peak_memory_of,
 };
@@ -110,7 +112,7 @@ fn json_of_any_depth_is_one_error() {
         objects.clone(),
         format!(r#"{{"id":"7","type":"prompt","message":{open}{close}}}"#),
         format!(r#"{{"id":"7","type":{open}{close}}}"#),
-        format!(r#"{{"id":"7","type":"get_state","extra":{objects}}}"#),
+        format!(r#"{{"id":"7","type":"bash","command":"true","extra":{objects}}}"#),
     ] {
         let response = refusal(&mut agent, line.as_bytes());
         let expected = if line.starts_with("{\"id\"") { json!("7") } else { json!(null) };
@@ -202,6 +204,8 @@ fn a_prompt_of_twenty_megabytes_reaches_the_model_whole() {
     let server = ModelServer::start();
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
     let mut agent = start(&workspace, &["--model", "mock/m1"]);
+    // The builds that tests drive are slow with so much JSON.
+    agent.set_timeout(Duration::from_secs(60));
     let text: String = (0..2_500_000_u32).map(|number| format!("{number:07} ")).collect();
     let records = agent.run(&text);
     assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": false }));
