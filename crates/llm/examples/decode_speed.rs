@@ -22,9 +22,7 @@ fn main() {
     println!("{:<26}{:>10}{:>10}{:>12}{:>18}", "api", "MB", "MB/s", "µs/delta", "µs/delta + message");
     for api in bowline_llm::probe::apis() {
         let Some(bytes) = answer(api) else { continue };
-        let decoding = fastest(|| {
-            black_box(decode(api, &bytes, |event| drop(black_box(event))));
-        });
+        let decoding = fastest(|| decode(api, &bytes, |event| drop(black_box(event))));
         let model = model(api);
         let assembling = fastest(|| {
             let mut assembly = Assembly::new(Arc::clone(&model), 0);

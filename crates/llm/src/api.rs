@@ -168,3 +168,21 @@ fn to_body(body: &impl serde::Serialize) -> Result<Vec<u8>, StreamError> {
         StreamError::new(FailureKind::Rejected, format!("The request could not be written: {error}."))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog;
+
+    #[test]
+    fn every_flag_of_the_catalog_is_documented() {
+        let page = include_str!("../../../docs/models.md");
+        for provider in catalog::PROVIDERS {
+            for model in provider.models() {
+                let flags = model.compat.as_ref().and_then(|flags| flags.as_object());
+                for flag in flags.into_iter().flat_map(|flags| flags.keys()) {
+                    assert!(page.contains(&format!("`{flag}")), "{}: {flag}", model.full_name());
+                }
+            }
+        }
+    }
+}

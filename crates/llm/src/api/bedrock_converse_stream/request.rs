@@ -1,5 +1,7 @@
 //! Builds the request.
 
+use std::borrow::Cow;
+
 use bowline_core::message::{Arguments, ThinkingBlock};
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::{Model, ThinkingLevel, ToolDefinition};
@@ -13,6 +15,10 @@ use crate::conversation::{self, Outcome, Part, Said, Turn};
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
+
+/// Where models are unless something else is said.
+const USUAL_REGION: &str = "us-east-1";
+const USUAL_HOST: &str = "bedrock-runtime.us-east-1.amazonaws.com";
 
 /// The least budget for thinking that Anthropic's models take, and what must stay for the answer itself.
 const LEAST_BUDGET: u64 = 1024;
@@ -118,8 +124,10 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         additional_model_request_fields: thinking(model, request.thinking, max_tokens),
     })?;
     let path = format!("/model/{}/converse-stream", encode(&model.id, false));
-    let headers = authorize(endpoint, &path, &body, Timestamp::now())?;
-    let mut http = endpoint.post(&path, headers, body);
+    let base_url = regional(&endpoint.base_url, &endpoint.variables);
+    let headers = authorize(endpoint, &base_url, &path, &body, Timestamp::now())?;
+    let mut http = endpoint.post("", headers, body);
+    http.url = format!("{}{path}", base_url.trim_end_matches('/'));
     for (name, value) in &mut http.headers {
         if name == "accept" {
             *value = Secret::new("application/vnd.amazon.eventstream");
@@ -131,33 +139,46 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
 /// Returns the headers that open the door: a bearer token if there is one, else a signature with the account's key.
 fn authorize(
     endpoint: &Endpoint,
+    base_url: &str,
     path: &str,
     body: &[u8],
     time: Timestamp,
 ) -> Result<Vec<(&'static str, Secret)>, StreamError> {
     let variables = &endpoint.variables;
-    let token = variables.get("AWS_BEARER_TOKEN_BEDROCK").map(Secret::new);
-    if let Some(token) = endpoint.credential.as_ref().map(|credential| credential.secret.clone()).or(token) {
+    // The id of an account's key may stand for the key as a whole; it is not a token.
+    let id = variables.get("AWS_ACCESS_KEY_ID");
+    let given = endpoint.credential.as_ref().map(|credential| credential.secret.clone());
+    let given = given.filter(|secret| Some(secret.expose()) != id);
+    if let Some(token) = given.or_else(|| variables.get("AWS_BEARER_TOKEN_BEDROCK").map(Secret::new)) {
         return Ok(vec![("authorization", bearer(&token))]);
     }
-    let keys = variables.get("AWS_ACCESS_KEY_ID").zip(variables.get("AWS_SECRET_ACCESS_KEY"));
+    let keys = id.zip(variables.get("AWS_SECRET_ACCESS_KEY"));
     let Some((id, secret)) = keys else {
         let message = "There is no key for Amazon Bedrock. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.";
         return Err(StreamError::new(FailureKind::Authentication, message));
     };
-    let host = host(&endpoint.base_url);
+    let host = host(base_url);
     let region = region(host, variables);
     let date = date_header(time);
     let mut signed = vec![("content-type", "application/json"), ("host", host), ("x-amz-date", &*date)];
     let session = variables.get("AWS_SESSION_TOKEN");
     signed.extend(session.map(|token| ("x-amz-security-token", token)));
-    let below = endpoint.base_url.trim_end_matches('/').split_once(host).map_or("", |(_, path)| path);
+    let below = base_url.trim_end_matches('/').split_once(host).map_or("", |(_, path)| path);
     let path = format!("{below}{path}");
     let signed = Signed { region, service: "bedrock", path: &path, headers: &signed, body, time };
     let authorization = signed.authorization(&AccountKey { id, secret: Secret::new(secret) });
     let mut headers = vec![("authorization", authorization), ("x-amz-date", Secret::new(date))];
     headers.extend(session.map(|token| ("x-amz-security-token", Secret::new(token))));
     Ok(headers)
+}
+
+/// Returns the address in the user's region. The one that models have stands for all regions; another was chosen.
+fn regional<'a>(base_url: &'a str, variables: &Variables) -> Cow<'a, str> {
+    let region = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION"));
+    match region {
+        Some(region) if host(base_url) == USUAL_HOST => Cow::Owned(base_url.replace(USUAL_REGION, region)),
+        _ => Cow::Borrowed(base_url),
+    }
 }
 
 /// Returns the host of a URL with its port, as the header has it.
@@ -172,7 +193,7 @@ fn region<'a>(host: &'a str, variables: &'a Variables) -> &'a str {
     named
         .or_else(|| variables.get("AWS_REGION"))
         .or_else(|| variables.get("AWS_DEFAULT_REGION"))
-        .unwrap_or("us-east-1")
+        .unwrap_or(USUAL_REGION)
 }
 
 fn tool(definition: &ToolDefinition) -> Tool<'_> {
@@ -319,8 +340,28 @@ mod tests {
         let token = [("AWS_BEARER_TOKEN_BEDROCK", "other")];
         let http = build(&asked, &endpoint(&token, None)).unwrap();
         assert_eq!(header(&http, "authorization").as_deref(), Some("Bearer other"));
+        let http = build(&asked, &endpoint(&KEYS, Some("AKID"))).unwrap();
+        assert!(header(&http, "authorization").unwrap().starts_with("AWS4"));
         let error = build(&asked, &endpoint(&[], None)).unwrap_err();
         assert_eq!(error.kind, FailureKind::Authentication);
+    }
+
+    #[test]
+    fn the_region_is_the_users_unless_the_address_names_another() {
+        let region = |base_url: &str, name: &str| {
+            let [id, secret, _] = KEYS;
+            let endpoint =
+                Endpoint { base_url: base_url.into(), ..endpoint(&[id, secret, ("AWS_REGION", name)], None) };
+            let http = build(&request(json!({})), &endpoint).unwrap();
+            let signature = header(&http, "authorization").unwrap();
+            (http.url, signature.split('/').nth(2).unwrap().to_owned())
+        };
+        let usual = "https://bedrock-runtime.us-east-1.amazonaws.com";
+        let moved = "https://bedrock-runtime.eu-west-3.amazonaws.com/model/m/converse-stream";
+        assert_eq!(region(usual, "eu-west-3"), (moved.to_owned(), "eu-west-3".to_owned()));
+        let fixed = "https://bedrock-runtime.eu-central-1.amazonaws.com";
+        assert_eq!(region(fixed, "eu-west-3").1, "eu-central-1");
+        assert_eq!(region("http://127.0.0.1:9/x", "eu-west-3").1, "eu-west-3");
     }
 
     #[test]
