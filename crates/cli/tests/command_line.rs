@@ -36,7 +36,8 @@ fn run(workspace: &Workspace, arguments: &[&str]) -> Left {
 fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
     let left = run(workspace, arguments);
     assert_eq!(left.code, Some(1), "{arguments:?}: {}", left.stderr);
-    let record: Value = serde_json::from_str(&left.stdout).unwrap_or_else(|error| panic!("{error}: {}", left.stdout));
+    let record: Value =
+        serde_json::from_str(&left.stdout).unwrap_or_else(|error| panic!("{error}: {}", left.stdout));
     let error = record["error"].as_str().unwrap().to_owned();
     assert_eq!(record, json!({ "type": "error", "error": error, "fatal": true }));
     assert!(left.stdout.ends_with("}\n") && left.stdout.lines().count() == 1, "{}", left.stdout);
@@ -79,12 +80,41 @@ fn the_help_names_every_flag_that_is_accepted() {
     }
     let flags = flags_of_help();
     for flag in [
-        "--mode", "--provider", "--model", "--models", "--thinking", "--api-key", "--system-prompt",
-        "--append-system-prompt", "--session", "--session-id", "--session-dir", "--continue", "--no-session",
-        "--name", "--tools", "--exclude-tools", "--no-tools", "--no-builtin-tools", "--no-context-files",
-        "--extension", "--no-extensions", "--skill", "--no-skills", "--prompt-template", "--no-prompt-templates",
-        "--theme", "--no-themes", "--approve", "--no-approve", "--offline", "--verbose", "--dialect",
-        "--line-limit", "--help", "--version",
+        "--mode",
+        "--provider",
+        "--model",
+        "--models",
+        "--thinking",
+        "--api-key",
+        "--system-prompt",
+        "--append-system-prompt",
+        "--session",
+        "--session-id",
+        "--session-dir",
+        "--continue",
+        "--no-session",
+        "--name",
+        "--tools",
+        "--exclude-tools",
+        "--no-tools",
+        "--no-builtin-tools",
+        "--no-context-files",
+        "--extension",
+        "--no-extensions",
+        "--skill",
+        "--no-skills",
+        "--prompt-template",
+        "--no-prompt-templates",
+        "--theme",
+        "--no-themes",
+        "--approve",
+        "--no-approve",
+        "--offline",
+        "--verbose",
+        "--dialect",
+        "--line-limit",
+        "--help",
+        "--version",
     ] {
         assert!(flags.iter().any(|known| known == flag), "{flag} is not in the help");
     }
@@ -99,7 +129,11 @@ fn the_help_names_every_flag_that_is_accepted() {
 fn without_arguments_it_says_how_to_use_it() {
     let left = run(&Workspace::empty(), &[]);
     assert_eq!((left.code, left.stdout.as_str()), (Some(2), ""));
-    assert!(left.stderr.contains("bowline demo") && left.stderr.contains("bowline --mode rpc"), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("bowline demo") && left.stderr.contains("bowline --mode rpc"),
+        "{}",
+        left.stderr
+    );
 }
 
 #[test]
@@ -115,8 +149,14 @@ fn arguments_that_cannot_be_meant_are_fatal() {
         (&["--mode", "rpc", "@notes.txt"], "@file arguments are not supported in RPC mode"),
         (&["--mode", "rpc", "--dialect", "klingon"], "no dialect \"klingon\"; there is: pi"),
         (&["--mode", "rpc", "--line-limit", "much"], "\"much\" is not a number of bytes"),
-        (&["--mode", "rpc", "--session", "a", "--continue"], "--session and --continue cannot be used together"),
-        (&["--mode", "rpc", "--session-id", "a", "-c"], "--continue and --session-id cannot be used together"),
+        (
+            &["--mode", "rpc", "--session", "a", "--continue"],
+            "--session and --continue cannot be used together",
+        ),
+        (
+            &["--mode", "rpc", "--session-id", "a", "-c"],
+            "--continue and --session-id cannot be used together",
+        ),
         (&["--mode", "rpc", "--no-session", "-c"], "--no-session and --continue cannot be used together"),
         (&["--mode", "rpc", "--api-key", "k"], "--api-key needs --model or --provider"),
         (&["--mode", "rpc", "--model", "nothing-like-it"], "Model \"nothing-like-it\" not found"),

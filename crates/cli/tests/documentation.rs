@@ -43,7 +43,11 @@ fn blocks(text: &str, page: &Path) -> Vec<Block> {
         match (line.trim_start().strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => blocks.push(block),
             (Some(language), None) => {
-                open = Some(Block { language: language.trim().to_owned(), line: index + 1, content: Vec::new() });
+                open = Some(Block {
+                    language: language.trim().to_owned(),
+                    line: index + 1,
+                    content: Vec::new(),
+                });
             }
             (None, Some(mut block)) => {
                 block.content.push(line.to_owned());
