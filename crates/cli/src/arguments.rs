@@ -1,6 +1,9 @@
 //! What the user asked for on the command line.
 
+use std::iter::Peekable;
+
 use bowline_core::ThinkingLevel;
+use bowline_session::Clock;
 
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Flag, Takes};
@@ -13,6 +16,8 @@ pub(crate) enum Action {
     Nothing,
     Rpc,
     Demo,
+    Auth,
+    ListModels,
     Help,
     Version,
 }
@@ -40,6 +45,16 @@ pub(crate) struct Arguments {
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
     pub line_limit: Option<usize>,
+    pub clock: Option<Clock>,
+    pub record: Option<String>,
+    pub replay_loose: bool,
+    /// What listed models must have in their names.
+    pub search: String,
+    pub local: bool,
+    pub json: bool,
+    pub online: bool,
+    /// The words after the name of a subcommand.
+    pub words: Vec<String>,
     /// What to tell the user on stderr: flags that change nothing.
     pub warnings: Vec<String>,
 }
@@ -50,8 +65,9 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
-            if word == "demo" && arguments.action == Action::Nothing {
-                arguments.action = Action::Demo;
+            let subcommand = subcommand(&word).filter(|_| arguments.action == Action::Nothing);
+            if let Some(action) = subcommand {
+                arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 arguments.take_flag(&word, &mut words)?;
             } else {
@@ -62,7 +78,11 @@ impl Arguments {
         Ok(arguments)
     }
 
-    fn take_flag(&mut self, word: &str, words: &mut impl Iterator<Item = String>) -> Result<(), Failure> {
+    fn take_flag(
+        &mut self,
+        word: &str,
+        words: &mut Peekable<impl Iterator<Item = String>>,
+    ) -> Result<(), Failure> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
@@ -75,6 +95,9 @@ impl Arguments {
                 return Err(Failure::Usage(format!("{} takes no value", flag.long)));
             }
             Takes::Nothing => String::new(),
+            Takes::Optional(_) => {
+                attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default()
+            }
             Takes::Value(what) => attached.or_else(|| words.next()).ok_or_else(|| {
                 Failure::Usage(format!("{} needs a value: {} {what}", flag.long, flag.long))
             })?,
@@ -97,6 +120,10 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
+        if self.action == Action::Auth {
+            self.words.push(word.to_owned());
+            return Ok(());
+        }
         if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
@@ -122,12 +149,24 @@ impl Arguments {
         {
             return Err(Failure::Usage(format!("--no-session and {flag} cannot be used together")));
         }
+        if self.local && self.action != Action::ListModels {
+            return Err(Failure::Usage("--local is for --list-models".to_owned()));
+        }
         if self.api_key.is_some() && self.model.is_none() && self.provider.is_none() {
             return Err(Failure::Usage(
                 "--api-key needs --model or --provider, to say whose key it is".to_owned(),
             ));
         }
         Ok(())
+    }
+}
+
+/// Returns what a word that names a subcommand stands for.
+fn subcommand(word: &str) -> Option<Action> {
+    match word {
+        "demo" => Some(Action::Demo),
+        "auth" => Some(Action::Auth),
+        _ => None,
     }
 }
 
@@ -183,6 +222,26 @@ mod tests {
             "{:?}",
             arguments.warnings
         );
+    }
+
+    #[test]
+    fn a_search_may_be_left_out() {
+        for (line, search) in [
+            ("--list-models", ""),
+            ("--list-models opus", "opus"),
+            ("--list-models=opus", "opus"),
+            ("--list-models --json", ""),
+        ] {
+            let arguments = parse(line).unwrap();
+            assert_eq!((arguments.action, arguments.search.as_str()), (Action::ListModels, search), "{line}");
+        }
+        assert_eq!(parse("--mode rpc --local").unwrap_err(), "--local is for --list-models");
+    }
+
+    #[test]
+    fn the_words_after_a_subcommand_are_its_own() {
+        let arguments = parse("auth check --provider groq --json").unwrap();
+        assert_eq!((arguments.action, arguments.words), (Action::Auth, vec!["check".to_owned()]));
     }
 
     #[test]

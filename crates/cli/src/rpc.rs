@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bowline_dialect::{Decoded, Dialect};
 use bowline_engine::{Engine, Input, Output};
+use bowline_session::Clock;
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Record};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -37,6 +38,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::io("starting the runtime"))?;
+    let outbox = match arguments.clock {
+        // How fast the client reads must not show in what it reads.
+        Some(Clock::Fixed(_)) => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
+        _ => Outbox::new(DEFAULT_OUTBOX_BOUND),
+    };
     let line_limit = arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT);
     let code = runtime.block_on(async {
         let (inputs, tasks) = mpsc::channel(INPUT_CAPACITY);
@@ -50,7 +56,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             tasks,
             lines: Lines::new(line_limit),
             records: Vec::new(),
-            outbox: Outbox::new(DEFAULT_OUTBOX_BOUND),
+            outbox,
             output,
         };
         Ok::<_, Failure>(connection.serve(input, signals).await)

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bowline_core::command::{Command, Origin, Request};
 use bowline_core::event::Event;
@@ -13,13 +12,14 @@ use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_llm::{Providers, Resolved};
-use bowline_session::Session;
+use bowline_session::{Clock, Session};
 use bowline_tools::{CommandOutcome, Toolbox};
 use tokio::sync::mpsc;
 
 use crate::answer::AnswerStep;
 use crate::commands::shell::Shells;
 use crate::queue::Queues;
+use crate::refusal::Refusals;
 use crate::run::Run;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
@@ -36,6 +36,8 @@ pub enum Input {
     Tool { number: u64, index: usize, step: ToolStep },
     /// The time for another try has come.
     RetryDue { number: u64 },
+    /// All is known that there is to say about a prompt that cannot be accepted.
+    Refused { number: u64, origin: Origin, refusal: Refusal },
     /// A shell command that was started by hand wrote something.
     ShellOutput { number: u64, text: String },
     /// A shell command that was started by hand is over.
@@ -69,6 +71,8 @@ pub struct Parts {
     pub default_thinking_level: ThinkingLevel,
     /// The models to cycle through, when the user limited them.
     pub scope: Vec<Resolved>,
+    /// Where times, ids and chance come from.
+    pub clock: Clock,
 }
 
 /// The agent: one session at a time, at most one run.
@@ -94,9 +98,11 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) run: Option<Run>,
     pub(crate) shells: Shells,
+    pub(crate) refusals: Refusals,
     /// Requests that wait for the end of a run that is being stopped, and those behind them.
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) inputs: mpsc::Sender<Input>,
+    pub(crate) clock: Clock,
     tool_definitions: Arc<[ToolDefinition]>,
     outputs: VecDeque<Output>,
     last_number: u64,
@@ -127,8 +133,10 @@ impl Engine {
             queues,
             run: None,
             shells: Shells::default(),
+            refusals: Refusals::default(),
             waiting: VecDeque::new(),
             inputs,
+            clock: parts.clock,
             tool_definitions,
             outputs: VecDeque::new(),
             last_number: 0,
@@ -145,6 +153,7 @@ impl Engine {
             Input::Answer { number, step } => self.answer_step(number, step),
             Input::Tool { number, index, step } => self.tool_step(number, index, step),
             Input::RetryDue { number } => self.retry_due(number),
+            Input::Refused { number, origin, refusal } => self.refused(number, origin, refusal),
             Input::ShellOutput { number, text } => self.shell_output(number, text),
             Input::ShellDone { number, result } => self.shell_done(number, result),
             Input::Shutdown => self.shut_down(),
@@ -166,7 +175,7 @@ impl Engine {
 
     /// Tells whether nothing is under way: no run, no command, no request that waits.
     pub fn is_idle(&self) -> bool {
-        self.run.is_none() && self.shells.is_empty() && self.waiting.is_empty()
+        self.run.is_none() && self.shells.is_empty() && self.refusals.is_empty() && self.waiting.is_empty()
     }
 
     /// Accepts a request, or lets it wait behind one that waits already. An abort waits too: the run is being stopped
@@ -270,12 +279,12 @@ impl Engine {
     }
 
     pub(crate) fn system_prompt(&mut self) -> Arc<str> {
-        self.system_prompt.text(self.session.working_directory(), &self.tool_definitions)
+        let directory = self.session.working_directory();
+        self.system_prompt.text(directory, &self.tool_definitions, &self.clock)
     }
 
     /// Returns the time in milliseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        self.clock.milliseconds()
     }
 }

@@ -12,6 +12,7 @@ mod engine;
 mod estimate;
 mod queue;
 mod recording;
+mod refusal;
 mod retry;
 mod run;
 mod settings;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answering;
 use crate::engine::{Engine, Input};
+use crate::retry::last_words;
 use crate::task::Task;
 use crate::tool_batch::Batch;
 
@@ -125,8 +126,10 @@ impl Engine {
         let Some(run) = &mut self.run else { return };
         let attempt = run.retries + 1;
         let stored = run.storage_failure.is_none();
-        let Some(delay) = self.settings.retry.delay(error, attempt).filter(|_| stored) else {
-            return self.end_run(RunOutcome::Failed(error.message.clone()));
+        let delay = self.settings.retry.delay(error, attempt, self.clock.chance());
+        let Some(delay) = delay.filter(|_| stored) else {
+            let text = last_words(error, run.retries);
+            return self.end_run(RunOutcome::Failed(text));
         };
         run.retries = attempt;
         let messages = std::mem::take(&mut run.messages);

@@ -170,6 +170,7 @@ impl Engine {
     }
 
     fn end_call(&mut self, number: u64, index: usize, outcome: Outcome) {
+        let clock = self.clock.clone();
         let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) else { return };
         if call.outcome.is_some() {
             return;
@@ -180,7 +181,7 @@ impl Engine {
             tool: call.tool.clone(),
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
-            duration: call.started.elapsed(),
+            duration: clock.since(call.started),
         };
         call.outcome = Some(outcome);
         self.emit(event);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bowline_core::Model;
 use bowline_core::model::{InputKind, Price};
+use bowline_core::stream::FailureKind;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -107,6 +108,9 @@ impl Providers {
     async fn ask(&self, server: &LocalServer, base_url: String, limit: Duration) -> LocalModels {
         let url = format!("{}/models", base_url.trim_end_matches('/'));
         let models = match self.transport().get(&url, limit).await {
+            Err(error) if error.kind == FailureKind::Connection => {
+                Err(format!("nothing answers at {base_url}"))
+            }
             Err(error) => Err(error.message),
             Ok((200, body)) => parse(&body, server, &base_url),
             Ok((status, _)) => Err(format!("the server answers {status} to GET {url}")),

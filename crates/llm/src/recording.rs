@@ -62,7 +62,7 @@ pub(crate) struct Exchange {
 }
 
 /// How an exchange ended.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Outcome<'a> {
     Complete,
     Failed(&'a StreamError),
@@ -135,7 +135,7 @@ impl Exchange {
 
     /// Writes the exchange to the file.
     pub(crate) fn finish(mut self, outcome: Outcome<'_>) -> Result<(), StreamError> {
-        self.write(&outcome).map_err(|error| {
+        self.write(outcome).map_err(|error| {
             let path = self.recorder.0.path.display();
             let message =
                 format!("The recording {path} cannot be written: {error}. Make room, or leave out --record.");
@@ -143,7 +143,7 @@ impl Exchange {
         })
     }
 
-    fn write(&mut self, outcome: &Outcome<'_>) -> std::io::Result<()> {
+    fn write(&mut self, outcome: Outcome<'_>) -> std::io::Result<()> {
         self.is_written = true;
         let mut end = json!({ "type": "end", "exchange": self.number, "atMs": self.now() });
         match outcome {
@@ -161,7 +161,7 @@ impl Exchange {
         for line in std::mem::take(&mut self.lines) {
             text.push_str(&format!("{line}\n"));
         }
-        for (at, bytes) in masked(std::mem::take(&mut self.chunks), &self.secrets) {
+        for (at, bytes) in masked(&self.chunks, &self.secrets) {
             let mut line = json!({ "type": "chunk", "exchange": self.number, "atMs": at });
             match std::str::from_utf8(&bytes) {
                 Ok(text) => line["text"] = json!(text),
@@ -184,13 +184,13 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         if !self.is_written {
             // Nobody is left to be told.
-            let _ = self.write(&Outcome::Left);
+            let _ = self.write(Outcome::Left);
         }
     }
 }
 
 /// Returns the chunks with every secret in them overwritten, also one that stands across their borders.
-fn masked(chunks: Vec<(u64, Bytes)>, secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
+fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
     let mut all: Vec<u8> = chunks.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     for secret in secrets {
         secret.mask(&mut all);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_secret_across_the_border_of_chunks_is_masked() {
         let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
-        let masked = masked(chunks, &[Secret::new("sk-0123456789")]);
+        let masked = masked(&chunks, &[Secret::new("sk-0123456789")]);
         let texts: Vec<_> =
             masked.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
         assert_eq!(texts, [(1, "your key ********".to_owned()), (2, "***** is bad".to_owned())]);

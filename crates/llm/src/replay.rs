@@ -4,6 +4,7 @@
 //! conversation goes, because an answer to another question would only confuse; a user who wants it all the same says
 //! so.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,10 +56,17 @@ pub(crate) enum RecordedEnd {
 /// The recordings that are being played.
 #[derive(Debug, Default)]
 pub(crate) struct Replays {
-    /// By path: the recording, and how many of its exchanges were played.
-    playing: Mutex<HashMap<String, (Arc<[Exchange]>, usize)>>,
+    /// By path.
+    playing: Mutex<HashMap<String, Playing>>,
     /// Whether conversations are not compared.
     is_loose: bool,
+}
+
+#[derive(Debug)]
+struct Playing {
+    exchanges: Arc<[Exchange]>,
+    /// How many of them were played.
+    next: usize,
 }
 
 #[derive(Debug)]
@@ -179,14 +187,13 @@ impl Replays {
     }
 
     fn advance(&self, path: &str) -> Result<(Arc<[Exchange]>, usize), Error> {
-        let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !playing.contains_key(path) {
-            playing.insert(path.to_owned(), (load(path)?.into(), 0));
-        }
-        let Some((exchanges, next)) = playing.get_mut(path) else { return Ok((Vec::new().into(), 0)) };
-        let place = *next;
-        *next += 1;
-        Ok((Arc::clone(exchanges), place))
+        let mut all = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
+        let playing = match all.entry(path.to_owned()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Playing { exchanges: load(path)?.into(), next: 0 }),
+        };
+        playing.next += 1;
+        Ok((Arc::clone(&playing.exchanges), playing.next - 1))
     }
 }
 
@@ -319,23 +326,23 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(recorded: Value, now: Value, expected: Option<&str>) {
-        assert_eq!(differing_conversation(&recorded, &now).as_deref(), expected);
+    fn check(recorded: &Value, now: &Value, expected: Option<&str>) {
+        assert_eq!(differing_conversation(recorded, now).as_deref(), expected);
     }
 
     #[test]
     fn the_first_difference_of_a_conversation_is_named() {
         let said = |text: &str| json!({"model": "m", "system": "s", "messages": [{"role": "user", "content": text}]});
-        check(said("a"), said("a"), None);
-        check(said("a"), said("b"), Some("messages[0].content was \"a\" and is now \"b\""));
-        check(said("a"), json!({"messages": []}), Some("messages had 1 entries and now has 0"));
+        check(&said("a"), &said("a"), None);
+        check(&said("a"), &said("b"), Some("messages[0].content was \"a\" and is now \"b\""));
+        check(&said("a"), &json!({"messages": []}), Some("messages had 1 entries and now has 0"));
         check(
-            json!({"input": [{"a": 1}]}),
-            json!({"input": [{"b": 1}]}),
+            &json!({"input": [{"a": 1}]}),
+            &json!({"input": [{"b": 1}]}),
             Some("input[0].a was 1 and is now null"),
         );
         let told = |text: &str| json!({"messages": [{"role": "system", "content": text}]});
-        check(told("today"), told("tomorrow"), None);
+        check(&told("today"), &told("tomorrow"), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ struct Flow {
 
 enum Stage {
     Asking(Preparation),
-    Reading(Incoming),
+    Reading(Box<Incoming>),
     Failing(StreamError),
     Over,
 }
@@ -197,7 +197,7 @@ impl Flow {
                 Stage::Failing(error) => return Some((Err(self.redact(error)), self)),
                 Stage::Asking(prepare) => {
                     self.stage = match self.ask(prepare).await {
-                        Ok(incoming) => Stage::Reading(incoming),
+                        Ok(incoming) => Stage::Reading(Box::new(incoming)),
                         Err(error) => Stage::Failing(error),
                     };
                 }
@@ -252,7 +252,7 @@ impl Flow {
     }
 
     /// Reads what has come and returns its events; sets the stage that follows.
-    async fn read(&mut self, mut incoming: Incoming) -> Vec<StreamEvent> {
+    async fn read(&mut self, mut incoming: Box<Incoming>) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         let limit = if self.has_begun { self.shared.timeouts.idle } else { self.shared.timeouts.first_byte };
         let outcome = match timeout(limit, incoming.chunk(&self.host)).await {
@@ -273,7 +273,7 @@ impl Flow {
     fn feed(
         &mut self,
         mut bytes: Bytes,
-        mut incoming: Incoming,
+        mut incoming: Box<Incoming>,
         mut events: Vec<StreamEvent>,
     ) -> Vec<StreamEvent> {
         let outcome = loop {
@@ -302,7 +302,7 @@ impl Flow {
     }
 
     /// Closes an answer that is over, for better or worse.
-    fn end(&mut self, incoming: Incoming, outcome: Result<(), StreamError>) {
+    fn end(&mut self, incoming: Box<Incoming>, outcome: Result<(), StreamError>) {
         let kept = match &outcome {
             Ok(()) => incoming.finish(Outcome::Complete),
             Err(error) => incoming.finish(Outcome::Failed(error)),

@@ -26,6 +26,7 @@ mod upgrade;
 #[cfg(test)]
 mod fixture;
 
+pub use clock::Clock;
 pub use context::Context;
 pub use entry::{EntryBody, EntryId};
 pub use error::Error;

@@ -10,7 +10,7 @@ use crate::header::{CURRENT_VERSION, Header, validate_session_id};
 use crate::scan::{Scan, scan};
 use crate::statistics::Statistics;
 use crate::tree::{Node, Tree};
-use crate::{Error, clock, upgrade};
+use crate::{Clock, Error, upgrade};
 
 /// What a new session is to be.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub struct NewSession {
     pub id: Option<String>,
     /// The session that this one comes from, kept as it is.
     pub parent: Option<String>,
+    /// Where its times and ids come from.
+    pub clock: Clock,
 }
 
 /// Where a session is kept.
@@ -43,6 +45,7 @@ pub struct Session {
     /// The name that was given last, as it stands in the file.
     name: Option<String>,
     malformed_lines: usize,
+    clock: Clock,
     /// Counted when first asked for, and kept up to date from then on.
     statistics: OnceLock<Statistics>,
 }
@@ -66,7 +69,7 @@ impl Session {
         if let Some(id) = &options.id {
             validate_session_id(id)?;
         }
-        let header = Header::new(options.id, &options.working_directory, options.parent);
+        let header = Header::new(options.id, &options.working_directory, options.parent, &options.clock);
         let content = header.line()?;
         let storage = match options.location {
             Location::Memory => Storage::Memory(content),
@@ -81,6 +84,7 @@ impl Session {
             tree: Tree::default(),
             name: None,
             malformed_lines: 0,
+            clock: options.clock,
             statistics: OnceLock::from(Statistics::default()),
         })
     }
@@ -95,8 +99,13 @@ impl Session {
             directory => PathBuf::from(directory),
         };
         let storage = Storage::File(file);
-        let statistics = OnceLock::new();
-        Ok(Self { header, working_directory, storage, tree, name, malformed_lines, statistics })
+        let (clock, statistics) = (Clock::System, OnceLock::new());
+        Ok(Self { header, working_directory, storage, tree, name, malformed_lines, clock, statistics })
+    }
+
+    /// Returns the session with another clock than the system's.
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Checks that the directory that the session works in is still there.
@@ -112,8 +121,8 @@ impl Session {
     /// if the session has one yet; after an error the session and its file are as they were.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryId, Error> {
         self.upgrade_if_old()?;
-        let id = self.tree.fresh_id();
-        let timestamp = clock::now();
+        let id = self.tree.fresh_id(&self.clock);
+        let timestamp = self.clock.text();
         let entry = Entry { id: &id, parent: self.leaf(), timestamp: &timestamp, body: &body };
         let line = entry.line()?;
         let offset = self.storage.append(&line, body.is_worth_a_file())?;
@@ -279,8 +288,8 @@ mod tests {
 
     fn new(location: Location) -> Session {
         let working_directory = PathBuf::from("/work");
-        Session::create(NewSession { working_directory, location, id: Some("my-id".into()), parent: None })
-            .unwrap()
+        let (id, clock) = (Some("my-id".into()), Clock::System);
+        Session::create(NewSession { working_directory, location, id, parent: None, clock }).unwrap()
     }
 
     fn said(text: &str) -> EntryBody {
@@ -399,6 +408,7 @@ mod tests {
             location: Location::Memory,
             id: Some("../x".into()),
             parent: None,
+            clock: Clock::System,
         };
         assert!(matches!(Session::create(options), Err(Error::InvalidId { .. })));
     }

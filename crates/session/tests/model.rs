@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bowline_core::message::{AssistantContent, AssistantMessage, Content, StopReason, TextBlock};
 use bowline_core::{Message, ThinkingLevel, Usage};
-use bowline_session::{EntryBody, EntryId, Location, NewSession, Session};
+use bowline_session::{Clock, EntryBody, EntryId, Location, NewSession, Session};
 use proptest::prelude::*;
 
 /// One thing that can happen to a session. The numbers choose among the entries that there are.
@@ -188,7 +188,8 @@ fn take(step: Step, session: &mut Session, model: &mut Model) {
             // The lock must go before the file is opened again.
             let location = Location::Memory;
             let working_directory = "/".into();
-            let options = NewSession { working_directory, location, id: None, parent: None };
+            let options =
+                NewSession { working_directory, location, id: None, parent: None, clock: Clock::System };
             drop(std::mem::replace(session, Session::create(options).unwrap()));
             *session = Session::open(&file, Path::new("/")).unwrap();
             model.leaf = model.entries.len().checked_sub(1);
@@ -235,7 +236,7 @@ proptest! {
     ) {
         let directory = tempfile::tempdir().unwrap();
         let location = Location::Directory(directory.path().into());
-        let options = NewSession { working_directory: "/".into(), location, id: None, parent: None };
+        let options = NewSession { working_directory: "/".into(), location, id: None, parent: None, clock: Clock::System };
         let mut session = Session::create(options).unwrap();
         let mut model = Model::default();
         for step in steps {

@@ -130,7 +130,7 @@ impl Grammar {
         match (record["aborted"].as_bool(), &record["error"]) {
             (Some(true), Value::Null) => {}
             (Some(false), Value::Null) => {
-                check(reason == "stop" || reason == "length", "no answer ended well")?
+                check(reason == "stop" || reason == "length", "no answer ended well")?;
             }
             (Some(false), Value::String(error)) => {
                 check(reason == "error", "an error without a failed answer")?;

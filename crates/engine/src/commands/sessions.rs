@@ -14,8 +14,8 @@ impl Engine {
             Some(store) => Location::Directory(store.directory_for(&self.working_directory)),
             None => Location::Memory,
         };
-        let plan =
-            NewSession { working_directory: self.working_directory.clone(), location, id: None, parent };
+        let (working_directory, clock) = (self.working_directory.clone(), self.clock.clone());
+        let plan = NewSession { working_directory, location, id: None, parent, clock };
         self.session = Session::create(plan).map_err(unavailable)?;
         self.leave_nothing_queued();
         self.enter_session()?;
@@ -28,6 +28,7 @@ impl Engine {
             return Ok(Answer::SessionSwitched);
         }
         let session = Session::open(&path, &self.working_directory).map_err(unavailable)?;
+        let session = session.with_clock(self.clock.clone());
         if !session.working_directory().is_dir() {
             let text = format!(
                 "The working directory of that session does not exist any more: {}\nSession file: {}",
