@@ -8,10 +8,11 @@ use crate::figure::{Figure, Goal, Unit};
 use crate::floor::Floor;
 use crate::home::Home;
 use crate::measures::Subject;
+use crate::model_server::{self, Pace};
 use crate::pipe::Pipe;
+use crate::round_trip;
 use crate::statistics::Samples;
 use crate::stream::{self, Api};
-use crate::{model_server, round_trip};
 
 const SAMPLES: usize = 25;
 
@@ -34,47 +35,63 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
 struct Costs {
     processor: Samples,
     wall: Samples,
+    /// In how many records the text came.
+    records: Samples,
 }
 
+/// Measures the answer at two paces. When it comes at once, the pipe is full before the client has read anything, and
+/// the agent joins the deltas that have to wait. At a pace at which the client keeps up, each leaves by itself.
 fn measure_api(subject: &Subject, api: Api) -> Result<Vec<Figure>, Failure> {
     let body = api.body(DELTAS);
-    let home = Home::with_model(api, &model_server::start(&body)?);
-    let (mut bowline, mut floor, mut received) = (Costs::default(), Costs::default(), Samples::default());
+    let paced = Home::with_model(api, &model_server::start(&body, Pace::Paced)?);
+    let burst = Home::with_model(api, &model_server::start(&body, Pace::Burst)?);
+    let mut costs: [Costs; 3] = Default::default();
+    let [floor, at_a_pace, at_once] = &mut costs;
     for _ in 0..subject.samples(SAMPLES) {
-        let mut echo = subject.floor(&home, Floor::Echo)?;
+        let mut echo = subject.floor(&paced, Floor::Echo)?;
         round_trip::echo_once(&mut echo)?;
         floor.add(&mut echo, |echo| echo.pass(body.as_bytes()))?;
         echo.finish()?;
-        let mut agent = subject.agent(&home, "mock/m1")?;
-        let records = bowline.add(&mut agent, |agent| agent::run(agent, "Go on."))?;
-        received.push(count_deltas(&records, DELTAS)? as f64);
-        agent.finish()?;
+        at_a_pace.add_answer(subject, &paced)?;
+        at_once.add_answer(subject, &burst)?;
     }
-    Ok(figures(api, bowline, floor, received))
+    Ok(figures(api, costs))
 }
 
-fn figures(api: Api, bowline: Costs, floor: Costs, received: Samples) -> Vec<Figure> {
-    let figure = |what: &str, bowline, floor, goal| Figure {
-        what: format!("8,000 deltas, {}, {what}", api.name()),
+fn figures(api: Api, [floor, at_a_pace, at_once]: [Costs; 3]) -> Vec<Figure> {
+    let what = |what: &str| format!("8,000 deltas, {}, {what}", api.name());
+    let time = |name: &str, bowline, floor: &Samples, goal| Figure {
+        what: what(name),
         unit: Unit::Milliseconds,
         bowline,
-        floor: Some(floor),
+        floor: Some(floor.clone()),
         goal,
     };
+    let count = |name: &str, bowline| Figure {
+        what: what(name),
+        unit: Unit::Count,
+        bowline,
+        floor: None,
+        goal: Goal::None,
+    };
     vec![
-        figure("CPU", bowline.processor, floor.processor, GOAL),
-        figure("wall", bowline.wall, floor.wall, Goal::None),
-        Figure {
-            what: format!("8,000 deltas, {}, records received", api.name()),
-            unit: Unit::Count,
-            bowline: received,
-            floor: None,
-            goal: Goal::None,
-        },
+        time("paced, CPU", at_a_pace.processor, &floor.processor, GOAL),
+        count("paced, records", at_a_pace.records),
+        time("at once, CPU", at_once.processor, &floor.processor, GOAL),
+        time("at once, wall", at_once.wall, &floor.wall, Goal::None),
+        count("at once, records", at_once.records),
     ]
 }
 
 impl Costs {
+    /// Has an agent of its own receive the answer, as an agent's first request is what counts for a short-lived one.
+    fn add_answer(&mut self, subject: &Subject, home: &Home) -> Result<(), Failure> {
+        let mut agent = subject.agent(home, "mock/m1")?;
+        let records = self.add(&mut agent, |agent| agent::run(agent, "Go on."))?;
+        self.records.push(count_deltas(&records, DELTAS)? as f64);
+        agent.finish()
+    }
+
     /// Does something with a process and notes what it costs.
     fn add<T>(
         &mut self,

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::figure::{Figure, Unit};
 use crate::home::Home;
 use crate::measures::Subject;
-use crate::model_server;
+use crate::model_server::{self, Pace};
 use crate::stream::Api;
 
 /// Few and many, so that their difference is free of the start.
@@ -49,7 +49,7 @@ fn round_trips(subject: &Subject, count: usize) -> Result<f64, Failure> {
 }
 
 fn deltas(subject: &Subject, api: Api, count: usize) -> Result<f64, Failure> {
-    let home = Home::with_model(api, &model_server::start(&api.body(count))?);
+    let home = Home::with_model(api, &model_server::start(&api.body(count), Pace::Burst)?);
     let mut counted = Counted::start(subject, &home, "mock/m1")?;
     let records = agent::run(&mut counted.agent, "Go on.")?;
     count_deltas(&records, count)?;

@@ -1,17 +1,39 @@
-//! A model on the loopback interface that always gives the same answer, built beforehand and written in large pieces.
+//! A model on the loopback interface that always gives the same answer, built beforehand and written in large pieces or at a pace.
 //!
 //! The test kit's server can wait, cut and count, and writes frame by frame; here the server must cost next to nothing.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use crate::failure::Failure;
 
-const PIECE: usize = 256 * 1024;
+/// How the answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As fast as it is taken.
+    Burst,
+    /// In pieces that a client has read before the next one comes.
+    Paced,
+}
+
+impl Pace {
+    fn piece(self) -> usize {
+        match self {
+            Self::Burst => 256 * 1024,
+            // What the agent makes of it fits into a pipe.
+            Self::Paced => 16 * 1024,
+        }
+    }
+
+    fn pause(self) -> Option<Duration> {
+        (self == Self::Paced).then_some(Duration::from_millis(1))
+    }
+}
 
 /// Starts the server on a thread that ends with the program; returns its address as a base URL.
-pub(crate) fn start(body: &str) -> Result<String, Failure> {
+pub(crate) fn start(body: &str, pace: Pace) -> Result<String, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::while_doing("opening a port"))?;
     let address = listener.local_addr().map_err(Failure::while_doing("opening a port"))?;
     let answer = format!(
@@ -21,16 +43,20 @@ pub(crate) fn start(body: &str) -> Result<String, Failure> {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             // A client that goes away in the middle is none of the server's business.
-            let _ = serve(stream, answer.as_bytes());
+            let _ = serve(stream, answer.as_bytes(), pace);
         }
     });
     Ok(format!("http://{address}"))
 }
 
-fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
+fn serve(mut stream: TcpStream, answer: &[u8], pace: Pace) -> io::Result<()> {
     read_request(&mut BufReader::new(&stream))?;
-    for piece in answer.chunks(PIECE) {
+    stream.set_nodelay(true)?;
+    for piece in answer.chunks(pace.piece()) {
         stream.write_all(piece)?;
+        if let Some(pause) = pace.pause() {
+            thread::sleep(pause);
+        }
     }
     Ok(())
 }

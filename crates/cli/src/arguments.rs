@@ -179,8 +179,12 @@ fn nearest(name: &str) -> Option<&'static Flag> {
         .map(|(_, flag)| flag)
 }
 
-/// Returns the number of characters to insert, remove or replace to get from one word to the other.
+/// Returns the number of characters to insert, remove or replace to get from one word to the other. Two neighbours
+/// that changed places are the likeliest slip of all and count as none.
 fn distance(one: &str, other: &str) -> usize {
+    if is_swapped(one.as_bytes(), other.as_bytes()) {
+        return 0;
+    }
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.chars().enumerate() {
@@ -193,6 +197,18 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row.last().copied().unwrap_or_default()
+}
+
+fn is_swapped(one: &[u8], other: &[u8]) -> bool {
+    let Some(at) = one.iter().zip(other).position(|(letter, expected)| letter != expected) else {
+        return false;
+    };
+    match (one[at..].split_first_chunk(), other[at..].split_first_chunk()) {
+        (Some(([first, second], rest)), Some((expected, expected_rest))) => {
+            [*second, *first] == *expected && rest == expected_rest
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]

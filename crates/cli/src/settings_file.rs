@@ -6,7 +6,8 @@ use std::time::Duration;
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_engine::{RetrySettings, Settings};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
 
@@ -21,8 +22,10 @@ pub(crate) struct SettingsFile {
     pub enabled_models: Option<Vec<String>>,
     pub default_tools: Option<Vec<String>>,
     pub session_dir: Option<String>,
-    steering_mode: Option<String>,
-    follow_up_mode: Option<String>,
+    #[serde(deserialize_with = "queue_mode")]
+    steering_mode: QueueMode,
+    #[serde(deserialize_with = "queue_mode")]
+    follow_up_mode: QueueMode,
     shell_path: Option<PathBuf>,
     shell_command_prefix: Option<String>,
     compaction: Compaction,
@@ -60,22 +63,22 @@ impl SettingsFile {
     }
 
     /// Returns what the engine is to know of it.
-    pub fn engine_settings(&self) -> Result<Settings, Failure> {
+    pub fn engine_settings(&self) -> Settings {
         let defaults = RetrySettings::default();
         let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
-        Ok(Settings {
+        Settings {
             retry: RetrySettings {
                 enabled: self.retry.enabled.unwrap_or(defaults.enabled),
                 max_retries: self.retry.max_retries.unwrap_or(defaults.max_retries),
                 base_delay: milliseconds(self.retry.base_delay_ms, defaults.base_delay),
                 max_delay: milliseconds(self.retry.max_agent_delay_ms, defaults.max_delay),
             },
-            steering_mode: mode("steeringMode", self.steering_mode.as_deref())?,
-            follow_up_mode: mode("followUpMode", self.follow_up_mode.as_deref())?,
+            steering_mode: self.steering_mode,
+            follow_up_mode: self.follow_up_mode,
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             shell: self.shell_path.clone(),
             command_prefix: self.shell_command_prefix.clone(),
-        })
+        }
     }
 
     /// Returns how long to wait for a provider.
@@ -89,10 +92,9 @@ impl SettingsFile {
     }
 }
 
-fn mode(name: &str, value: Option<&str>) -> Result<QueueMode, Failure> {
-    let Some(value) = value else { return Ok(QueueMode::default()) };
-    QueueMode::parse(value).ok_or_else(|| Failure::Settings {
-        path: "settings.json".to_owned(),
-        problem: format!("\"{name}\" must be \"all\" or \"one-at-a-time\", not \"{value}\""),
+fn queue_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<QueueMode, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(QueueMode::default()) };
+    QueueMode::parse(&name).ok_or_else(|| {
+        D::Error::custom(format!("a queue mode must be \"all\" or \"one-at-a-time\", not \"{name}\""))
     })
 }

@@ -18,7 +18,7 @@ use crate::settings_file::SettingsFile;
 /// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
 pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings()?;
+    let settings = file.engine_settings();
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
     let toolbox = Toolbox::builtin(&options).select(&Selection {
         allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),
@@ -177,16 +177,18 @@ fn open_session(
     };
     let mut session = match existing {
         Some(path) => open_existing(&path, here)?.with_clock(clock.clone()),
-        None => Session::create(NewSession {
-            working_directory: here.to_owned(),
-            location: match &plan.store {
-                Some(store) => Location::Directory(store.directory_for(here)),
-                None => Location::Memory,
-            },
-            id: arguments.session_id.clone(),
-            parent: None,
-            clock: clock.clone(),
-        })?,
+        None => {
+            let plan = NewSession {
+                working_directory: here.to_owned(),
+                location: match &plan.store {
+                    Some(store) => Location::Directory(store.directory_for(here)),
+                    None => Location::Memory,
+                },
+                id: arguments.session_id.clone(),
+                parent: None,
+            };
+            Session::create_by(plan, clock.clone())?
+        }
     };
     if let Some(name) = arguments.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         session.append(EntryBody::SessionInfo { name: name.to_owned() })?;

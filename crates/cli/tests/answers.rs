@@ -116,7 +116,7 @@ fn every_command_is_answered_once_while_a_tool_runs() {
     agent.until_type("tool_execution_start");
     send_all(&mut agent);
     check_answers(&mut agent);
-    assert!(agent.survivors().is_empty());
+    agent.assert_no_survivors();
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Bad input costs one line: any bytes get an error response, with the id if one can be found, and the process lives on.
 
+use std::time::Duration;
+
 use bowline_testkit::{
     Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, of_type, peak_memory_of,
 };
@@ -202,6 +204,8 @@ fn a_prompt_of_twenty_megabytes_reaches_the_model_whole() {
     let server = ModelServer::start();
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
     let mut agent = start(&workspace, &["--model", "mock/m1"]);
+    // The builds that tests drive are slow with so much JSON.
+    agent.set_timeout(Duration::from_secs(60));
     let text: String = (0..2_500_000_u32).map(|number| format!("{number:07} ")).collect();
     let records = agent.run(&text);
     assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": false }));

@@ -1,5 +1,7 @@
 //! The command line: flags, help, what ends the process before it has begun, and the demo.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
@@ -175,7 +177,7 @@ fn a_broken_file_of_the_user_s_is_fatal_and_named() {
         ("models.json", "{ \"providers\": ", "line 1"),
         ("models.json", "{ \"providers\": { \"mine\": { \"models\": [{ \"id\": \"m\" }] } } }", "baseUrl"),
         ("settings.json", "{,}", "line 1"),
-        ("settings.json", "{ \"steeringMode\": \"weird\" }", "steeringMode"),
+        ("settings.json", "{ \"steeringMode\": \"weird\" }", "\"one-at-a-time\", not \"weird\""),
         ("settings.json", "{ \"retry\": { \"maxRetries\": \"three\" } }", "u32"),
         ("auth.json", "not json", "line 1"),
     ] {

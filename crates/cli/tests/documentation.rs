@@ -1,5 +1,7 @@
 //! The documentation: its examples are JSON, and it leaves out no flag.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

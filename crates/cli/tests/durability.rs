@@ -1,5 +1,7 @@
 //! What is said is on disk first, and stays there: kills, torn lines, second writers, disks that refuse.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Nothing is contacted before there is a prompt.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -31,7 +33,7 @@ fn internet_sockets(pid: u32) -> usize {
 }
 
 /// Asks everything that needs no model.
-fn ask_around(agent: &mut Agent, model: Value) {
+fn ask_around(agent: &mut Agent, model: &Value) {
     for command in ["get_state", "get_available_models", "get_commands", "get_messages", "get_session_stats"]
     {
         agent.get(command);
@@ -62,7 +64,7 @@ fn nothing_is_contacted_before_the_first_prompt() {
         .environment("HTTP_PROXY", &address)
         .environment("HTTPS_PROXY", &address)
         .start();
-    ask_around(&mut agent, json!({ "provider": "mock", "id": "m2" }));
+    ask_around(&mut agent, &json!({ "provider": "mock", "id": "m2" }));
     agent.finish();
     let connection = listener.accept();
     assert!(connection.is_err(), "somebody called: {connection:?}");
@@ -77,7 +79,7 @@ fn the_built_in_providers_are_not_contacted_either() {
         .environment("OPENROUTER_API_KEY", "no-real-key")
         .start();
     let model = agent.get("get_state")["model"].clone();
-    ask_around(&mut agent, model);
+    ask_around(&mut agent, &model);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! What the model is asked, in both APIs: prompt, tools, history, images, results, keys, and what is left out.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
+
 use std::time::Duration;
 
 use bowline_testkit::{

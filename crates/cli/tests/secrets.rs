@@ -1,5 +1,7 @@
 //! No key leaves by another way than the header of a request: not in events, not in files, not on stderr.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::path::Path;
 
@@ -39,7 +41,7 @@ fn prepare(server: &ModelServer, api: Api, place: Place) -> (Workspace, Launch) 
         Place::NamedVariable => provider["apiKey"] = json!("$NAMED_SECRET"),
         Place::Command => provider["apiKey"] = json!("!cat ~/the-key"),
         Place::Header => {
-            provider["headers"] = json!({ "x-api-key": KEY, "authorization": format!("Bearer {KEY}") })
+            provider["headers"] = json!({ "x-api-key": KEY, "authorization": format!("Bearer {KEY}") });
         }
         Place::Variable | Place::AuthFile | Place::Flag => {}
     }

@@ -1,5 +1,8 @@
 //! Which session is open, how it is found again, and that it is what pi would make of the same file.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! stdout is the protocol: nothing else can reach it, whatever it is. The driver fails on any line that is no record.
 
+#![expect(clippy::panic, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 
 use bowline_testkit::{

@@ -1,5 +1,7 @@
 //! The tools as a model has them: what they do, which are there, and what it is told of its place.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! The context: what the model is shown of the path from the root to the leaf.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bowline_core::{Message, ThinkingLevel};
@@ -21,8 +21,28 @@ pub struct Context {
     /// The provider and the id of the model that was in use last.
     pub model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
+    /// The newest compaction on the path.
+    pub last_compaction: Option<CompactionEntry>,
+    /// Whether nothing at all came after it.
+    pub ends_with_compaction: bool,
     /// Entries that belong in the context but could not be understood.
     pub unreadable: Vec<EntryId>,
+}
+
+/// A compaction, for the next one to build on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionEntry {
+    pub id: EntryId,
+    pub summary: String,
+    /// The first entry that it kept, if it kept any.
+    pub first_kept: Option<EntryId>,
+    pub details: Option<Value>,
+    /// Whether an extension made it, so that only the extension knows what `details` are.
+    pub from_hook: bool,
+    /// Where in [`Context::messages`] the summary is, unless an edit has removed it.
+    pub position: Option<usize>,
+    /// Where in [`Context::messages`] that starts which was said after the compaction.
+    pub first_after: usize,
 }
 
 impl Context {
@@ -37,6 +57,16 @@ impl Context {
             let first = first_kept.and_then(|id| path[..at].iter().position(|node| node.id == id));
             kept = &path[first.unwrap_or(at)..at];
             later = &path[at + 1..];
+            context.last_compaction = Some(CompactionEntry {
+                id: path[at].id.clone(),
+                summary: compaction.summary.clone(),
+                first_kept: kept.first().map(|node| node.id.clone()),
+                details: compaction.details.clone(),
+                from_hook: compaction.from_hook.unwrap_or(false),
+                position: None,
+                first_after: 0,
+            });
+            context.ends_with_compaction = later.is_empty();
             context.push(path[at], compaction.message());
         }
         for node in kept.iter().chain(later) {
@@ -44,6 +74,7 @@ impl Context {
         }
         context.apply_edits(&path, storage)?;
         context.find_settings(&path, storage)?;
+        context.place_compaction(kept);
         Ok(context)
     }
 
@@ -111,6 +142,16 @@ impl Context {
             self.sources.push(source);
         }
         Ok(())
+    }
+
+    /// Notes where the compaction is among the messages that are left.
+    fn place_compaction(&mut self, kept: &[&Node]) {
+        let Some(compaction) = &mut self.last_compaction else { return };
+        let kept: HashSet<_> = kept.iter().map(|node| &node.id).chain([&compaction.id]).collect();
+        let first_after = self.sources.iter().position(|source| !kept.contains(source));
+        let position = self.sources.iter().position(|source| *source == compaction.id);
+        compaction.first_after = first_after.unwrap_or(self.sources.len());
+        compaction.position = position;
     }
 
     // From the leaf backwards, so that what lies before a compaction is read only if nothing after it tells.
@@ -223,6 +264,44 @@ mod tests {
         check(&lines, &["summary: second", "c", "d", "e"]);
         check(&lines[..6], &["summary: second", "c", "d"]);
         check(&lines[..4], &["summary: first", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn the_next_compaction_can_build_on_the_last() {
+        let lines = [
+            said(1, "user", "a"),
+            said(2, "user", "b"),
+            entry(
+                3,
+                r#""type":"compaction","summary":"s","firstKeptEntryId":"2","tokensBefore":9,"details":{"readFiles":[]},"fromHook":true"#,
+            ),
+            said(4, "user", "c"),
+            entry(5, r#""type":"context_edit","targetId":"2","replacement":null"#),
+            entry(6, r#""type":"context_edit","targetId":"3","replacement":null"#),
+            entry(7, r#""type":"compaction","summary":"t","firstKeptEntryId":"7","tokensBefore":9"#),
+        ];
+        let context = |count: usize| written(&lines[..count]).open().context().unwrap();
+        let last = context(4).last_compaction.unwrap();
+        let expected = CompactionEntry {
+            id: "3".into(),
+            summary: "s".into(),
+            first_kept: Some("2".into()),
+            details: Some(json!({ "readFiles": [] })),
+            from_hook: true,
+            position: Some(0),
+            first_after: 2,
+        };
+        assert_eq!(last, expected);
+        let at = |count: usize| {
+            let context = context(count);
+            let last = context.last_compaction.map(|last| (last.position, last.first_after));
+            (last, context.ends_with_compaction)
+        };
+        assert_eq!(at(2), (None, false));
+        assert_eq!(at(3), (Some((Some(0), 2)), true));
+        assert_eq!(at(5), (Some((Some(0), 1)), false), "the kept message was removed");
+        assert_eq!(at(6), (Some((None, 0)), false), "the summary was removed too");
+        assert_eq!(context(7).last_compaction.unwrap().first_kept, None);
     }
 
     #[test]

@@ -75,6 +75,10 @@ pub(crate) struct Compaction {
     #[serde(default)]
     pub(crate) first_kept_entry_index: Option<usize>,
     #[serde(default)]
+    pub(crate) details: Option<Value>,
+    #[serde(default)]
+    pub(crate) from_hook: Option<bool>,
+    #[serde(default)]
     tokens_before: u64,
     #[serde(default)]
     timestamp: String,
@@ -144,6 +148,91 @@ struct Role<'a> {
     provider: String,
     #[serde(default)]
     model: String,
+}
+
+#[derive(Deserialize)]
+struct Spoken<'a> {
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Noted<'a> {
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(default)]
+    text: String,
+}
+
+/// Tells whether the message in a line has this role.
+pub(crate) fn role_is(line: &[u8], role: &str) -> bool {
+    let line: Result<MessageLine<'_>, _> = serde_json::from_slice(line);
+    let spoken = line.and_then(|line| serde_json::from_str::<Spoken<'_>>(line.message.get()));
+    spoken.is_ok_and(|spoken| spoken.role.0 == role)
+}
+
+/// Returns the text of a user's message; of any other entry, nothing.
+pub(crate) fn user_text(kind: Kind, line: &[u8]) -> Option<String> {
+    if kind != Kind::Message {
+        return None;
+    }
+    let line: MessageLine<'_> = serde_json::from_slice(line).ok()?;
+    let spoken: Spoken<'_> = serde_json::from_str(line.message.get()).ok()?;
+    (spoken.role.0 == "user").then(|| spoken.content.map(text_of).unwrap_or_default())
+}
+
+/// Returns the text of what an extension says to the model.
+pub(crate) fn custom_text(line: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Noted<'_>>(line).ok().map(|noted| text_of(noted.content))
+}
+
+/// Returns the texts in a content, joined without anything between them as pi does.
+fn text_of(content: &RawValue) -> String {
+    if let Ok(text) = serde_json::from_str(content.get()) {
+        return text;
+    }
+    let parts = serde_json::from_str::<Vec<Part<'_>>>(content.get()).unwrap_or_default();
+    parts.into_iter().filter(|part| part.kind.0 == "text").map(|part| part.text).collect()
+}
+
+/// A bookmark.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LabelEntry {
+    pub(crate) target_id: String,
+    #[serde(default)]
+    pub(crate) label: Option<String>,
+    #[serde(default)]
+    pub(crate) timestamp: String,
+}
+
+/// When an entry was written.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dated<'a> {
+    #[serde(borrow)]
+    pub(crate) timestamp: Text<'a>,
+}
+
+/// Where the id of the parent stands in a line.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ParentOf<'a> {
+    #[serde(borrow, rename = "parentId")]
+    pub(crate) parent: &'a RawValue,
+}
+
+/// Where the id of the first entry that a compaction keeps stands in its line.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FirstKeptOf<'a> {
+    #[serde(borrow, rename = "firstKeptEntryId")]
+    pub(crate) first_kept: &'a RawValue,
 }
 
 /// Returns what an entry adds to the context, if it adds anything. Messages of a role that we do not know, such

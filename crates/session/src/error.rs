@@ -48,6 +48,26 @@ pub enum Error {
     #[error("Entry not found: {id}")]
     UnknownEntry { id: String },
 
+    #[error("Invalid entry ID for forking")]
+    NotForkable,
+
+    #[error("Cannot clone session: no current entry selected")]
+    NothingToClone,
+
+    #[error(
+        "This session has not been saved yet. Wait for the first assistant response before cloning or forking it."
+    )]
+    NotSaved,
+
+    #[error("Session file {} is read-only; make it writable to go on with the session", file.display())]
+    ReadOnly { file: PathBuf },
+
+    #[error("{} is not a session file in {}; only those can be deleted", file.display(), root.display())]
+    OutsideStore { file: PathBuf, root: PathBuf },
+
+    #[error("Invalid cursor '{cursor}'; use the one that came with the previous page, or none to start over")]
+    InvalidCursor { cursor: String },
+
     #[error("No session matches '{text}'; give a session file, a session id or the beginning of one")]
     NoMatch { text: String },
 

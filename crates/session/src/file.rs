@@ -5,6 +5,7 @@ use std::io::{self, BufReader, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::durability::{Durability, sync_directory};
 
 /// How much of the file is read at a time when it is read from start to end.
 const READ_SIZE: usize = 256 * 1024;
@@ -17,12 +18,13 @@ pub(crate) struct SessionFile {
     file: File,
     /// How long the file is if nobody else has touched it.
     length: u64,
+    durability: Durability,
 }
 
 impl SessionFile {
     /// Creates the file, which must not exist, with `content` in one write. Directories are made as needed.
     /// Nothing is left behind when that fails.
-    pub(crate) fn create(path: &Path, content: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn create(path: &Path, content: &[u8], durability: Durability) -> Result<Self, Error> {
         if let Some(directory) = path.parent() {
             create_private_directories(directory).map_err(|error| Error::write(directory, error))?;
         }
@@ -33,21 +35,25 @@ impl SessionFile {
             },
         )?;
         lock(&file, path)?;
-        write_whole(&mut file, content, || fs::remove_file(path))
-            .map_err(|error| Error::write(path, error))?;
-        Ok(Self { path: path.to_path_buf(), file, length: content.len() as u64 })
+        let undo = || fs::remove_file(path);
+        let written = write_whole(&mut file, content, undo)
+            .and_then(|()| durability.keep_new(&file, path).inspect_err(|_| drop(undo())));
+        written.map_err(|error| Error::write(path, error))?;
+        Ok(Self { path: path.to_path_buf(), file, length: content.len() as u64, durability })
     }
 
     /// Opens a file that exists and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         loop {
             let read_error = |error| Error::read(path, error);
-            let file = OpenOptions::new().read(true).append(true).open(path).map_err(read_error)?;
+            let opened = OpenOptions::new().read(true).append(true).open(path);
+            let file = opened.map_err(|error| open_error(path, error))?;
             lock(&file, path)?;
             let metadata = file.metadata().map_err(read_error)?;
             // Between the opening and the lock an upgrade may have put another file in this place.
             if is_same_file(&metadata, &fs::metadata(path).map_err(read_error)?) {
-                return Ok(Self { path: path.to_path_buf(), file, length: metadata.len() });
+                let durability = Durability::default();
+                return Ok(Self { path: path.to_path_buf(), file, length: metadata.len(), durability });
             }
         }
     }
@@ -60,11 +66,17 @@ impl SessionFile {
         self.length
     }
 
+    pub(crate) fn set_durability(&mut self, durability: Durability) {
+        self.durability = durability;
+    }
+
     /// Adds `line` to the end in one write and returns where it starts. After an error the file is as it was.
     pub(crate) fn append(&mut self, line: &[u8]) -> Result<u64, Error> {
         self.check_untouched()?;
         let offset = self.length;
-        let written = write_whole(&mut &self.file, line, || self.file.set_len(offset));
+        let undo = || self.file.set_len(offset);
+        let written = write_whole(&mut &self.file, line, undo)
+            .and_then(|()| self.durability.keep(&self.file).inspect_err(|_| drop(undo())));
         written.map_err(|error| Error::write(&self.path, error))?;
         self.length += line.len() as u64;
         Ok(offset)
@@ -90,37 +102,38 @@ impl SessionFile {
     /// Moves everything from `offset` on out of the file into `<file>.torn`, where it can still be looked at.
     pub(crate) fn set_aside(&mut self, offset: u64) -> Result<(), Error> {
         let tail = self.read(offset, usize::try_from(self.length - offset).unwrap_or(usize::MAX))?;
-        let torn = with_suffix(&self.path, ".torn");
-        let saved = private_file().append(true).create(true).open(&torn).and_then(|mut file| {
-            file.write_all(&tail)?;
-            file.write_all(b"\n")?;
-            file.sync_all()
-        });
-        saved.map_err(|error| Error::write(&torn, error))?;
+        self.keep_beside(".torn", &[tail.as_slice(), b"\n"].concat())?;
         self.file.set_len(offset).map_err(|error| Error::write(&self.path, error))?;
         self.length = offset;
         Ok(())
     }
 
+    /// Adds `bytes` to `<file><suffix>` and returns that file.
+    pub(crate) fn keep_beside(&self, suffix: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let path = with_suffix(&self.path, suffix);
+        let opened = private_file().append(true).create(true).open(&path);
+        let kept = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        kept.map_err(|error| Error::write(&path, error))?;
+        Ok(path)
+    }
+
     /// Puts a file with `content` in the place of this one in a single step, and keeps this one as
-    /// `<file><suffix>`.
-    pub(crate) fn replace(&mut self, content: &[u8], suffix: &str) -> Result<(), Error> {
+    /// `<file><suffix>`, whose name is returned.
+    pub(crate) fn replace(&mut self, content: &[u8], suffix: &str) -> Result<PathBuf, Error> {
         self.check_untouched()?;
         // Nobody but the holder of the lock makes this file, so one that is there was left by a crash.
-        let next_path = with_suffix(&self.path, ".upgrade");
+        let next_path = with_suffix(&self.path, ".next");
         let _ = fs::remove_file(&next_path);
-        let next = Self::create(&next_path, content)?;
-        let replaced = next.file.sync_all().and_then(|()| {
-            keep_copy(&self.path, suffix)?;
-            fs::rename(&next_path, &self.path)
-        });
-        if let Err(error) = replaced {
-            let _ = fs::remove_file(&next_path);
-            return Err(Error::write(&self.path, error));
-        }
+        let next = Self::create(&next_path, content, Durability::Fsync)?;
+        let replaced = keep_copy(&self.path, suffix)
+            .and_then(|copy| fs::rename(&next_path, &self.path).map(|()| copy))
+            .inspect_err(|_| drop(fs::remove_file(&next_path)));
+        let copy = replaced.map_err(|error| Error::write(&self.path, error))?;
         self.file = next.file;
         self.length = next.length;
-        Ok(())
+        // Should the disk lose the new name, the file under it is the old one, which is just as good.
+        let _ = sync_directory(&self.path);
+        Ok(copy)
     }
 
     // Writing to a file that is gone would lose the entry, and to one that someone else wrote to would make lines
@@ -145,6 +158,16 @@ fn write_whole(file: &mut impl Write, bytes: &[u8], undo: impl FnOnce() -> io::R
     })
 }
 
+/// Returns the error of a file that could not be opened for reading and writing.
+fn open_error(path: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if File::open(path).is_ok() => {
+            Error::ReadOnly { file: path.to_path_buf() }
+        }
+        _ => Error::read(path, error),
+    }
+}
+
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Ok(()) => Ok(()),
@@ -156,7 +179,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
 }
 
 /// Keeps the file under a second name that is not in use yet.
-fn keep_copy(path: &Path, suffix: &str) -> io::Result<()> {
+fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     let mut copy = with_suffix(path, suffix);
     let mut number = 2;
     while copy.exists() {
@@ -164,7 +187,8 @@ fn keep_copy(path: &Path, suffix: &str) -> io::Result<()> {
         number += 1;
     }
     // Not every file system has links.
-    fs::hard_link(path, &copy).or_else(|_| fs::copy(path, &copy).map(drop))
+    fs::hard_link(path, &copy).or_else(|_| fs::copy(path, &copy).map(drop))?;
+    Ok(copy)
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -258,7 +282,8 @@ mod tests {
 
     fn new_file(content: &[u8]) -> (tempfile::TempDir, SessionFile) {
         let directory = tempfile::tempdir().unwrap();
-        let file = SessionFile::create(&directory.path().join("a/b/s.jsonl"), content).unwrap();
+        let file =
+            SessionFile::create(&directory.path().join("a/b/s.jsonl"), content, Durability::Flush).unwrap();
         (directory, file)
     }
 
@@ -269,6 +294,36 @@ mod tests {
         let error = write_whole(&mut disk, b"second\n", || session.file.set_len(session.length)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert_eq!(fs::read(session.path()).unwrap(), b"whole\n");
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_on_the_disk_is_not_left_behind() {
+        let (_directory, session) = new_file(b"");
+        let mut disk = SmallDisk { file: &session.file, room: 3 };
+        let error = write_whole(&mut disk, b"header\n", || fs::remove_file(session.path())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(!session.path().exists());
+    }
+
+    #[test]
+    fn a_file_that_can_only_be_read_is_said_to_be_that() {
+        let (_directory, session) = new_file(b"x\n");
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
+            assert!(matches!(open_error(session.path(), kind.into()), Error::ReadOnly { .. }));
+        }
+        let missing = session.path().with_extension("none");
+        assert!(matches!(open_error(&missing, ErrorKind::PermissionDenied.into()), Error::Read { .. }));
+    }
+
+    #[test]
+    fn what_is_on_the_disk_does_not_depend_on_the_durability() {
+        let directory = tempfile::tempdir().unwrap();
+        for durability in [Durability::Flush, Durability::Fsync] {
+            let path = directory.path().join(format!("{durability:?}/s.jsonl"));
+            let mut session = SessionFile::create(&path, b"one\n", durability).unwrap();
+            assert_eq!(session.append(b"two\n").unwrap(), 4);
+            assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+        }
     }
 
     #[test]
@@ -285,7 +340,10 @@ mod tests {
     #[test]
     fn a_file_is_never_created_over_another() {
         let (_directory, session) = new_file(b"x\n");
-        assert!(matches!(SessionFile::create(session.path(), b"y\n"), Err(Error::Exists { .. })));
+        assert!(matches!(
+            SessionFile::create(session.path(), b"y\n", Durability::Flush),
+            Err(Error::Exists { .. })
+        ));
         assert_eq!(fs::read(session.path()).unwrap(), b"x\n");
     }
 

@@ -9,28 +9,47 @@
 //!
 //! The crate reads no environment and no home directory: the caller says where sessions live.
 
+mod check;
 mod clock;
 mod context;
+mod copy;
 mod decode;
+mod durability;
+mod entries;
 mod entry;
 mod error;
 mod file;
+mod fork;
 mod header;
+mod label;
+mod list;
+mod navigation;
+mod outline;
+mod repair;
 mod scan;
 mod session;
 mod statistics;
 mod store;
+mod summary;
 mod tree;
 mod upgrade;
 
 #[cfg(test)]
 mod fixture;
 
+pub use check::{BadLine, Problem, Report, check_file};
 pub use clock::Clock;
-pub use context::Context;
+pub use context::{CompactionEntry, Context};
+pub use durability::Durability;
 pub use entry::{EntryBody, EntryId};
 pub use error::Error;
+pub use fork::{Fork, ForkMessage};
 pub use header::{Header, validate_session_id};
+pub use list::{ListQuery, Scope, SessionPage};
+pub use navigation::Navigation;
+pub use outline::TreeNode;
+pub use repair::repair_file;
 pub use session::{Location, NewSession, Session};
-pub use statistics::Statistics;
+pub use statistics::{ModelStatistics, Statistics};
 pub use store::Store;
+pub use summary::SessionSummary;

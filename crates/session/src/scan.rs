@@ -1,9 +1,10 @@
 //! Reads a session file once from start to end and notes where everything is.
 
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 use std::mem;
 use std::path::Path;
 
+use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use crate::decode::{Head, SessionInfo};
@@ -30,7 +31,7 @@ pub(crate) struct Scan {
 /// Reads `file`, repairs its end if a write was cut off there, and gives it a header if it has nothing at all.
 pub(crate) fn scan(file: &mut SessionFile, current_directory: &Path) -> Result<Scan, Error> {
     let mut scanner = Scanner::default();
-    let tail = scanner.read_lines(file)?;
+    let tail = scanner.read_lines(file.reader()?, file.path())?;
     if !tail.is_empty() {
         repair(&mut scanner, file, &tail)?;
     }
@@ -40,6 +41,13 @@ pub(crate) fn scan(file: &mut SessionFile, current_directory: &Path) -> Result<S
         scanner.header = Some(header);
     }
     scanner.finish(file.path())
+}
+
+/// Reads what will be the content of a file.
+pub(crate) fn scan_content(content: &[u8], path: &Path) -> Result<Scan, Error> {
+    let mut scanner = Scanner::default();
+    scanner.read_lines(content, path)?;
+    scanner.finish(path)
 }
 
 /// Makes the file end in a whole line. `tail` is what stands after the last line feed.
@@ -60,8 +68,15 @@ fn repair(scanner: &mut Scanner, file: &mut SessionFile, tail: &[u8]) -> Result<
     Ok(())
 }
 
-fn is_object(line: &[u8]) -> bool {
+/// Tells whether a line is a JSON object.
+pub(crate) fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// Returns what the index needs of a line, unless the line is none of a session.
+pub(crate) fn read_head(line: &[u8]) -> Option<Head<'_>> {
+    // Else a list would do for an object.
+    line.trim_ascii_start().starts_with(b"{").then(|| serde_json::from_slice(line).ok())?
 }
 
 /// Returns the session id in a file name of the form `<time>_<id>.jsonl`.
@@ -82,19 +97,32 @@ struct Scanner {
 
 impl Scanner {
     /// Reads all whole lines and returns what follows the last one.
-    fn read_lines(&mut self, file: &SessionFile) -> Result<Vec<u8>, Error> {
-        let mut reader = file.reader()?;
-        let mut line = Vec::new();
+    fn read_lines(&mut self, mut reader: impl BufRead, path: &Path) -> Result<Vec<u8>, Error> {
+        // The beginning of a line that goes on in the next block. All other lines are looked at where they are.
+        let mut beginning = Vec::new();
         let mut offset = 0;
         loop {
-            line.clear();
-            let length =
-                reader.read_until(b'\n', &mut line).map_err(|error| Error::read(file.path(), error))?;
-            if line.pop_if(|last| *last == b'\n').is_none() {
-                return Ok(line);
+            let block = match reader.fill_buf() {
+                Ok([]) => return Ok(beginning),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                block => block.map_err(|error| Error::read(path, error))?,
+            };
+            let mut rest = block;
+            while let Some(end) = memchr(b'\n', rest) {
+                let line = if beginning.is_empty() {
+                    &rest[..end]
+                } else {
+                    beginning.extend_from_slice(&rest[..end]);
+                    &beginning
+                };
+                self.line(line, offset, path)?;
+                offset += line.len() as u64 + 1;
+                beginning.clear();
+                rest = &rest[end + 1..];
             }
-            self.line(&line, offset, file.path())?;
-            offset += length as u64;
+            beginning.extend_from_slice(rest);
+            let length = block.len();
+            reader.consume(length);
         }
     }
 
@@ -102,7 +130,7 @@ impl Scanner {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else {
+        let Some(head) = read_head(line) else {
             // The first JSON object must be a header; an object without even a type is none.
             if self.header.is_none() && is_object(line) {
                 return Err(Error::NotASession { file: path.to_path_buf() });
@@ -160,7 +188,8 @@ impl Scanner {
     }
 }
 
-fn read_header(head: &Head<'_>, line: &[u8], path: &Path) -> Result<Header, Error> {
+/// Reads the line that must be the header.
+pub(crate) fn read_header(head: &Head<'_>, line: &[u8], path: &Path) -> Result<Header, Error> {
     let file = path.to_path_buf();
     if head.kind.0 != header::TYPE {
         return Err(Error::NotASession { file });
@@ -192,7 +221,6 @@ mod tests {
             location: Location::Directory(directory.path().into()),
             id: None,
             parent: None,
-            clock: Clock::System,
         })
         .unwrap();
         for text in ["one", "zwei", "три"] {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::context::Context;
+use crate::durability::Durability;
 use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file::SessionFile;
 use crate::header::{CURRENT_VERSION, Header, validate_session_id};
 use crate::scan::{Scan, scan};
-use crate::statistics::Statistics;
+use crate::statistics::{Counts, ModelStatistics, Statistics};
 use crate::tree::{Node, Tree};
 use crate::{Clock, Error, upgrade};
 
@@ -22,8 +23,6 @@ pub struct NewSession {
     pub id: Option<String>,
     /// The session that this one comes from, kept as it is.
     pub parent: Option<String>,
-    /// Where its times and ids come from.
-    pub clock: Clock,
 }
 
 /// Where a session is kept.
@@ -38,16 +37,17 @@ pub enum Location {
 /// One open session.
 #[derive(Debug)]
 pub struct Session {
-    header: Header,
-    working_directory: PathBuf,
-    storage: Storage,
-    tree: Tree,
+    pub(crate) header: Header,
+    pub(crate) working_directory: PathBuf,
+    pub(crate) storage: Storage,
+    pub(crate) tree: Tree,
+    pub(crate) durability: Durability,
     /// The name that was given last, as it stands in the file.
     name: Option<String>,
     malformed_lines: usize,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// Counted when first asked for, and kept up to date from then on.
-    statistics: OnceLock<Statistics>,
+    counts: OnceLock<Counts>,
 }
 
 /// Where the lines of a session are. In all three, an entry's offset is the same: what is in memory is byte for
@@ -66,10 +66,15 @@ pub(crate) enum Storage {
 impl Session {
     /// Starts a session. Nothing is on disk before the first message or [`Session::persist_now`].
     pub fn create(options: NewSession) -> Result<Self, Error> {
+        Self::create_by(options, Clock::System)
+    }
+
+    /// Starts a session whose times and ids come from `clock`.
+    pub fn create_by(options: NewSession, clock: Clock) -> Result<Self, Error> {
         if let Some(id) = &options.id {
             validate_session_id(id)?;
         }
-        let header = Header::new(options.id, &options.working_directory, options.parent, &options.clock);
+        let header = Header::new(options.id, &options.working_directory, options.parent, &clock);
         let content = header.line()?;
         let storage = match options.location {
             Location::Memory => Storage::Memory(content),
@@ -82,10 +87,11 @@ impl Session {
             working_directory: options.working_directory,
             storage,
             tree: Tree::default(),
+            durability: Durability::default(),
             name: None,
             malformed_lines: 0,
-            clock: options.clock,
-            statistics: OnceLock::from(Statistics::default()),
+            clock,
+            counts: OnceLock::from(Counts::default()),
         })
     }
 
@@ -93,19 +99,32 @@ impl Session {
     /// say where they work: those of the oldest format, and empty files, which become sessions here.
     pub fn open(path: &Path, current_directory: &Path) -> Result<Self, Error> {
         let mut file = SessionFile::open(path)?;
-        let Scan { header, tree, name, malformed_lines } = scan(&mut file, current_directory)?;
+        let scan = scan(&mut file, current_directory)?;
+        Ok(Self::from_scan(scan, Storage::File(file), current_directory))
+    }
+
+    /// Returns the session whose lines are in `storage`.
+    pub(crate) fn from_scan(scan: Scan, storage: Storage, current_directory: &Path) -> Self {
+        let Scan { header, tree, name, malformed_lines } = scan;
         let working_directory = match header.cwd.as_str() {
             "" => current_directory.to_path_buf(),
             directory => PathBuf::from(directory),
         };
-        let storage = Storage::File(file);
-        let (clock, statistics) = (Clock::System, OnceLock::new());
-        Ok(Self { header, working_directory, storage, tree, name, malformed_lines, clock, statistics })
+        let (durability, clock, counts) = (Durability::default(), Clock::System, OnceLock::new());
+        Self { header, working_directory, storage, tree, durability, name, malformed_lines, clock, counts }
     }
 
     /// Returns the session with another clock than the system's.
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Says how safe an entry is when [`Session::append`] returns.
+    pub fn set_durability(&mut self, durability: Durability) {
+        self.durability = durability;
+        if let Storage::File(file) = &mut self.storage {
+            file.set_durability(durability);
+        }
     }
 
     /// Checks that the directory that the session works in is still there.
@@ -120,16 +139,19 @@ impl Session {
     /// Adds an entry as a child of the leaf and makes it the leaf. When this returns, the entry is in the file,
     /// if the session has one yet; after an error the session and its file are as they were.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryId, Error> {
+        self.append_at(&self.clock.text(), body)
+    }
+
+    /// Adds an entry that says to be from `timestamp`.
+    pub(crate) fn append_at(&mut self, timestamp: &str, body: EntryBody) -> Result<EntryId, Error> {
         self.upgrade_if_old()?;
         let id = self.tree.fresh_id(&self.clock);
-        let timestamp = self.clock.text();
-        let entry = Entry { id: &id, parent: self.leaf(), timestamp: &timestamp, body: &body };
-        let line = entry.line()?;
-        let offset = self.storage.append(&line, body.is_worth_a_file())?;
+        let line = Entry { id: &id, parent: self.leaf(), timestamp, body: &body }.line()?;
+        let offset = self.storage.append(&line, body.is_worth_a_file(), self.durability)?;
         let parent = self.tree.leaf_position();
         self.tree.push(Node { id: id.clone(), parent, kind: body.kind(), offset, length: line.len() - 1 });
-        if let Some(statistics) = self.statistics.get_mut() {
-            statistics.count(&line);
+        if let Some(counts) = self.counts.get_mut() {
+            counts.count(&line, parent, &self.tree, &self.storage);
         }
         if let EntryBody::SessionInfo { name } = body {
             self.name = Some(name);
@@ -139,7 +161,7 @@ impl Session {
 
     /// Writes the session to its file even if nothing was said in it yet.
     pub fn persist_now(&mut self) -> Result<(), Error> {
-        self.storage.save()
+        self.storage.save(self.durability)
     }
 
     /// Moves the conversation to another entry, or before the first one: the next entry starts a new branch
@@ -155,14 +177,21 @@ impl Session {
 
     /// Returns the counts over all entries of all branches.
     pub fn statistics(&self) -> Result<Statistics, Error> {
-        if let Some(statistics) = self.statistics.get() {
-            return Ok(*statistics);
+        Ok(self.counts()?.total)
+    }
+
+    /// Returns what each model has said and cost, over all entries of all branches, in the order of first use.
+    /// Together they have used what [`Session::statistics`] says.
+    pub fn statistics_by_model(&self) -> Result<Vec<ModelStatistics>, Error> {
+        Ok(self.counts()?.by_model.clone())
+    }
+
+    fn counts(&self) -> Result<&Counts, Error> {
+        if let Some(counts) = self.counts.get() {
+            return Ok(counts);
         }
-        let mut statistics = Statistics::default();
-        for node in self.tree.nodes() {
-            statistics.count(&self.storage.read(node)?);
-        }
-        Ok(*self.statistics.get_or_init(|| statistics))
+        let counts = Counts::of(&self.tree, &self.storage)?;
+        Ok(self.counts.get_or_init(|| counts))
     }
 
     /// Returns the session's id.
@@ -230,14 +259,14 @@ impl Session {
 
 impl Storage {
     /// Adds a line and returns where it starts. With `save`, a session that is not on disk yet gets its file.
-    fn append(&mut self, line: &[u8], save: bool) -> Result<u64, Error> {
+    fn append(&mut self, line: &[u8], save: bool, durability: Durability) -> Result<u64, Error> {
         match self {
             Self::File(file) => file.append(line),
             Self::Memory(content) => Ok(extend(content, line)),
             Self::Unsaved { path, content } => {
                 let offset = extend(content, line);
                 if save {
-                    match SessionFile::create(path, content) {
+                    match SessionFile::create(path, content, durability) {
                         Ok(file) => *self = Self::File(file),
                         Err(error) => {
                             content.truncate(content.len() - line.len());
@@ -250,9 +279,9 @@ impl Storage {
         }
     }
 
-    fn save(&mut self) -> Result<(), Error> {
+    fn save(&mut self, durability: Durability) -> Result<(), Error> {
         if let Self::Unsaved { path, content } = self {
-            *self = Self::File(SessionFile::create(path, content)?);
+            *self = Self::File(SessionFile::create(path, content, durability)?);
         }
         Ok(())
     }
@@ -288,8 +317,8 @@ mod tests {
 
     fn new(location: Location) -> Session {
         let working_directory = PathBuf::from("/work");
-        let (id, clock) = (Some("my-id".into()), Clock::System);
-        Session::create(NewSession { working_directory, location, id, parent: None, clock }).unwrap()
+        let id = Some("my-id".into());
+        Session::create(NewSession { working_directory, location, id, parent: None }).unwrap()
     }
 
     fn said(text: &str) -> EntryBody {
@@ -408,7 +437,6 @@ mod tests {
             location: Location::Memory,
             id: Some("../x".into()),
             parent: None,
-            clock: Clock::System,
         };
         assert!(matches!(Session::create(options), Err(Error::InvalidId { .. })));
     }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use crate::Error;
 use crate::decode::Head;
+use crate::file::SessionFile;
 use crate::header::{self, Header};
 
 /// How much of a file is looked at to find its header. Real headers have a few hundred bytes.
@@ -44,7 +45,7 @@ impl Store {
         let mut files = session_files(&self.directory_for(working_directory))?;
         files.sort_by_cached_key(|file| Reverse(modified(file)));
         let mut found = files.into_iter().filter_map(look_at);
-        Ok(found.find(|found| self.belongs(found, working_directory)).map(|found| found.file))
+        Ok(found.find(|found| self.belongs(&found.header, working_directory)).map(|found| found.file))
     }
 
     /// Returns the session that the user means by `text`: a file, a session's id, or the beginning of one. The
@@ -70,29 +71,59 @@ impl Store {
         Ok(here.into_iter().find(|found| found.header.id == id).map(|found| found.file))
     }
 
+    /// Deletes a session of this store. One that is open, here or in another process, is left alone.
+    pub fn delete(&self, path: &Path) -> Result<(), Error> {
+        let file = path.canonicalize().map_err(|error| Error::read(path, error))?;
+        let root = self.root.canonicalize().map_err(|error| Error::read(&self.root, error))?;
+        let is_here = file.starts_with(&root) && is_session(&file);
+        if !is_here || look_at(file.clone()).is_none() {
+            return Err(Error::OutsideStore { file: path.to_path_buf(), root: self.root.clone() });
+        }
+        // Held until the file is gone, so that nobody opens it in between.
+        let _lock = SessionFile::open(&file)?;
+        fs::remove_file(&file).map_err(|error| Error::write(&file, error))
+    }
+
     fn all_here(&self, working_directory: &Path) -> Result<Vec<Found>, Error> {
         let files = session_files(&self.directory_for(working_directory))?;
         Ok(files
             .into_iter()
             .filter_map(look_at)
-            .filter(|found| self.belongs(found, working_directory))
+            .filter(|found| self.belongs(&found.header, working_directory))
             .collect())
     }
 
     fn all(&self) -> Result<Vec<Found>, Error> {
+        Ok(self.all_files()?.into_iter().filter_map(look_at).collect())
+    }
+
+    /// Returns the files of all sessions.
+    pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
         let mut files = session_files(&self.root)?;
         if !self.flat {
-            for directory in entries(&self.root)?.into_iter().filter(|entry| entry.is_dir()) {
+            for directory in
+                entries(&self.root)?.into_iter().filter(|entry| !is_session(entry) && entry.is_dir())
+            {
                 files.extend(session_files(&directory)?);
             }
         }
-        Ok(files.into_iter().filter_map(look_at).collect())
+        Ok(files)
+    }
+
+    /// Returns the files among which those of a working directory are.
+    pub(crate) fn files_for(&self, working_directory: &Path) -> Result<Vec<PathBuf>, Error> {
+        session_files(&self.directory_for(working_directory))
+    }
+
+    /// Returns the directory that everything is in.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     // The name of a directory is not enough: `/a-b` and `/a/b` have the same. Sessions that do not say where they
     // work are taken to belong to the directory that they lie in.
-    fn belongs(&self, found: &Found, working_directory: &Path) -> bool {
-        let directory = &found.header.cwd;
+    pub(crate) fn belongs(&self, header: &Header, working_directory: &Path) -> bool {
+        let directory = &header.cwd;
         Path::new(directory) == working_directory || (directory.is_empty() && !self.flat)
     }
 }
@@ -121,8 +152,12 @@ fn encode(working_directory: &Path) -> String {
 }
 
 fn session_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let is_session = |entry: &PathBuf| entry.extension().is_some_and(|extension| extension == "jsonl");
-    Ok(entries(directory)?.into_iter().filter(is_session).collect())
+    Ok(entries(directory)?.into_iter().filter(|entry| is_session(entry)).collect())
+}
+
+/// Tells whether a file has the name of a session.
+fn is_session(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
 /// Returns what is in a directory, in the order of names; a directory that does not exist has nothing in it.
@@ -142,11 +177,16 @@ fn modified(file: &Path) -> Option<SystemTime> {
 
 /// Returns the header of a file, if it is a session.
 fn look_at(file: PathBuf) -> Option<Found> {
-    let mut line = Vec::new();
-    BufReader::new(File::open(&file).ok()?.take(HEADER_LIMIT)).read_until(b'\n', &mut line).ok()?;
-    let head: Head<'_> = serde_json::from_slice(&line).ok()?;
-    let header = (head.kind.0 == header::TYPE).then(|| serde_json::from_slice(&line).ok())??;
+    let header = read_header(&mut BufReader::new(File::open(&file).ok()?))?;
     Some(Found { file, header })
+}
+
+/// Reads the header, if it is one that stands there.
+pub(crate) fn read_header(reader: &mut impl BufRead) -> Option<Header> {
+    let mut line = Vec::new();
+    reader.by_ref().take(HEADER_LIMIT).read_until(b'\n', &mut line).ok()?;
+    let head: Head<'_> = serde_json::from_slice(&line).ok()?;
+    (head.kind.0 == header::TYPE).then(|| serde_json::from_slice(&line).ok())?
 }
 
 #[cfg(test)]
@@ -154,6 +194,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Session;
 
     fn store(flat: bool) -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
@@ -218,6 +259,35 @@ mod tests {
             assert!(matches!(store.find(here, "zzz"), Err(Error::NoMatch { .. })));
             assert_eq!(store.with_id(here, "abc-1").unwrap(), Some(one));
             assert_eq!(store.with_id(here, "abc").unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn only_a_session_of_the_store_that_nobody_has_open_is_deleted() {
+        for flat in [false, true] {
+            let (directory, store) = store(flat);
+            let file = add(&store, "/here", "one", 0);
+            let outside = directory.path().join("outside.jsonl");
+            fs::copy(&file, &outside).unwrap();
+            let link = store.directory_for(Path::new("/here")).join("link.jsonl");
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(&outside, &link).unwrap();
+            let other = file.with_extension("txt");
+            fs::copy(&file, &other).unwrap();
+            let no_session = file.with_file_name("no.jsonl");
+            fs::write(&no_session, "text").unwrap();
+            for path in [&outside, &link, &other, &no_session, &file.join("../../../outside.jsonl")] {
+                assert!(store.delete(path).is_err(), "{}", path.display());
+            }
+            assert!(outside.exists() && other.exists() && no_session.exists());
+
+            let session = Session::open(&file, Path::new("/")).unwrap();
+            let error = store.delete(&file).unwrap_err();
+            assert!(matches!(error, Error::Locked { .. }) && file.exists());
+            drop(session);
+            store.delete(&file).unwrap();
+            assert!(!file.exists());
+            assert!(matches!(store.delete(&file), Err(Error::NotFound { .. })));
         }
     }
 

@@ -46,7 +46,16 @@ impl Tree {
 
     /// Returns the position of an entry.
     pub(crate) fn position(&self, id: &str) -> Option<Position> {
+        // Most entries are asked for by their child, right after they were added.
+        if self.nodes.last().is_some_and(|last| last.id.as_str() == id) {
+            return Position::try_from(self.nodes.len() - 1).ok();
+        }
         self.by_id.get(id).copied()
+    }
+
+    /// Returns the position of an entry that must be there.
+    pub(crate) fn known_position(&self, id: &str) -> Result<Position, Error> {
+        self.position(id).ok_or_else(|| Error::UnknownEntry { id: id.to_owned() })
     }
 
     /// Returns the entry that the conversation is at.
@@ -64,13 +73,7 @@ impl Tree {
 
     /// Moves the conversation to another entry, or before the first one.
     pub(crate) fn set_leaf(&mut self, id: Option<&EntryId>) -> Result<(), Error> {
-        self.leaf = match id {
-            None => None,
-            Some(id) => {
-                let unknown = || Error::UnknownEntry { id: id.to_string() };
-                Some(self.position(id.as_str()).ok_or_else(unknown)?)
-            }
-        };
+        self.leaf = id.map(|id| self.known_position(id.as_str())).transpose()?;
         Ok(())
     }
 
@@ -88,10 +91,19 @@ impl Tree {
 
     /// Returns the entries from the root to the leaf.
     pub(crate) fn path(&self) -> Vec<&Node> {
-        let parent_of = |node: &&Node| node.parent.map(|parent| self.node(parent));
-        let mut path: Vec<_> = std::iter::successors(self.leaf(), parent_of).collect();
+        self.path_to(self.leaf)
+    }
+
+    /// Returns the entries from the root to `end`.
+    pub(crate) fn path_to(&self, end: Option<Position>) -> Vec<&Node> {
+        let mut path: Vec<_> = self.upwards(end).map(|position| self.node(position)).collect();
         path.reverse();
         path
+    }
+
+    /// Returns the entries from `start` to the root.
+    pub(crate) fn upwards(&self, start: Option<Position>) -> impl Iterator<Item = Position> {
+        std::iter::successors(start, |position| self.node(*position).parent)
     }
 
     /// Returns an id that no entry has: eight hexadecimal digits, as long as there are free ones.

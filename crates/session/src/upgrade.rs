@@ -61,7 +61,8 @@ fn upgrade_header(fields: &mut Map<String, Value>) {
     fields.extend(rest.into_iter().filter(|(key, _)| key != "version"));
 }
 
-fn upgraded_entry(line: &[u8], node: &Node, tree: &Tree) -> Result<Vec<u8>, Error> {
+/// Returns the line of an entry in the current format.
+pub(crate) fn upgraded_entry(line: &[u8], node: &Node, tree: &Tree) -> Result<Vec<u8>, Error> {
     let old: Map<String, Value> = serde_json::from_slice(line)?;
     let parent = node.parent.map(|parent| tree.node(parent).id.as_str());
     let mut fields = Map::new();

@@ -95,15 +95,10 @@ impl Engine {
     /// Uses another model from the next call on, and fits the thinking level to it.
     fn change_model(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) -> Result<(), Refusal> {
         self.append(EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() })?;
-        // A model that cannot think says nothing about how hard the next one should.
-        let wanted = match self.thinking_levels().len() {
-            ..=1 => self.chosen_thinking_level.unwrap_or(self.default_thinking_level),
-            _ => self.thinking_level,
-        };
         // From now on this is what new sessions start with, whatever the command line said.
         self.chosen_model = None;
         self.default_model = Some(Arc::clone(&model));
         self.model = Some(model);
-        self.set_thinking_level(level.unwrap_or(wanted))
+        self.set_thinking_level(level.unwrap_or(self.thinking_level))
     }
 }

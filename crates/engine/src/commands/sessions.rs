@@ -14,9 +14,9 @@ impl Engine {
             Some(store) => Location::Directory(store.directory_for(&self.working_directory)),
             None => Location::Memory,
         };
-        let (working_directory, clock) = (self.working_directory.clone(), self.clock.clone());
-        let plan = NewSession { working_directory, location, id: None, parent, clock };
-        self.session = Session::create(plan).map_err(unavailable)?;
+        let plan =
+            NewSession { working_directory: self.working_directory.clone(), location, id: None, parent };
+        self.session = Session::create_by(plan, self.clock.clone()).map_err(unavailable)?;
         self.leave_nothing_queued();
         self.enter_session()?;
         Ok(Answer::SessionSwitched)
