@@ -50,19 +50,21 @@ impl RetrySettings {
     /// from 0 up to 1, makes the wait up to a quarter shorter, so that clients that failed together do not come back
     /// together.
     pub(crate) fn delay(&self, error: &StreamError, attempt: u32, chance: f64) -> Option<Duration> {
-        if !self.enabled || attempt > self.max_retries || !error.kind.is_retryable() {
+        if !self.is_due(error, attempt) {
             return None;
         }
         let doubled = self.base_delay.saturating_mul(2_u32.saturating_pow(attempt - 1));
         let delay = doubled.min(self.max_delay).mul_f64(1.0 - chance * JITTER);
         // Clients are told whole milliseconds, and that is what they get.
         let delay = Duration::from_millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
-        match error.retry_after {
-            // Asking again before the provider allows it only makes matters worse.
-            Some(asked) if asked > self.max_delay => None,
-            Some(asked) => Some(delay.max(asked)),
-            None => Some(delay),
-        }
+        Some(error.retry_after.map_or(delay, |asked| delay.max(asked)))
+    }
+
+    /// Tells whether a failure is worth retry number `attempt`.
+    pub(crate) fn is_due(&self, error: &StreamError, attempt: u32) -> bool {
+        // Asking again before the provider allows it only makes matters worse.
+        let is_too_long = error.retry_after.is_some_and(|asked| asked > self.max_delay);
+        self.enabled && attempt <= self.max_retries && error.kind.is_retryable() && !is_too_long
     }
 }
 

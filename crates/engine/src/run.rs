@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answering;
 use crate::engine::{Engine, Input};
-use crate::retry::last_words;
 use crate::task::Task;
 use crate::tool_batch::Batch;
 
@@ -128,8 +127,7 @@ impl Engine {
         let stored = run.storage_failure.is_none();
         let delay = self.settings.retry.delay(error, attempt, self.clock.chance());
         let Some(delay) = delay.filter(|_| stored) else {
-            let text = last_words(error, run.retries);
-            return self.end_run(RunOutcome::Failed(text));
+            return self.end_run(RunOutcome::Failed(error.message.clone()));
         };
         run.retries = attempt;
         let messages = std::mem::take(&mut run.messages);
