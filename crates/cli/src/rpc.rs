@@ -1,11 +1,11 @@
 //! The RPC mode: lines in, the engine, records out, on one thread.
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bowline_dialect::{Decoded, Dialect};
+use bowline_dialect::{Dialect, Incoming};
 use bowline_engine::{Engine, Input, Output};
-use bowline_session::Clock;
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Record};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -33,14 +33,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Failure::Usage(format!("there is no dialect \"{name}\"; there is: {}", names.join(", ")))
     })?;
     let surroundings = Surroundings::read()?;
-    let parts = startup::prepare(arguments, &surroundings)?;
+    let parts = startup::prepare(arguments, &surroundings, dialect.policy())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(Failure::io("starting the runtime"))?;
-    let outbox = match arguments.clock {
+    let outbox = match &arguments.clock {
         // How fast the client reads must not show in what it reads.
-        Some(Clock::Fixed(_)) => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
+        Some(clock) if clock.is_fixed() => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
         _ => Outbox::new(DEFAULT_OUTBOX_BOUND),
     };
     let line_limit = arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT);
@@ -96,6 +96,8 @@ impl Connection {
     /// Serves the client and returns the exit code.
     async fn serve(mut self, mut input: bowline_wire::Input, mut signals: Signals) -> u8 {
         let mut buffer = Vec::new();
+        self.dialect.opening(&mut self.records);
+        self.post();
         let code = loop {
             let happened = tokio::select! {
                 read = input.read(&mut buffer), if !self.outbox.is_far_over_bound() => Happened::Read(read),
@@ -106,15 +108,15 @@ impl Connection {
             let written = match happened {
                 Happened::Read(Ok(0)) => {
                     if let Some(line) = self.lines.finish() {
-                        self.take_line(line);
+                        let _ = self.take_line(line);
                     }
                     break 0;
                 }
                 Happened::Read(Ok(_)) => {
                     self.lines.push(&buffer);
                     buffer.clear();
-                    while let Some(line) = self.lines.next_line() {
-                        self.take_line(line);
+                    if self.take_lines().is_break() {
+                        break 0;
                     }
                     self.outbox.flush_now(&mut self.output)
                 }
@@ -164,11 +166,30 @@ impl Connection {
         if matches!(finished, Ok(Ok(()))) { code } else { code.max(1) }
     }
 
-    fn take_line(&mut self, line: Line) {
-        match self.dialect.decode(line) {
-            Decoded::Request(request) => self.take_input(Input::Request(request)),
-            Decoded::Refused(record) => self.outbox.push(record),
-            Decoded::Ignored => {}
+    /// Carries out a line of the client. Breaks when the client wants the process to end.
+    fn take_line(&mut self, line: Line) -> ControlFlow<()> {
+        let incoming = self.dialect.decode(line, &mut self.records);
+        self.post();
+        match incoming {
+            Some(Incoming::Request(request)) => self.take_input(Input::Request(request)),
+            Some(Incoming::Quit) => return ControlFlow::Break(()),
+            None => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Carries out the whole lines that have arrived.
+    fn take_lines(&mut self) -> ControlFlow<()> {
+        while let Some(line) = self.lines.next_line() {
+            self.take_line(line)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Puts what the dialect has written down on its way.
+    fn post(&mut self) {
+        for record in self.records.drain(..) {
+            self.outbox.push(record);
         }
     }
 
@@ -180,9 +201,7 @@ impl Connection {
                 Output::Event(event) => self.dialect.event(&event, &mut self.records),
                 Output::Reply(reply) => self.dialect.reply(&reply, &mut self.records),
             }
-            for record in self.records.drain(..) {
-                self.outbox.push(record);
-            }
+            self.post();
         }
     }
 }

@@ -1,11 +1,13 @@
 //! `settings.json`: what a user has set for every session, in pi's format. Only what bowline knows is looked at.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
-use bowline_engine::{RetrySettings, Settings};
+use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
+use bowline_session::Durability;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -28,6 +30,7 @@ pub(crate) struct SettingsFile {
     follow_up_mode: QueueMode,
     shell_path: Option<PathBuf>,
     shell_command_prefix: Option<String>,
+    durability: DurabilitySetting,
     compaction: Compaction,
     retry: Retry,
     http_connect_timeout_ms: Option<u64>,
@@ -39,6 +42,44 @@ pub(crate) struct SettingsFile {
 #[serde(rename_all = "camelCase", default)]
 struct Compaction {
     enabled: Option<bool>,
+    #[serde(flatten)]
+    limits: Limits,
+    /// By `provider/id`.
+    model_overrides: HashMap<String, Limits>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Limits {
+    reserve_tokens: Option<u64>,
+    keep_recent_tokens: Option<u64>,
+}
+
+impl Limits {
+    /// Fills in what is not set.
+    fn or(&self, defaults: CompactionLimits) -> CompactionLimits {
+        CompactionLimits {
+            reserve_tokens: self.reserve_tokens.unwrap_or(defaults.reserve_tokens),
+            keep_recent_tokens: self.keep_recent_tokens.unwrap_or(defaults.keep_recent_tokens),
+        }
+    }
+}
+
+impl Compaction {
+    fn settings(&self) -> CompactionSettings {
+        let general = self.limits.or(CompactionLimits::default());
+        let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
+        CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// When a write to a session counts as done.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DurabilitySetting {
+    #[default]
+    Flush,
+    Fsync,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,8 +117,16 @@ impl SettingsFile {
             steering_mode: self.steering_mode,
             follow_up_mode: self.follow_up_mode,
             auto_compaction: self.compaction.enabled.unwrap_or(true),
+            compaction: self.compaction.settings(),
             shell: self.shell_path.clone(),
             command_prefix: self.shell_command_prefix.clone(),
+        }
+    }
+
+    pub fn durability(&self) -> Durability {
+        match self.durability {
+            DurabilitySetting::Flush => Durability::Flush,
+            DurabilitySetting::Fsync => Durability::Fsync,
         }
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_core::ThinkingLevel;
 use bowline_core::model::Model;
+use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{Parts, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
@@ -16,7 +16,11 @@ use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 
 /// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
-pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parts, Failure> {
+pub(crate) fn prepare(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    policy: Policy,
+) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
     let settings = file.engine_settings();
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
@@ -35,13 +39,15 @@ pub(crate) fn prepare(arguments: &Arguments, surroundings: &Surroundings) -> Res
     let session_plan = session_plan(arguments, surroundings, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     Ok(Parts {
+        policy,
         system_prompt: system_prompt(arguments, surroundings),
         session: open_session(arguments, surroundings, &session_plan, &clock)?,
         session_plan,
         working_directory: surroundings.working_directory.clone(),
         chosen_thinking_level: arguments
             .thinking
-            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking)),
+            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
+            .or_else(|| scope.iter().find(|choice| Some(&choice.model) == default_model.as_ref())?.thinking),
         chosen_model: chosen.map(|choice| choice.model),
         default_model,
         default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
@@ -145,7 +151,7 @@ fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
 
 fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &SettingsFile) -> SessionPlan {
     if arguments.no_session {
-        return SessionPlan { store: None };
+        return SessionPlan { store: None, durability: file.durability() };
     }
     let folder = arguments
         .session_dir
@@ -156,7 +162,7 @@ fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &Setti
         Some(folder) => Store::new(surroundings.expand(folder), true),
         None => Store::new(surroundings.home.join("sessions"), false),
     };
-    SessionPlan { store: Some(store) }
+    SessionPlan { store: Some(store), durability: file.durability() }
 }
 
 fn open_session(

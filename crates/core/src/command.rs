@@ -30,6 +30,14 @@ pub enum Command {
         message: Draft,
         when_busy: Option<Queue>,
     },
+    /// Starts a run with a message, but only in a conversation that has begun.
+    Continue {
+        message: Draft,
+    },
+    /// Stops the run and starts another with a message, with nothing in between.
+    AbortAndPrompt {
+        message: Draft,
+    },
     /// Puts a text into a queue.
     Enqueue {
         message: Draft,
@@ -61,6 +69,9 @@ pub enum Command {
         queue: Queue,
         mode: QueueMode,
     },
+    SetInterruptMode {
+        mode: InterruptMode,
+    },
     SetAutoCompaction {
         enabled: bool,
     },
@@ -88,18 +99,37 @@ pub enum Command {
         name: String,
     },
 
+    /// Puts a summary in place of all but the newest messages.
     Compact {
         instructions: Option<String>,
     },
+    /// Begins another session with what came before a user's message.
     Fork {
         entry: String,
     },
+    /// Begins another session with the conversation as it is.
     Clone,
     GetForkMessages,
     GetEntries {
         since: Option<String>,
     },
     GetTree,
+    /// Goes on from another entry of the same session; the branch that is left may be summarised.
+    NavigateTree {
+        entry: String,
+        summarize: bool,
+        instructions: Option<String>,
+    },
+    SetLabel {
+        entry: String,
+        label: Option<String>,
+    },
+    ListSessions {
+        query: SessionQuery,
+    },
+    DeleteSession {
+        path: PathBuf,
+    },
     ExportHtml {
         path: Option<PathBuf>,
     },
@@ -119,6 +149,38 @@ pub enum Queue {
     Steering,
     /// Taken when the run would otherwise end.
     FollowUp,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionQuery {
+    /// Those of every working directory, not only of the current one.
+    pub everywhere: bool,
+    /// Only those with this in their name, their first message or their id.
+    pub search: Option<String>,
+    pub limit: Option<usize>,
+    /// Where an earlier list ended.
+    pub cursor: Option<String>,
+}
+
+/// What a steering message does to the tools that are still to run in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InterruptMode {
+    /// They are skipped. Tools then run one after the other.
+    Immediate,
+    /// They run first.
+    #[default]
+    Wait,
+}
+
+impl InterruptMode {
+    /// Returns the mode's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Immediate => "immediate",
+            Self::Wait => "wait",
+        }
+    }
 }
 
 /// How many messages a run takes out of a queue at once.

@@ -19,9 +19,10 @@ use crate::usage::Usage;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     RunStart,
-    /// The end of a stretch of a run, with the messages that it added.
+    /// The end of a stretch of a run, with the messages that it added, and the whole conversation they are part of.
     RunEnd {
         messages: Vec<Arc<Message>>,
+        conversation: Vec<Arc<Message>>,
         will_retry: bool,
     },
     Settled(RunOutcome),
@@ -36,7 +37,11 @@ pub enum Event {
         usage: Usage,
         update: Update,
     },
-    MessageEnd(Arc<Message>),
+    /// A message is complete, and on disk as `entry` if there is one.
+    MessageEnd {
+        message: Arc<Message>,
+        entry: Option<EntryName>,
+    },
     ToolStart {
         call_id: String,
         tool: String,
@@ -59,6 +64,7 @@ pub enum Event {
     QueueChanged {
         steering: Vec<String>,
         follow_up: Vec<String>,
+        cause: QueueCause,
     },
     RetryStart {
         attempt: u32,
@@ -71,13 +77,90 @@ pub enum Event {
         attempt: u32,
         final_error: Option<String>,
     },
-    ThinkingLevelChanged(ThinkingLevel),
-    SessionNameChanged(String),
+    CompactionStart {
+        reason: CompactionReason,
+    },
+    CompactionEnd {
+        reason: CompactionReason,
+        outcome: CompactionOutcome,
+        will_retry: bool,
+    },
+    ThinkingLevelChanged {
+        level: ThinkingLevel,
+        entry: Option<EntryName>,
+    },
+    SessionNameChanged {
+        name: String,
+        entry: Option<EntryName>,
+    },
     /// More output of a shell command that was started by hand.
     ShellOutput {
         origin: Origin,
         delta: String,
     },
+}
+
+/// The id of an entry of the session's file.
+pub type EntryName = Arc<str>;
+
+/// Why the queues are no longer what they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueCause {
+    Queued,
+    Delivered,
+    Cleared,
+}
+
+/// Why a conversation is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionReason {
+    /// The user asked for it.
+    Manual,
+    /// The model's window is nearly full.
+    Threshold,
+    /// The provider refused the conversation as too long.
+    Overflow,
+}
+
+impl CompactionReason {
+    /// Returns the reason's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Threshold => "threshold",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+/// What came of a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompactionOutcome {
+    Done(Arc<CompactionResult>),
+    Aborted,
+    Failed(String),
+}
+
+/// A compaction that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionResult {
+    pub summary: String,
+    /// The first entry that the model still sees as it was.
+    pub first_kept_entry: EntryName,
+    /// The entry that holds the summary.
+    pub entry: EntryName,
+    pub tokens_before: u64,
+    pub estimated_tokens_after: u64,
+    /// What the summary cost.
+    pub usage: Usage,
+    pub files: TouchedFiles,
+}
+
+/// The files that tools looked at and changed in what was summarised.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TouchedFiles {
+    pub read: Vec<String>,
+    pub modified: Vec<String>,
 }
 
 /// How a run ended.

@@ -3,21 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::command::{Origin, QueueMode};
+use serde_json::value::RawValue;
+
+use crate::command::{InterruptMode, Origin, QueueMode};
+use crate::event::{CompactionResult, EntryName};
 use crate::message::Message;
 use crate::model::Model;
 use crate::thinking::ThinkingLevel;
 use crate::usage::Usage;
 
 /// The one answer to a command.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Reply {
     pub origin: Origin,
     pub result: Result<Answer, Refusal>,
 }
 
 /// What a command that succeeded gives back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Answer {
     Done,
     Accepted(Disposition),
@@ -40,6 +43,71 @@ pub enum Answer {
     SessionSwitched,
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
+    Compacted(Arc<CompactionResult>),
+    /// Another session was begun before this message of the user, whose text may be edited and sent again.
+    Forked {
+        text: String,
+    },
+    ForkMessages(Vec<ForkMessage>),
+    /// Entries as they stand in the file.
+    Entries {
+        entries: Vec<Box<RawValue>>,
+        leaf: Option<EntryName>,
+    },
+    /// The tree as nested nodes, already written: it can be too deep for anything that recurses.
+    Tree {
+        roots: Box<RawValue>,
+        leaf: Option<EntryName>,
+    },
+    Navigated(Navigated),
+    /// An entry was written.
+    Written {
+        entry: EntryName,
+    },
+    Sessions(SessionPage),
+    Exported {
+        path: PathBuf,
+    },
+}
+
+/// A user's message that a session can be forked before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkMessage {
+    pub entry: EntryName,
+    pub text: String,
+}
+
+/// Where a conversation was moved to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Navigated {
+    pub leaf: Option<EntryName>,
+    /// The text of the user's message that was navigated to, to be edited and sent again.
+    pub text: Option<String>,
+    /// The entry with the summary of the branch that was left.
+    pub summary_entry: Option<EntryName>,
+}
+
+/// A part of the list of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionPage {
+    pub sessions: Vec<SessionSummary>,
+    /// Asks for what follows; absent at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSummary {
+    pub id: String,
+    pub path: PathBuf,
+    pub working_directory: PathBuf,
+    pub name: Option<String>,
+    pub first_message: String,
+    pub message_count: u64,
+    /// When it began, as the file has it.
+    pub created: String,
+    /// Milliseconds since 1970.
+    pub modified: u64,
 }
 
 /// What became of a message.
@@ -60,6 +128,7 @@ pub struct State {
     pub is_compacting: bool,
     pub steering_mode: QueueMode,
     pub follow_up_mode: QueueMode,
+    pub interrupt_mode: InterruptMode,
     pub session_file: Option<PathBuf>,
     pub session_id: String,
     pub session_name: Option<String>,
@@ -70,6 +139,7 @@ pub struct State {
     /// The names of the tools that the model may call.
     pub tools: Vec<String>,
     pub working_directory: PathBuf,
+    pub context: Option<ContextUsage>,
 }
 
 /// A model that was cycled to.
@@ -112,6 +182,16 @@ pub struct SessionStatistics {
     pub total_messages: u64,
     pub usage: Usage,
     pub context: Option<ContextUsage>,
+    pub by_model: Vec<ModelUsage>,
+}
+
+/// What one model did in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelUsage {
+    pub provider: String,
+    pub model: String,
+    pub answers: u64,
+    pub usage: Usage,
 }
 
 /// How full the model's window is.
@@ -136,13 +216,20 @@ pub struct Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
     Busy,
+    /// A conversation is being compacted.
+    Compacting,
+    /// There is nothing to do it to.
+    NothingToDo,
+    /// It was stopped by an abort.
+    Cancelled,
     NoModel,
     NoCredentials,
     ModelNotFound,
     InvalidArgument,
     SessionUnavailable,
     StorageFailed,
-    NotImplemented,
+    /// The model failed at what it was needed for.
+    ModelFailed,
     ShuttingDown,
 }
 
@@ -151,13 +238,16 @@ impl RefusalCode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Busy => "busy",
+            Self::Compacting => "compacting",
+            Self::NothingToDo => "nothing_to_do",
+            Self::Cancelled => "cancelled",
             Self::NoModel => "no_model",
             Self::NoCredentials => "no_credentials",
             Self::ModelNotFound => "model_not_found",
             Self::InvalidArgument => "invalid_argument",
             Self::SessionUnavailable => "session_unavailable",
             Self::StorageFailed => "storage_failed",
-            Self::NotImplemented => "not_implemented",
+            Self::ModelFailed => "model_failed",
             Self::ShuttingDown => "shutting_down",
         }
     }

@@ -16,6 +16,8 @@ pub(crate) struct Field {
 pub(crate) enum Kind {
     Text,
     Boolean,
+    /// A whole number from 1 on.
+    Count,
     OneOf(&'static [&'static str]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
     Images,
@@ -49,6 +51,7 @@ impl Kind {
         match self {
             Self::Text => "a string".to_owned(),
             Self::Boolean => "true or false".to_owned(),
+            Self::Count => "a whole number from 1 on".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names)),
             Self::Images => "a list of images".to_owned(),
         }
@@ -58,6 +61,7 @@ impl Kind {
         let fits = match self {
             Self::Text => value.is_string(),
             Self::Boolean => value.is_boolean(),
+            Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Images => match value.as_array() {
                 Some(images) => return images.iter().enumerate().try_for_each(check_image),
@@ -133,6 +137,10 @@ impl Fields {
 
     pub fn flag(&self, name: &str) -> bool {
         self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    pub fn count(&self, name: &str) -> Option<usize> {
+        self.0.get(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
     }
 
     pub fn images(&mut self, name: &str) -> Vec<Content> {

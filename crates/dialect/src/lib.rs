@@ -8,13 +8,23 @@ mod pi;
 
 use bowline_core::command::Request;
 use bowline_core::event::Event;
+use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 /// A protocol of a client.
 pub trait Dialect {
-    /// Reads one line of the client.
-    fn decode(&mut self, line: Line) -> Decoded;
+    /// Returns how the dialect's clients expect the agent to behave.
+    fn policy(&self) -> Policy {
+        Policy::default()
+    }
+
+    /// Writes down what a client waits for before it says anything.
+    fn opening(&mut self, _records: &mut Vec<Record>) {}
+
+    /// Reads one line of the client. What is to be answered at once, a refusal or an acknowledgement, is written down
+    /// here.
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming>;
 
     /// Writes down something that happened, in as many records as it takes.
     fn event(&mut self, event: &Event, records: &mut Vec<Record>);
@@ -23,15 +33,13 @@ pub trait Dialect {
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>);
 }
 
-/// What a line turned out to be.
+/// What a line of the client asks for.
 #[derive(Debug, PartialEq)]
-pub enum Decoded {
+pub enum Incoming {
     /// A command for the engine.
     Request(Request),
-    /// Nothing that could be carried out; the record says why.
-    Refused(Record),
-    /// Something that is neither answered nor carried out.
-    Ignored,
+    /// That the process ends.
+    Quit,
 }
 
 /// A dialect that can be chosen.

@@ -1,14 +1,21 @@
 //! Which messages are accepted, and what becomes of them.
 
 use bowline_core::command::{Draft, Origin, Queue};
+use bowline_core::event::QueueCause;
 use bowline_core::message::Message;
+use bowline_core::policy::{IdleQueue, PromptAnswer};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 
+use crate::compaction::Then;
 use crate::engine::Engine;
 
 /// Clients match this text, so it is that of pi.
 const BUSY: &str =
     "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
+
+/// This one too.
+const COMPACTING: &str =
+    "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.";
 
 impl Engine {
     /// Starts a run with a message, queues it, or refuses it. The message is on disk before it is accepted.
@@ -20,36 +27,69 @@ impl Engine {
             };
             return self.reply(origin, result);
         }
+        if self.is_occupied() {
+            return self.reply(origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
+        }
         if let Err(refusal) = self.check_model() {
             return self.refuse_with_advice(origin, refusal);
         }
+        if let Err(Then::Prompt { origin, message }) = self.compact_if_full(Then::Prompt { origin, message })
+        {
+            self.admit(origin, message);
+        }
+    }
+
+    /// Starts a run with a message for which there is nothing in the way any more.
+    pub(crate) fn admit(&mut self, origin: Origin, message: Draft) {
         let message = Message::user(message.text, message.images, self.now());
         match self.store(message) {
-            Ok(message) => {
-                self.reply(origin, Ok(Answer::Accepted(Disposition::Started)));
-                self.start_run(message);
+            Ok(recorded) => {
+                let waits_for_end = self.policy.prompt_answer == PromptAnswer::OnSettled;
+                if !waits_for_end {
+                    self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
+                }
+                self.start_run(&recorded, waits_for_end.then_some(origin));
             }
             Err(refusal) => self.reply(origin, Err(refusal)),
         }
     }
 
+    /// Starts a run in a conversation that has begun.
+    pub(crate) fn continue_conversation(&mut self, origin: Origin, message: Draft) {
+        if self.run.is_none() && self.conversation.messages().is_empty() {
+            let text = "there is no conversation to continue; use prompt";
+            return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
+        }
+        self.prompt(origin, message, None);
+    }
+
+    /// Queues a message, or starts a run with it where the policy says so and nothing is running.
+    pub(crate) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
+        let is_idle = self.run.is_none() && !self.is_occupied();
+        if is_idle && self.policy.idle_queue == IdleQueue::StartsRun {
+            return self.prompt(origin, message, None);
+        }
+        let answer = self.enqueue(message, queue);
+        self.reply(origin, Ok(answer));
+    }
+
     /// Puts a message into a queue, where the next call of the model or the end of the run finds it.
-    pub(crate) fn enqueue(&mut self, message: Draft, queue: Queue) -> Answer {
+    fn enqueue(&mut self, message: Draft, queue: Queue) -> Answer {
         self.queues.push(queue, message);
-        let changed = self.queues.changed();
+        let changed = self.queues.changed(QueueCause::Queued);
         self.emit(changed);
         Answer::Accepted(Disposition::Queued)
     }
 
     pub(crate) fn clear_queue(&mut self) -> Answer {
         let (steering, follow_up) = self.queues.clear();
-        let changed = self.queues.changed();
+        let changed = self.queues.changed(QueueCause::Cleared);
         self.emit(changed);
         Answer::Cleared { steering, follow_up }
     }
 
     /// Says no, and what to do about it, when there is no model to talk to.
-    fn check_model(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_model(&self) -> Result<(), Refusal> {
         let Some(model) = &self.model else {
             return Err(Refusal::new(
                 RefusalCode::NoModel,

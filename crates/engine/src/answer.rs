@@ -48,7 +48,7 @@ impl Engine {
         let request = ModelRequest {
             model: Arc::clone(&model),
             system: self.system_prompt(),
-            messages: self.context.clone(),
+            messages: self.conversation.messages().to_vec(),
             tools: self.tool_definitions(),
             thinking: self.thinking_level,
             max_tokens: None,
@@ -118,13 +118,14 @@ impl Engine {
         if reason == StopReason::Error {
             let text =
                 answer.error_message.clone().unwrap_or_else(|| "the model refused to answer".to_owned());
-            let message = self.record(Message::Assistant(answer));
-            self.emit(Event::MessageEnd(Arc::clone(&message)));
-            return self.turn_failed(&message, &StreamError::new(FailureKind::Rejected, text));
+            let recorded = self.record(Message::Assistant(answer));
+            self.announce_end(&recorded);
+            return self.turn_failed(&recorded.message, &StreamError::new(FailureKind::Rejected, text));
         }
         let calls: Vec<_> = answer.tool_calls().cloned().collect();
-        let message = self.record(Message::Assistant(answer));
-        self.emit(Event::MessageEnd(Arc::clone(&message)));
+        let recorded = self.record(Message::Assistant(answer));
+        self.announce_end(&recorded);
+        let message = recorded.message;
         if let Some(run) = &mut self.run {
             let attempt = std::mem::take(&mut run.retries);
             if attempt > 0 {
@@ -161,12 +162,13 @@ impl Engine {
     }
 
     fn close_answer(&mut self, answer: AssistantMessage, announced: bool) -> Arc<Message> {
-        let message = self.record(Message::Assistant(answer));
-        if !announced {
-            self.emit(Event::MessageStart(Arc::clone(&message)));
+        let recorded = self.record(Message::Assistant(answer));
+        if announced {
+            self.announce_end(&recorded);
+        } else {
+            self.announce(&recorded);
         }
-        self.emit(Event::MessageEnd(Arc::clone(&message)));
-        message
+        recorded.message
     }
 
     /// Returns an answer without content that tells why there is none.

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bowline_core::command::{Command, Origin, Request};
+use bowline_core::command::{Command, InterruptMode, Origin, Request};
 use bowline_core::event::Event;
-use bowline_core::message::Message;
 use bowline_core::model::Model;
+use bowline_core::policy::{Order, Policy, WhileRunning};
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply};
+use bowline_core::stream::StreamError;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_llm::{Providers, Resolved};
@@ -17,7 +18,10 @@ use bowline_tools::{CommandOutcome, Toolbox};
 use tokio::sync::mpsc;
 
 use crate::answer::AnswerStep;
+use crate::commands::navigation::Navigating;
 use crate::commands::shell::Shells;
+use crate::compaction::{Compacting, Summary};
+use crate::conversation::Conversation;
 use crate::queue::Queues;
 use crate::refusal::Refusals;
 use crate::run::Run;
@@ -38,6 +42,8 @@ pub enum Input {
     RetryDue { number: u64 },
     /// All is known that there is to say about a prompt that cannot be accepted.
     Refused { number: u64, origin: Origin, refusal: Refusal },
+    /// A summary that was asked for is there.
+    Summary { number: u64, result: Box<Result<Summary, StreamError>> },
     /// A shell command that was started by hand wrote something.
     ShellOutput { number: u64, text: String },
     /// A shell command that was started by hand is over.
@@ -47,7 +53,7 @@ pub enum Input {
 }
 
 /// What the engine has to say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Output {
     Event(Event),
     Reply(Reply),
@@ -57,6 +63,8 @@ pub enum Output {
 #[derive(Debug)]
 pub struct Parts {
     pub settings: Settings,
+    /// How clients of the chosen dialect expect the agent to behave.
+    pub policy: Policy,
     pub providers: Providers,
     pub toolbox: Toolbox,
     pub system_prompt: SystemPrompt,
@@ -79,6 +87,8 @@ pub struct Parts {
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) settings: Settings,
+    pub(crate) policy: Policy,
+    pub(crate) interrupt_mode: InterruptMode,
     pub(crate) providers: Providers,
     pub(crate) toolbox: Toolbox,
     pub(crate) system_prompt: SystemPrompt,
@@ -86,8 +96,8 @@ pub struct Engine {
     pub(crate) session: Session,
     /// Where a new session works.
     pub(crate) working_directory: PathBuf,
-    /// The conversation as the model sees it, in step with the session's current branch.
-    pub(crate) context: Vec<Arc<Message>>,
+    /// In step with the session's current branch.
+    pub(crate) conversation: Conversation,
     pub(crate) chosen_model: Option<Arc<Model>>,
     pub(crate) chosen_thinking_level: Option<ThinkingLevel>,
     pub(crate) default_model: Option<Arc<Model>>,
@@ -97,6 +107,10 @@ pub struct Engine {
     pub(crate) thinking_level: ThinkingLevel,
     pub(crate) queues: Queues,
     pub(crate) run: Option<Run>,
+    pub(crate) compacting: Option<Compacting>,
+    /// Whether a compaction of what is now the conversation was tried and came to nothing.
+    pub(crate) compaction_is_futile: bool,
+    pub(crate) navigating: Option<Navigating>,
     pub(crate) shells: Shells,
     pub(crate) refusals: Refusals,
     /// Requests that wait for the end of a run that is being stopped, and those behind them.
@@ -116,13 +130,15 @@ impl Engine {
         let queues = Queues::new(parts.settings.steering_mode, parts.settings.follow_up_mode);
         let mut engine = Self {
             settings: parts.settings,
+            interrupt_mode: parts.policy.interrupt_mode,
+            policy: parts.policy,
             providers: parts.providers,
             toolbox: parts.toolbox,
             system_prompt: parts.system_prompt,
             session_plan: parts.session_plan,
             session: parts.session,
             working_directory: parts.working_directory,
-            context: Vec::new(),
+            conversation: Conversation::default(),
             chosen_model: parts.chosen_model,
             chosen_thinking_level: parts.chosen_thinking_level,
             default_model: parts.default_model,
@@ -132,6 +148,9 @@ impl Engine {
             thinking_level: ThinkingLevel::Off,
             queues,
             run: None,
+            compacting: None,
+            compaction_is_futile: false,
+            navigating: None,
             shells: Shells::default(),
             refusals: Refusals::default(),
             waiting: VecDeque::new(),
@@ -154,11 +173,12 @@ impl Engine {
             Input::Tool { number, index, step } => self.tool_step(number, index, step),
             Input::RetryDue { number } => self.retry_due(number),
             Input::Refused { number, origin, refusal } => self.refused(number, origin, refusal),
+            Input::Summary { number, result } => self.summary_came(number, *result),
             Input::ShellOutput { number, text } => self.shell_output(number, text),
             Input::ShellDone { number, result } => self.shell_done(number, result),
             Input::Shutdown => self.shut_down(),
         }
-        while !self.is_stopping()
+        while !self.must_wait()
             && let Some(request) = self.waiting.pop_front()
         {
             self.carry_out(request);
@@ -173,9 +193,19 @@ impl Engine {
         self.outputs.pop_front()
     }
 
-    /// Tells whether nothing is under way: no run, no command, no request that waits.
+    /// Tells whether nothing is under way: no run, no summary, no command, no request that waits.
     pub fn is_idle(&self) -> bool {
-        self.run.is_none() && self.shells.is_empty() && self.refusals.is_empty() && self.waiting.is_empty()
+        self.run.is_none()
+            && !self.is_occupied()
+            && self.shells.is_empty()
+            && self.refusals.is_empty()
+            && self.waiting.is_empty()
+    }
+
+    /// Tells whether the requests that wait have to go on waiting.
+    fn must_wait(&self) -> bool {
+        let is_busy = self.run.is_some() || self.is_occupied() || !self.refusals.is_empty();
+        self.is_stopping() || (self.policy.order == Order::OneAtATime && is_busy)
     }
 
     /// Accepts a request, or lets it wait behind one that waits already. An abort waits too: the run is being stopped
@@ -184,29 +214,71 @@ impl Engine {
         if self.shutting_down {
             let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
             self.reply(request.origin, Err(refusal));
-        } else if self.waiting.is_empty() || request.command == Command::AbortShell {
+        } else if self.overtakes(&request.command) {
             self.carry_out(request);
         } else {
             self.waiting.push_back(request);
         }
     }
 
+    fn overtakes(&self, command: &Command) -> bool {
+        let cancels = matches!(command, Command::Abort | Command::AbortRetry | Command::AbortShell);
+        match self.policy.order {
+            Order::OneAtATime => cancels || (self.waiting.is_empty() && !self.must_wait()),
+            Order::Concurrent => self.waiting.is_empty() || *command == Command::AbortShell,
+        }
+    }
+
+    /// Says no to a command that this dialect's clients do not expect to be carried out during a run.
+    fn refuse_while_running(&self, command: &Command) -> Option<Refusal> {
+        let is_refused = matches!(
+            command,
+            Command::SetModel { .. }
+                | Command::SetThinkingLevel { .. }
+                | Command::Compact { .. }
+                | Command::GetState
+                | Command::GetSessionStatistics
+        );
+        let applies = is_refused && self.run.is_some() && self.policy.while_running == WhileRunning::Refused;
+        applies.then(|| Refusal::new(RefusalCode::Busy, "the agent is running; wait until it has ended"))
+    }
+
     /// Carries out a command. The commands that answer by themselves, later or between events, return early.
     fn carry_out(&mut self, request: Request) {
         let Request { origin, command } = request;
+        if let Some(refusal) = self.refuse_while_running(&command) {
+            return self.reply(origin, Err(refusal));
+        }
         let result = match command {
             // It comes after the abort, so it is meant for what comes after the run.
-            Command::Prompt { .. } if self.is_stopping() => {
+            Command::Prompt { .. } | Command::Continue { .. } if self.is_stopping() => {
+                return self.waiting.push_front(Request { origin, command });
+            }
+            Command::AbortAndPrompt { message } if self.run.is_some() || self.is_occupied() => {
+                self.waiting.push_front(Request { origin, command: Command::AbortAndPrompt { message } });
+                return self.stop();
+            }
+            command if self.needs_an_end(&command) => {
                 self.waiting.push_front(Request { origin, command });
-                return;
+                return self.stop();
             }
             Command::Prompt { message, when_busy } => return self.prompt(origin, message, when_busy),
-            Command::Enqueue { message, queue } => Ok(self.enqueue(message, queue)),
+            Command::AbortAndPrompt { message } => return self.prompt(origin, message, None),
+            Command::Continue { message } => return self.continue_conversation(origin, message),
+            Command::Enqueue { message, queue } => return self.steer(origin, message, queue),
             Command::Abort => return self.abort(origin),
             Command::AbortRetry => return self.abort_retry(origin),
+            Command::Compact { instructions } => return self.compact(origin, instructions),
+            Command::NavigateTree { entry, summarize, instructions } => {
+                return self.navigate(origin, &entry, summarize, instructions);
+            }
+            Command::Shell { command, exclude_from_context } => {
+                return self.start_shell(origin, command, exclude_from_context);
+            }
+            Command::AbortShell => Ok(self.abort_shells()),
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetState => Ok(self.state()),
-            Command::GetMessages => Ok(Answer::Messages(self.context.clone())),
+            Command::GetMessages => Ok(Answer::Messages(self.conversation.messages().to_vec())),
             Command::GetCommands => Ok(Answer::Commands(Vec::new())),
             Command::GetLastAssistantText => Ok(self.last_assistant_text()),
             Command::GetSessionStatistics => self.session_statistics(),
@@ -216,47 +288,56 @@ impl Engine {
             Command::SetThinkingLevel { level } => self.choose_thinking_level(level),
             Command::CycleThinkingLevel => self.cycle_thinking_level(),
             Command::GetAvailableThinkingLevels => Ok(Answer::ThinkingLevels(self.thinking_levels())),
-            Command::SetQueueMode { queue, mode } => {
-                self.queues.set_mode(queue, mode);
-                Ok(Answer::Done)
-            }
+            Command::SetQueueMode { queue, mode } => self.set(|engine| engine.queues.set_mode(queue, mode)),
+            Command::SetInterruptMode { mode } => self.set(|engine| engine.interrupt_mode = mode),
             Command::SetAutoCompaction { enabled } => {
-                self.settings.auto_compaction = enabled;
-                Ok(Answer::Done)
+                self.set(|engine| engine.settings.auto_compaction = enabled)
             }
-            Command::SetAutoRetry { enabled } => {
-                self.settings.retry.enabled = enabled;
-                Ok(Answer::Done)
-            }
-            Command::Shell { command, exclude_from_context } => {
-                return self.start_shell(origin, command, exclude_from_context);
-            }
-            Command::AbortShell => Ok(self.abort_shells()),
-            Command::NewSession { .. } | Command::SwitchSession { .. } if self.run.is_some() => {
-                self.waiting.push_front(Request { origin, command });
-                return self.abort_run();
-            }
+            Command::SetAutoRetry { enabled } => self.set(|engine| engine.settings.retry.enabled = enabled),
             Command::NewSession { parent } => self.new_session(parent),
             Command::SwitchSession { path } => self.switch_session(&path),
+            Command::Fork { entry } => self.fork(&entry),
+            Command::Clone => self.clone_session(),
             Command::SetSessionName { name } => self.set_session_name(&name),
-            Command::Compact { .. }
-            | Command::Fork { .. }
-            | Command::Clone
-            | Command::GetForkMessages
-            | Command::GetEntries { .. }
-            | Command::GetTree
-            | Command::ExportHtml { .. } => {
-                let text = format!("not implemented yet: {}", origin.name);
-                Err(Refusal::new(RefusalCode::NotImplemented, text))
-            }
+            Command::GetForkMessages => self.fork_messages(),
+            Command::GetEntries { since } => self.entries(since.as_deref()),
+            Command::GetTree => self.tree(),
+            Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
+            Command::ListSessions { query } => self.list_sessions(query),
+            Command::DeleteSession { path } => self.delete_session(&path),
+            Command::ExportHtml { path } => self.export_html(path),
         };
         self.reply(origin, result);
+    }
+
+    fn set(&mut self, change: impl FnOnce(&mut Self)) -> Result<Answer, Refusal> {
+        change(self);
+        Ok(Answer::Done)
+    }
+
+    /// Tells whether a command can only be carried out when nothing is under way, and something is. A command that
+    /// is bound to fail does not end a run for nothing.
+    fn needs_an_end(&self, command: &Command) -> bool {
+        let is_free = self.run.is_none() && !self.is_occupied();
+        match command {
+            _ if is_free => false,
+            Command::NewSession { .. } | Command::Clone | Command::Compact { .. } => true,
+            Command::SwitchSession { path } => self.working_directory.join(path).exists(),
+            Command::Fork { entry } | Command::NavigateTree { entry, .. } => self.session.has_entry(entry),
+            _ => false,
+        }
+    }
+
+    /// Stops the run, or whatever works on a summary.
+    fn stop(&mut self) {
+        self.abort_run();
+        self.abort_summaries();
     }
 
     /// Stops everything. What is due is still said; whoever drives the engine waits until it is idle.
     fn shut_down(&mut self) {
         self.shutting_down = true;
-        self.abort_run();
+        self.stop();
         self.abort_shells();
     }
 

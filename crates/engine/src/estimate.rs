@@ -10,18 +10,28 @@ use bowline_core::message::{AssistantContent, Content, Message, StopReason};
 const IMAGE_BYTES: u64 = 4800;
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// Returns the tokens of the conversation, or `None` when no model has reported any yet.
-pub(crate) fn context_tokens(messages: &[Arc<Message>]) -> Option<u64> {
-    let (index, reported) = messages.iter().enumerate().rev().find_map(|(index, message)| {
+/// Returns the tokens of the conversation, or `None` when no model has reported any yet. `fresh` is what came after
+/// the newest compaction: a model's report from before it is about a conversation that is gone.
+pub(crate) fn reported_tokens(fresh: &[Arc<Message>]) -> Option<u64> {
+    let (index, reported) = fresh.iter().enumerate().rev().find_map(|(index, message)| {
         let answer = message.as_assistant()?;
         let counted = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
         (counted && answer.usage.total_tokens > 0).then_some((index, answer.usage.total_tokens))
     })?;
-    let tail: u64 = messages[index + 1..].iter().map(|message| message_tokens(message)).sum();
-    Some(reported + tail)
+    Some(reported + estimated_tokens(&fresh[index + 1..]))
 }
 
-fn message_tokens(message: &Message) -> u64 {
+/// Returns an estimate for messages that no model has counted.
+pub(crate) fn estimated_tokens(messages: &[Arc<Message>]) -> u64 {
+    messages.iter().map(|message| message_tokens(message)).sum()
+}
+
+/// Returns an estimate for a text.
+pub(crate) fn text_tokens(text: &str) -> u64 {
+    text_bytes(text).div_ceil(BYTES_PER_TOKEN)
+}
+
+pub(crate) fn message_tokens(message: &Message) -> u64 {
     let bytes = match message {
         Message::User(message) => content_bytes(&message.content),
         Message::ToolResult(message) => content_bytes(&message.content),

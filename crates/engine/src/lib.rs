@@ -8,6 +8,8 @@
 mod admission;
 mod answer;
 mod commands;
+mod compaction;
+mod conversation;
 mod engine;
 mod estimate;
 mod queue;
@@ -21,5 +23,5 @@ mod task;
 mod tool_batch;
 
 pub use engine::{Engine, Input, Output, Parts};
-pub use settings::{RetrySettings, SessionPlan, Settings};
+pub use settings::{CompactionLimits, CompactionSettings, RetrySettings, SessionPlan, Settings};
 pub use system_prompt::SystemPrompt;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bowline_core::command::{Draft, Queue, QueueMode};
-use bowline_core::event::Event;
+use bowline_core::event::{Event, QueueCause};
 
 /// The steering and follow-up queues with their modes.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ impl Queues {
     }
 
     /// Returns the event that shows both queues as they are.
-    pub fn changed(&self) -> Event {
-        Event::QueueChanged { steering: texts(&self.steering), follow_up: texts(&self.follow_up) }
+    pub fn changed(&self, cause: QueueCause) -> Event {
+        Event::QueueChanged { steering: texts(&self.steering), follow_up: texts(&self.follow_up), cause }
     }
 
     fn of(&mut self, queue: Queue) -> &mut VecDeque<Draft> {

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use bowline_core::command::{Draft, Origin, Queue, QueueMode};
-use bowline_core::event::{Event, RunOutcome};
+use bowline_core::event::{Event, QueueCause, RunOutcome};
 use bowline_core::message::{Message, StopReason};
-use bowline_core::reply::Answer;
-use bowline_core::stream::StreamError;
+use bowline_core::policy::AbortAnswer;
+use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
+use bowline_core::stream::{FailureKind, StreamError};
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answering;
+use crate::compaction::Then;
 use crate::engine::{Engine, Input};
+use crate::recording::Recorded;
 use crate::task::Task;
 use crate::tool_batch::Batch;
 
@@ -30,6 +33,10 @@ pub(crate) struct Run {
     pub retries: u32,
     /// Why the session can no longer be written, if so.
     pub storage_failure: Option<String>,
+    /// Whether room was made once because the provider refused the conversation as too long.
+    pub overflow_handled: bool,
+    /// The prompt that is answered when the run is over, where the policy says so.
+    prompt: Option<Origin>,
     /// The abort commands that are answered when the run is over.
     aborts: Vec<Origin>,
 }
@@ -43,12 +50,14 @@ pub(crate) enum Phase {
     Answering(Box<Answering>),
     /// The tools that the model called.
     Tools(Batch),
+    /// A summary of what was said so far.
+    Compacting,
     /// The time for another try.
     Backoff { number: u64, _timer: Task },
 }
 
 impl Run {
-    fn new() -> Self {
+    fn new(prompt: Option<Origin>) -> Self {
         Self {
             phase: Phase::Deciding,
             cancel: CancellationToken::new(),
@@ -56,21 +65,22 @@ impl Run {
             messages: Vec::new(),
             retries: 0,
             storage_failure: None,
+            overflow_handled: false,
+            prompt,
             aborts: Vec::new(),
         }
     }
 }
 
 impl Engine {
-    /// Opens a run with the message that was accepted for it.
-    pub(crate) fn start_run(&mut self, prompt: Arc<Message>) {
-        let mut run = Run::new();
-        run.messages.push(Arc::clone(&prompt));
+    /// Opens a run with the message that was accepted for it. `origin` is answered when the run is over.
+    pub(crate) fn start_run(&mut self, prompt: &Recorded, origin: Option<Origin>) {
+        let mut run = Run::new(origin);
+        run.messages.push(Arc::clone(&prompt.message));
         self.run = Some(run);
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
-        self.emit(Event::MessageStart(Arc::clone(&prompt)));
-        self.emit(Event::MessageEnd(prompt));
+        self.announce(prompt);
         self.deliver(Queue::Steering);
         self.call_model();
     }
@@ -81,38 +91,48 @@ impl Engine {
         self.emit(Event::TurnEnd { message, tool_results });
         self.record_finished_shells();
         let Some(run) = &self.run else { return };
-        if run.aborted {
-            return self.end_run(RunOutcome::Aborted);
-        }
         if run.storage_failure.is_some() {
             self.emit(Event::TurnStart);
             return self.fail_for_storage();
         }
-        let queue = if !self.queues.is_empty(Queue::Steering) {
-            Some(Queue::Steering)
-        } else if !called_tools && !self.queues.is_empty(Queue::FollowUp) {
-            Some(Queue::FollowUp)
-        } else {
-            None
-        };
-        if queue.is_none() && !called_tools {
+        if run.aborted {
+            return self.end_run(RunOutcome::Aborted);
+        }
+        if self.next_queue(called_tools).is_none() && !called_tools {
             return self.end_run(RunOutcome::Done);
         }
+        if let Err(Then::NextTurn { called_tools }) = self.compact_if_full(Then::NextTurn { called_tools }) {
+            self.next_turn(called_tools);
+        }
+    }
+
+    /// Goes on with the messages that wait for it and another call of the model.
+    pub(crate) fn next_turn(&mut self, called_tools: bool) {
         self.emit(Event::TurnStart);
-        if let Some(queue) = queue {
+        if let Some(queue) = self.next_queue(called_tools) {
             self.deliver(queue);
         }
         self.call_model();
     }
 
+    /// Returns the queue that the next turn takes from: steering first, and follow-ups when there is nothing else.
+    fn next_queue(&self, called_tools: bool) -> Option<Queue> {
+        if !self.queues.is_empty(Queue::Steering) {
+            Some(Queue::Steering)
+        } else if !called_tools && !self.queues.is_empty(Queue::FollowUp) {
+            Some(Queue::FollowUp)
+        } else {
+            None
+        }
+    }
+
     /// Puts the messages of a queue, one or all as its mode says, into the conversation.
     fn deliver(&mut self, queue: Queue) {
         while let Some(Draft { text, images }) = self.queues.pop(queue) {
-            let changed = self.queues.changed();
+            let changed = self.queues.changed(QueueCause::Delivered);
             self.emit(changed);
-            let message = self.record(Message::user(text, images, self.now()));
-            self.emit(Event::MessageStart(Arc::clone(&message)));
-            self.emit(Event::MessageEnd(message));
+            let recorded = self.record(Message::user(text, images, self.now()));
+            self.announce(&recorded);
             if self.queues.mode(queue) == QueueMode::OneAtATime {
                 break;
             }
@@ -122,6 +142,10 @@ impl Engine {
     /// Ends a turn in which the model failed, and with it the run, unless the call is to be tried again.
     pub(crate) fn turn_failed(&mut self, message: &Arc<Message>, error: &StreamError) {
         self.emit(Event::TurnEnd { message: Arc::clone(message), tool_results: Vec::new() });
+        let overflowed = error.kind == FailureKind::ContextOverflow;
+        if overflowed && self.settings.auto_compaction && !self.storage_has_failed() {
+            return self.compact_for_overflow(error.message.clone());
+        }
         let Some(run) = &mut self.run else { return };
         let attempt = run.retries + 1;
         let stored = run.storage_failure.is_none();
@@ -130,8 +154,7 @@ impl Engine {
             return self.end_run(RunOutcome::Failed(error.message.clone()));
         };
         run.retries = attempt;
-        let messages = std::mem::take(&mut run.messages);
-        self.emit(Event::RunEnd { messages, will_retry: true });
+        self.end_stretch(true);
         let max_attempts = self.settings.retry.max_retries;
         self.emit(Event::RetryStart { attempt, max_attempts, delay, error: error.message.clone() });
         self.forget_failed_answer();
@@ -163,8 +186,7 @@ impl Engine {
         let Some(run) = &self.run else { return };
         let text = run.storage_failure.clone().unwrap_or_default();
         let message = self.empty_answer(StopReason::Error, &text);
-        self.emit(Event::MessageStart(Arc::clone(&message)));
-        self.emit(Event::MessageEnd(Arc::clone(&message)));
+        self.announce(&Recorded { message: Arc::clone(&message), entry: None });
         self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
         if let Some(run) = &mut self.run {
             run.messages.push(message);
@@ -180,6 +202,7 @@ impl Engine {
         match std::mem::replace(&mut run.phase, Phase::Deciding) {
             Phase::Answering(answering) => self.answer_aborted(*answering),
             Phase::Backoff { .. } => self.settle(RunOutcome::Aborted),
+            Phase::Compacting => self.abort_compaction(),
             waiting @ (Phase::Tools(_) | Phase::Deciding) => run.phase = waiting,
         }
     }
@@ -189,11 +212,33 @@ impl Engine {
         self.run.as_ref().is_some_and(|run| run.aborted)
     }
 
-    /// Aborts the run and answers `origin` when it is over.
+    /// Aborts what is under way and answers `origin` when it is over, or at once where the policy says so.
     pub(crate) fn abort(&mut self, origin: Origin) {
-        let Some(run) = &mut self.run else { return self.reply(origin, Ok(Answer::Done)) };
-        run.aborts.push(origin);
-        self.abort_run();
+        match &mut self.run {
+            Some(run) if self.policy.abort_answer == AbortAnswer::OnSettled => {
+                run.aborts.push(origin);
+                self.abort_run();
+            }
+            Some(_) => {
+                self.reply(origin, Ok(Answer::Done));
+                self.abort_run();
+            }
+            None => {
+                self.abort_summaries();
+                self.reply(origin, Ok(Answer::Done));
+            }
+        }
+    }
+
+    /// Stops what works on a summary without a run.
+    pub(crate) fn abort_summaries(&mut self) {
+        self.abort_compaction();
+        self.abort_navigation();
+    }
+
+    /// Tells whether something other than a run keeps the conversation from being added to.
+    pub(crate) fn is_occupied(&self) -> bool {
+        self.is_compacting() || self.is_navigating()
     }
 
     /// Gives up a retry that waits for its time. The run is over then.
@@ -208,23 +253,48 @@ impl Engine {
         self.settle(RunOutcome::Aborted);
     }
 
-    /// Ends a stretch and the run with it.
+    /// Ends a stretch and the run with it; a conversation that has become too long is compacted first.
     pub(crate) fn end_run(&mut self, outcome: RunOutcome) {
-        let messages = self.run.as_mut().map(|run| std::mem::take(&mut run.messages)).unwrap_or_default();
-        self.emit(Event::RunEnd { messages, will_retry: false });
+        self.end_stretch(false);
         if let RunOutcome::Failed(error) = &outcome {
             let error = error.clone();
             self.end_retries_with(error);
         }
-        self.settle(outcome);
+        if outcome != RunOutcome::Done {
+            return self.settle(outcome);
+        }
+        if let Err(Then::Settle(outcome)) = self.compact_if_full(Then::Settle(outcome)) {
+            self.settle(outcome);
+        }
     }
 
-    /// Says that the run is over: the one terminal event, then the answers of those who waited for it.
-    fn settle(&mut self, outcome: RunOutcome) {
+    /// Closes the stretch of the run since the last `RunStart`.
+    pub(crate) fn end_stretch(&mut self, will_retry: bool) {
+        let messages = self.run.as_mut().map(|run| std::mem::take(&mut run.messages)).unwrap_or_default();
+        let conversation = self.conversation.messages().to_vec();
+        self.emit(Event::RunEnd { messages, conversation, will_retry });
+    }
+
+    /// Says that the run is over: the one terminal event, then the answers of those who waited for it. What was
+    /// queued while a last compaction ran starts the next stretch instead.
+    pub(crate) fn settle(&mut self, outcome: RunOutcome) {
+        if outcome == RunOutcome::Done && self.next_queue(false).is_some() {
+            self.emit(Event::RunStart);
+            return self.next_turn(false);
+        }
         self.end_retries();
         self.record_finished_shells();
+        let result = match &outcome {
+            RunOutcome::Failed(text) => Err(Refusal::new(RefusalCode::ModelFailed, text.clone())),
+            RunOutcome::Aborted => Err(Refusal::new(RefusalCode::Cancelled, "the run was aborted")),
+            RunOutcome::Done => Ok(Answer::Accepted(Disposition::Started)),
+        };
         self.emit(Event::Settled(outcome));
-        for origin in self.run.take().map(|run| run.aborts).unwrap_or_default() {
+        let Some(run) = self.run.take() else { return };
+        if let Some(origin) = run.prompt {
+            self.reply(origin, result);
+        }
+        for origin in run.aborts {
             self.reply(origin, Ok(Answer::Done));
         }
     }

@@ -1,10 +1,11 @@
 //! What a user can set about the engine. Commands change these for the session only; nothing is written back.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
-use bowline_session::Store;
+use bowline_session::{Durability, Store};
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -13,6 +14,7 @@ pub struct Settings {
     pub steering_mode: QueueMode,
     pub follow_up_mode: QueueMode,
     pub auto_compaction: bool,
+    pub compaction: CompactionSettings,
     /// The shell that runs commands, when not the default one.
     pub shell: Option<PathBuf>,
     /// Put before every shell command, on a line of its own.
@@ -30,11 +32,42 @@ pub struct RetrySettings {
     pub max_delay: Duration,
 }
 
+/// How much of a conversation a compaction leaves alone.
+#[derive(Debug, Clone, Default)]
+pub struct CompactionSettings {
+    pub general: CompactionLimits,
+    /// Limits of their own for some models, by `provider/id`.
+    pub by_model: HashMap<String, CompactionLimits>,
+}
+
+/// The figures that a compaction goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactionLimits {
+    /// What of the window is kept free for the answer.
+    pub reserve_tokens: u64,
+    /// About how much of the newest messages stays as it is.
+    pub keep_recent_tokens: u64,
+}
+
+impl CompactionSettings {
+    /// Returns the limits for a model.
+    pub(crate) fn for_model(&self, full_name: &str) -> CompactionLimits {
+        self.by_model.get(full_name).copied().unwrap_or(self.general)
+    }
+}
+
+impl Default for CompactionLimits {
+    fn default() -> Self {
+        Self { reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+    }
+}
+
 /// Where sessions are kept.
 #[derive(Debug, Clone)]
 pub struct SessionPlan {
     /// `None` keeps sessions in memory only.
     pub store: Option<Store>,
+    pub durability: Durability,
 }
 
 impl Default for Settings {
@@ -44,6 +77,7 @@ impl Default for Settings {
             steering_mode: QueueMode::default(),
             follow_up_mode: QueueMode::default(),
             auto_compaction: true,
+            compaction: CompactionSettings::default(),
             shell: None,
             command_prefix: None,
         }

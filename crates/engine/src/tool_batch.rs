@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bowline_core::command::{InterruptMode, Queue};
 use bowline_core::event::{Event, ToolReport};
 use bowline_core::message::{Arguments, Content, Message, StopReason, ToolCall, ToolResultMessage};
+use bowline_core::policy::ToolResults;
 use bowline_tools::{CallContext, Outcome, Progress};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -17,12 +19,18 @@ use crate::task::Task;
 /// How long a tool that was told to stop may take before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
+/// What the model reads of a call that gave way to the user.
+const SKIPPED: &str = "Skipped due to queued user message.";
+
 /// The calls of one answer.
 #[derive(Debug)]
 pub(crate) struct Batch {
     number: u64,
     message: Arc<Message>,
+    reason: StopReason,
     calls: Vec<Call>,
+    /// How many calls were started.
+    started: usize,
 }
 
 #[derive(Debug)]
@@ -34,6 +42,8 @@ struct Call {
     /// The newest report of a tool that is running.
     progress: Arc<Mutex<Option<Progress>>>,
     outcome: Option<Outcome>,
+    /// The message with the outcome, once there is one.
+    result: Option<Arc<Message>>,
     task: Option<Task>,
 }
 
@@ -46,37 +56,65 @@ pub enum ToolStep {
 }
 
 impl Engine {
-    /// Starts the tools that an answer calls.
+    /// Starts the tools that an answer calls: all of them, or, where a steering message may cut in, one by one.
     pub(crate) fn start_tools(&mut self, message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) {
         let number = self.next_number();
-        self.set_phase(Phase::Tools(Batch { number, message, calls: Vec::with_capacity(calls.len()) }));
-        for (index, ToolCall { id, name, arguments, .. }) in calls.into_iter().enumerate() {
-            let arguments = Arc::new(arguments);
-            self.emit(Event::ToolStart {
-                call_id: id.clone(),
-                tool: name.clone(),
-                arguments: Arc::clone(&arguments),
-            });
-            let progress = Arc::default();
-            let refusal = self.refuse_call(&name, reason);
-            let task = refusal.is_none().then(|| self.run_tool(number, index, &name, &arguments, &progress));
-            let call = Call {
-                id,
-                tool: name,
-                arguments,
-                started: Instant::now(),
-                progress,
-                outcome: None,
-                task: task.flatten(),
-            };
-            if let Some(batch) = self.batch(number) {
-                batch.calls.push(call);
-            }
-            if let Some(outcome) = refusal {
-                self.end_call(number, index, outcome);
-            }
+        let calls = calls.into_iter().map(|ToolCall { id, name, arguments, .. }| Call {
+            id,
+            tool: name,
+            arguments: Arc::new(arguments),
+            started: Instant::now(),
+            progress: Arc::default(),
+            outcome: None,
+            result: None,
+            task: None,
+        });
+        let batch = Batch { number, message, reason, calls: calls.collect(), started: 0 };
+        self.set_phase(Phase::Tools(batch));
+        self.go_on_with_batch(number);
+    }
+
+    /// Starts what can be started, and closes the turn once every call has ended.
+    fn go_on_with_batch(&mut self, number: u64) {
+        let one_by_one = self.interrupt_mode == InterruptMode::Immediate;
+        while let Some(batch) = self.batch(number)
+            && batch.started < batch.calls.len()
+            && !(one_by_one && batch.calls[..batch.started].iter().any(|call| call.outcome.is_none()))
+        {
+            let index = batch.started;
+            batch.started += 1;
+            self.start_call(number, index);
         }
         self.finish_batch(number);
+    }
+
+    fn start_call(&mut self, number: u64, index: usize) {
+        let gives_way = self.interrupt_mode == InterruptMode::Immediate
+            && index > 0
+            && !self.queues.is_empty(Queue::Steering);
+        let Some(batch) = self.batch(number) else { return };
+        let reason = batch.reason;
+        let call = &mut batch.calls[index];
+        call.started = Instant::now();
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        let (arguments, progress) = (Arc::clone(&call.arguments), Arc::clone(&call.progress));
+        self.emit(Event::ToolStart { call_id, tool: tool.clone(), arguments: Arc::clone(&arguments) });
+        let refusal = if self.is_stopping() {
+            Some(failure("Aborted before it was started.".to_owned()))
+        } else if gives_way {
+            Some(failure(SKIPPED.to_owned()))
+        } else {
+            self.refuse_call(&tool, reason)
+        };
+        match refusal {
+            Some(outcome) => self.end_call(number, index, outcome),
+            None => {
+                let task = self.run_tool(number, index, &tool, &arguments, &progress);
+                if let Some(batch) = self.batch(number) {
+                    batch.calls[index].task = task;
+                }
+            }
+        }
     }
 
     /// Returns the result of a call that is not to be carried out.
@@ -152,12 +190,16 @@ impl Engine {
             ToolStep::Done(outcome) => {
                 self.report_progress(number, index);
                 self.end_call(number, index, outcome);
-                self.finish_batch(number);
+                self.go_on_with_batch(number);
             }
         }
     }
 
     fn report_progress(&mut self, number: u64, index: usize) {
+        // How often a tool gets to show something depends on the time it takes, which a fixed clock does not have.
+        if self.clock.is_fixed() {
+            return;
+        }
         let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) else { return };
         let Some(Progress { content, details }) = take(&call.progress) else { return };
         let event = Event::ToolProgress {
@@ -185,32 +227,45 @@ impl Engine {
         };
         call.outcome = Some(outcome);
         self.emit(event);
+        if self.policy.tool_results == ToolResults::AsTheyEnd {
+            self.record_result(number, index);
+        }
     }
 
-    /// Records the results and closes the turn once every call has ended.
+    /// Makes the outcome of a call a message of the conversation.
+    fn record_result(&mut self, number: u64, index: usize) {
+        let Some(call) = self.batch(number).and_then(|batch| batch.calls.get(index)) else { return };
+        let Some(Outcome { content, details, is_error }) = call.outcome.clone() else { return };
+        let (tool_call_id, tool_name) = (call.id.clone(), call.tool.clone());
+        let recorded = self.record(Message::ToolResult(ToolResultMessage {
+            tool_call_id,
+            tool_name,
+            content,
+            details,
+            is_error,
+            timestamp: self.now(),
+        }));
+        self.announce(&recorded);
+        if let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) {
+            call.result = Some(recorded.message);
+        }
+    }
+
+    /// Records the results that are not recorded yet and closes the turn once every call has ended.
     fn finish_batch(&mut self, number: u64) {
         let Some(batch) = self.batch(number) else { return };
         if batch.calls.iter().any(|call| call.outcome.is_none()) {
             return;
         }
-        let calls = std::mem::take(&mut batch.calls);
+        for index in 0..batch.calls.len() {
+            if self.batch(number).is_some_and(|batch| batch.calls[index].result.is_none()) {
+                self.record_result(number, index);
+            }
+        }
+        let Some(batch) = self.batch(number) else { return };
+        let results = batch.calls.iter_mut().filter_map(|call| call.result.take()).collect();
         let message = Arc::clone(&batch.message);
         self.set_phase(Phase::Deciding);
-        let mut results = Vec::with_capacity(calls.len());
-        for call in calls {
-            let Some(Outcome { content, details, is_error }) = call.outcome else { continue };
-            let result = self.record(Message::ToolResult(ToolResultMessage {
-                tool_call_id: call.id,
-                tool_name: call.tool,
-                content,
-                details,
-                is_error,
-                timestamp: self.now(),
-            }));
-            self.emit(Event::MessageStart(Arc::clone(&result)));
-            self.emit(Event::MessageEnd(Arc::clone(&result)));
-            results.push(result);
-        }
         self.end_turn(message, results);
     }
 

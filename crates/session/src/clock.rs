@@ -26,6 +26,11 @@ impl Clock {
         Self::Fixed(Arc::default())
     }
 
+    /// Tells whether this stands still.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+
     /// Returns the time in milliseconds since 1970.
     pub fn milliseconds(&self) -> u64 {
         match self {

@@ -1,15 +1,16 @@
 //! The table of commands.
 
-use bowline_core::command::{Command, Draft, Queue, QueueMode};
+use bowline_core::command::{Command, Draft, Queue, QueueMode, SessionQuery};
 use bowline_core::thinking::ThinkingLevel;
 
 use crate::command_table::Row;
-use crate::fields::Kind::{Boolean, Images, OneOf, Text};
+use crate::fields::Kind::{Boolean, Count, Images, OneOf, Text};
 use crate::fields::{Field, Fields};
 
 const MODES: &[&str] = &["all", "one-at-a-time"];
 const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const QUEUES: &[&str] = &["steer", "followUp"];
+const SCOPES: &[&str] = &["project", "all"];
 const MESSAGE: &[Field] = &[Field::required("message", Text), Field::optional("images", Images)];
 
 /// Every command, grouped as the documentation groups them.
@@ -125,6 +126,49 @@ pub(super) const TABLE: &[Row] = &[
         build: |mut fields| Command::GetEntries { since: fields.optional_text("since") },
     },
     Row { name: "get_tree", fields: &[], build: |_| Command::GetTree },
+    Row {
+        name: "navigate_tree",
+        fields: &[
+            Field::required("entryId", Text),
+            Field::optional("summarize", Boolean),
+            Field::optional("customInstructions", Text),
+        ],
+        build: |mut fields| Command::NavigateTree {
+            entry: fields.text("entryId"),
+            summarize: fields.flag("summarize"),
+            instructions: fields.optional_text("customInstructions"),
+        },
+    },
+    Row {
+        name: "set_label",
+        fields: &[Field::required("entryId", Text), Field::optional("label", Text)],
+        build: |mut fields| Command::SetLabel {
+            entry: fields.text("entryId"),
+            label: fields.optional_text("label"),
+        },
+    },
+    Row {
+        name: "list_sessions",
+        fields: &[
+            Field::optional("scope", OneOf(SCOPES)),
+            Field::optional("search", Text),
+            Field::optional("limit", Count),
+            Field::optional("cursor", Text),
+        ],
+        build: |mut fields| Command::ListSessions {
+            query: SessionQuery {
+                everywhere: fields.optional_text("scope").as_deref() == Some("all"),
+                search: fields.optional_text("search"),
+                limit: fields.count("limit"),
+                cursor: fields.optional_text("cursor"),
+            },
+        },
+    },
+    Row {
+        name: "delete_session",
+        fields: &[Field::required("sessionPath", Text)],
+        build: |mut fields| Command::DeleteSession { path: fields.text("sessionPath").into() },
+    },
     Row { name: "get_session_stats", fields: &[], build: |_| Command::GetSessionStatistics },
     Row {
         name: "export_html",

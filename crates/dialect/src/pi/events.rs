@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_core::event::{Event, RunOutcome, ToolReport};
+use bowline_core::event::{CompactionOutcome, CompactionResult, Event, RunOutcome, ToolReport};
 use bowline_core::message::{Arguments, Content, Message, ToolCall};
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
@@ -55,6 +55,8 @@ enum Spoken<'event> {
     },
     MessageEnd {
         message: &'event Message,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entry_id: Option<&'event str>,
     },
     ToolExecutionStart {
         tool_call_id: &'event str,
@@ -90,11 +92,27 @@ enum Spoken<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'event str>,
     },
+    CompactionStart {
+        reason: &'static str,
+    },
+    CompactionEnd {
+        reason: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<SpokenCompaction<'event>>,
+        aborted: bool,
+        will_retry: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<&'event str>,
+    },
     ThinkingLevelChanged {
         level: ThinkingLevel,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entry_id: Option<&'event str>,
     },
     SessionInfoChanged {
         name: &'event str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entry_id: Option<&'event str>,
     },
     BashExecutionUpdate {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +145,40 @@ enum Step<'event> {
 struct TypedCall<'event> {
     #[serde(flatten)]
     call: &'event ToolCall,
+}
+
+/// A compaction that was made.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SpokenCompaction<'event> {
+    summary: &'event str,
+    first_kept_entry_id: &'event str,
+    tokens_before: u64,
+    estimated_tokens_after: u64,
+    usage: &'event Usage,
+    details: SpokenFiles<'event>,
+    entry_id: &'event str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenFiles<'event> {
+    read_files: &'event [String],
+    modified_files: &'event [String],
+}
+
+impl<'event> From<&'event CompactionResult> for SpokenCompaction<'event> {
+    fn from(result: &'event CompactionResult) -> Self {
+        Self {
+            summary: &result.summary,
+            first_kept_entry_id: &result.first_kept_entry,
+            tokens_before: result.tokens_before,
+            estimated_tokens_after: result.estimated_tokens_after,
+            usage: &result.usage,
+            details: SpokenFiles { read_files: &result.files.read, modified_files: &result.files.modified },
+            entry_id: &result.entry,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -208,7 +260,7 @@ impl Updates {
 fn plain(event: &Event) -> Record {
     let spoken = match event {
         Event::RunStart => Spoken::AgentStart,
-        Event::RunEnd { messages, will_retry } => Spoken::AgentEnd { messages, will_retry: *will_retry },
+        Event::RunEnd { messages, will_retry, .. } => Spoken::AgentEnd { messages, will_retry: *will_retry },
         Event::Settled(outcome) => Spoken::AgentSettled {
             aborted: *outcome == RunOutcome::Aborted,
             error: if let RunOutcome::Failed(text) = outcome { Some(text) } else { None },
@@ -216,7 +268,7 @@ fn plain(event: &Event) -> Record {
         Event::TurnStart => Spoken::TurnStart,
         Event::TurnEnd { message, tool_results } => Spoken::TurnEnd { message, tool_results },
         Event::MessageStart(message) => Spoken::MessageStart { message },
-        Event::MessageEnd(message) => Spoken::MessageEnd { message },
+        Event::MessageEnd { message, entry } => Spoken::MessageEnd { message, entry_id: entry.as_deref() },
         // Handled by the caller; an update without what came before is still an update.
         Event::MessageUpdate { usage, update } => return Updates::default().update(usage, update),
         Event::ToolStart { call_id, tool, arguments } => {
@@ -235,7 +287,7 @@ fn plain(event: &Event) -> Record {
             is_error: *is_error,
             duration_ms: milliseconds(*duration),
         },
-        Event::QueueChanged { steering, follow_up } => Spoken::QueueUpdate { steering, follow_up },
+        Event::QueueChanged { steering, follow_up, .. } => Spoken::QueueUpdate { steering, follow_up },
         Event::RetryStart { attempt, max_attempts, delay, error } => Spoken::AutoRetryStart {
             attempt: *attempt,
             max_attempts: *max_attempts,
@@ -245,8 +297,24 @@ fn plain(event: &Event) -> Record {
         Event::RetryEnd { success, attempt, final_error } => {
             Spoken::AutoRetryEnd { success: *success, attempt: *attempt, final_error: final_error.as_deref() }
         }
-        Event::ThinkingLevelChanged(level) => Spoken::ThinkingLevelChanged { level: *level },
-        Event::SessionNameChanged(name) => Spoken::SessionInfoChanged { name },
+        Event::CompactionStart { reason } => Spoken::CompactionStart { reason: reason.as_str() },
+        Event::CompactionEnd { reason, outcome, will_retry } => Spoken::CompactionEnd {
+            reason: reason.as_str(),
+            result: if let CompactionOutcome::Done(result) = outcome {
+                Some((&**result).into())
+            } else {
+                None
+            },
+            aborted: *outcome == CompactionOutcome::Aborted,
+            will_retry: *will_retry,
+            error_message: if let CompactionOutcome::Failed(text) = outcome { Some(text) } else { None },
+        },
+        Event::ThinkingLevelChanged { level, entry } => {
+            Spoken::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }
+        }
+        Event::SessionNameChanged { name, entry } => {
+            Spoken::SessionInfoChanged { name, entry_id: entry.as_deref() }
+        }
         Event::ShellOutput { origin, delta } => {
             let id = origin.id.as_deref().and_then(|id| serde_json::from_str(id).ok());
             Spoken::BashExecutionUpdate { id, delta }

@@ -13,7 +13,7 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 use crate::command_table::{self, Problem};
-use crate::{Decoded, Dialect};
+use crate::{Dialect, Incoming};
 
 /// Answers of the extension UI carry a type of their own; nobody waits for a response to them.
 const UI_RESPONSE: &str = "extension_ui_response";
@@ -22,15 +22,17 @@ const UI_RESPONSE: &str = "extension_ui_response";
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     updates: events::Updates,
+    model: replies::WrittenModel,
 }
 
 impl Dialect for Pi {
-    fn decode(&mut self, line: Line) -> Decoded {
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(request) => Decoded::Request(request),
-            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => Decoded::Ignored,
-            Err(problem) => Decoded::Refused(refuse(problem)),
+            Ok(request) => return Some(Incoming::Request(request)),
+            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => {}
+            Err(problem) => records.push(refuse(problem)),
         }
+        None
     }
 
     fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
@@ -38,7 +40,7 @@ impl Dialect for Pi {
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::encode(reply)));
+        records.push(Record::Plain(replies::encode(reply, &mut self.model)));
     }
 }
 
@@ -68,16 +70,19 @@ fn refuse(problem: Problem) -> Record {
 mod tests {
     use super::*;
 
-    fn decode(line: &str) -> Decoded {
-        Pi::default().decode(Line::Text(line.to_owned()))
+    /// Returns what is answered to a line at once; a command for the engine is not.
+    fn refusal(line: &str) -> Option<String> {
+        let mut records = Vec::new();
+        let incoming = Pi::default().decode(Line::Text(line.to_owned()), &mut records);
+        match (incoming, records.pop()) {
+            (None, Some(Record::Plain(bytes))) => Some(String::from_utf8(bytes).unwrap()),
+            _ => None,
+        }
     }
 
     #[track_caller]
     fn check_refused(line: &str, expected: &str) {
-        match decode(line) {
-            Decoded::Refused(Record::Plain(bytes)) => assert_eq!(String::from_utf8(bytes).unwrap(), expected),
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(refusal(line).as_deref(), Some(expected));
     }
 
     #[test]
@@ -115,25 +120,22 @@ mod tests {
         for row in commands::TABLE {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
-                match decode(&line) {
-                    Decoded::Refused(Record::Plain(bytes)) => {
-                        let text = String::from_utf8(bytes).unwrap();
-                        assert!(text.contains("success\":false"), "{line}: {text}");
-                    }
-                    other => panic!("{line}: {other:?}"),
-                }
+                let text = refusal(&line).unwrap_or_default();
+                assert!(text.contains("success\":false"), "{line}: {text}");
             }
         }
     }
 
     #[test]
-    fn all_33_commands_are_known() {
-        let answered = commands::TABLE.len();
-        assert_eq!(answered, 33);
+    fn all_33_commands_of_pi_are_known_and_four_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 4);
     }
 
     #[test]
     fn answers_of_the_user_interface_are_not_answered() {
-        assert_eq!(decode(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#), Decoded::Ignored);
+        let mut records = Vec::new();
+        let line = Line::Text(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#.to_owned());
+        assert_eq!(Pi::default().decode(line, &mut records), None);
+        assert_eq!(records, []);
     }
 }

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, CycledModel, Disposition, Reply, SessionStatistics, ShellResult, State,
+    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, Reply, SessionStatistics, SessionSummary,
+    ShellResult, State,
 };
 use bowline_core::thinking::ThinkingLevel;
-use bowline_core::usage::plain_number;
+use bowline_core::usage::{Usage, plain_number};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::events::SpokenCompaction;
 use crate::json;
 
 /// A response; keys in pi's order.
@@ -37,27 +39,82 @@ struct Response<'reply> {
 #[serde(untagged, rename_all_fields = "camelCase")]
 enum Data<'reply> {
     Nothing,
-    Accepted { disposition: &'static str },
-    Queues { steering: &'reply [String], follow_up: &'reply [String] },
+    Accepted {
+        disposition: &'static str,
+    },
+    Queues {
+        steering: &'reply [String],
+        follow_up: &'reply [String],
+    },
     State(SpokenState<'reply>),
-    Messages { messages: &'reply [Arc<Message>] },
-    Commands { commands: Vec<SpokenCommand<'reply>> },
+    Messages {
+        messages: &'reply [Arc<Message>],
+    },
+    Commands {
+        commands: Vec<SpokenCommand<'reply>>,
+    },
     Model(&'reply Model),
-    CycledModel { model: &'reply Model, thinking_level: ThinkingLevel, is_scoped: bool },
-    Models { models: &'reply [Arc<Model>] },
-    Level { level: ThinkingLevel },
-    Levels { levels: &'reply [ThinkingLevel] },
+    CycledModel {
+        model: &'reply Model,
+        thinking_level: ThinkingLevel,
+        is_scoped: bool,
+    },
+    Models {
+        models: &'reply [Arc<Model>],
+    },
+    Level {
+        level: ThinkingLevel,
+    },
+    Levels {
+        levels: &'reply [ThinkingLevel],
+    },
     Shell(SpokenShell<'reply>),
-    Switched { cancelled: bool },
+    Switched {
+        cancelled: bool,
+    },
     Statistics(SpokenStatistics<'reply>),
-    LastText { text: Option<&'reply str> },
+    LastText {
+        text: Option<&'reply str>,
+    },
+    Compacted(SpokenCompaction<'reply>),
+    Forked {
+        text: &'reply str,
+        cancelled: bool,
+    },
+    ForkMessages {
+        messages: Vec<SpokenForkMessage<'reply>>,
+    },
+    Entries {
+        entries: &'reply [Box<RawValue>],
+        leaf_id: Option<&'reply str>,
+    },
+    Tree {
+        tree: &'reply RawValue,
+        leaf_id: Option<&'reply str>,
+    },
+    Navigated {
+        leaf_id: Option<&'reply str>,
+        text: Option<&'reply str>,
+        summary_entry_id: Option<&'reply str>,
+        cancelled: bool,
+    },
+    Written {
+        entry_id: &'reply str,
+    },
+    Sessions {
+        sessions: Vec<SpokenSession<'reply>>,
+        next_cursor: Option<&'reply str>,
+    },
+    Exported {
+        path: Cow<'reply, str>,
+    },
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SpokenState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'reply Model>,
+    model: Option<&'reply RawValue>,
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
@@ -74,6 +131,29 @@ struct SpokenState<'reply> {
     auto_retry_enabled: bool,
     tools: &'reply [String],
     cwd: Cow<'reply, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenForkMessage<'reply> {
+    entry_id: &'reply str,
+    text: &'reply str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenSession<'reply> {
+    id: &'reply str,
+    path: Cow<'reply, str>,
+    cwd: Cow<'reply, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'reply str>,
+    first_message: &'reply str,
+    message_count: u64,
+    created: &'reply str,
+    modified: u64,
 }
 
 #[derive(Serialize)]
@@ -112,6 +192,16 @@ struct SpokenStatistics<'reply> {
     cost: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_usage: Option<SpokenContext>,
+    by_model: Vec<SpokenModelUsage<'reply>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SpokenModelUsage<'reply> {
+    provider: &'reply str,
+    model: &'reply str,
+    assistant_messages: u64,
+    usage: &'reply Usage,
 }
 
 #[derive(Serialize)]
@@ -132,8 +222,21 @@ struct SpokenContext {
     percent: Option<f64>,
 }
 
+/// The model that was written down last. It is a good part of every state, and seldom another one.
+#[derive(Debug, Default)]
+pub(super) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
+
+impl WrittenModel {
+    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
+        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
+            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
+        }
+        self.0.as_ref().map(|(_, json)| &**json)
+    }
+}
+
 /// Encodes the answer to a command.
-pub(super) fn encode(reply: &Reply) -> Vec<u8> {
+pub(super) fn encode(reply: &Reply, written: &mut WrittenModel) -> Vec<u8> {
     let id = reply.origin.id.as_deref();
     match &reply.result {
         Ok(answer) => {
@@ -142,7 +245,7 @@ pub(super) fn encode(reply: &Reply) -> Vec<u8> {
                 r#type: "response",
                 command: Some(reply.origin.name),
                 success: true,
-                data: data(answer),
+                data: data(answer, written),
                 error: None,
                 code: None,
             };
@@ -166,7 +269,7 @@ pub(super) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code
 }
 
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-fn data(answer: &Answer) -> Option<Data<'_>> {
+fn data<'reply>(answer: &'reply Answer, written: &'reply mut WrittenModel) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted {
@@ -176,7 +279,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
             },
         },
         Answer::Cleared { steering, follow_up } => Data::Queues { steering, follow_up },
-        Answer::State(state) => Data::State(spoken_state(state)),
+        Answer::State(state) => Data::State(spoken_state(state, written)),
         Answer::Messages(messages) => Data::Messages { messages },
         Answer::Commands(commands) => {
             let spoken = commands.iter().map(|command| SpokenCommand {
@@ -198,12 +301,34 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         Answer::SessionSwitched => Data::Switched { cancelled: false },
         Answer::Statistics(statistics) => Data::Statistics(spoken_statistics(statistics)),
         Answer::LastAssistantText(text) => Data::LastText { text: text.as_deref() },
+        Answer::Compacted(result) => Data::Compacted((&**result).into()),
+        Answer::Forked { text } => Data::Forked { text, cancelled: false },
+        Answer::ForkMessages(messages) => {
+            let spoken = messages
+                .iter()
+                .map(|message| SpokenForkMessage { entry_id: &message.entry, text: &message.text });
+            Data::ForkMessages { messages: spoken.collect() }
+        }
+        Answer::Entries { entries, leaf } => Data::Entries { entries, leaf_id: leaf.as_deref() },
+        Answer::Tree { roots, leaf } => Data::Tree { tree: roots, leaf_id: leaf.as_deref() },
+        Answer::Navigated(navigated) => Data::Navigated {
+            leaf_id: navigated.leaf.as_deref(),
+            text: navigated.text.as_deref(),
+            summary_entry_id: navigated.summary_entry.as_deref(),
+            cancelled: false,
+        },
+        Answer::Written { entry } => Data::Written { entry_id: entry },
+        Answer::Sessions(page) => Data::Sessions {
+            sessions: page.sessions.iter().map(spoken_session).collect(),
+            next_cursor: page.next_cursor.as_deref(),
+        },
+        Answer::Exported { path } => Data::Exported { path: path.to_string_lossy() },
     })
 }
 
-fn spoken_state(state: &State) -> SpokenState<'_> {
+fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
     SpokenState {
-        model: state.model.as_deref(),
+        model: state.model.as_ref().and_then(|model| written.json(model)),
         thinking_level: state.thinking_level,
         is_streaming: state.is_streaming,
         is_compacting: state.is_compacting,
@@ -218,6 +343,20 @@ fn spoken_state(state: &State) -> SpokenState<'_> {
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,
         cwd: state.working_directory.to_string_lossy(),
+        context_usage: state.context.as_ref().map(spoken_context),
+    }
+}
+
+fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
+    SpokenSession {
+        id: &session.id,
+        path: session.path.to_string_lossy(),
+        cwd: session.working_directory.to_string_lossy(),
+        name: session.name.as_deref(),
+        first_message: &session.first_message,
+        message_count: session.message_count,
+        created: &session.created,
+        modified: session.modified,
     }
 }
 
@@ -250,6 +389,16 @@ fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
         },
         cost: usage.cost.total,
         context_usage: statistics.context.as_ref().map(spoken_context),
+        by_model: statistics.by_model.iter().map(spoken_model_usage).collect(),
+    }
+}
+
+fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
+    SpokenModelUsage {
+        provider: &figures.provider,
+        model: &figures.model,
+        assistant_messages: figures.answers,
+        usage: &figures.usage,
     }
 }
 

@@ -62,9 +62,9 @@ impl Engine {
     fn set_thinking_level(&mut self, level: ThinkingLevel) -> Result<(), Refusal> {
         let level = level.clamp_to(&self.thinking_levels());
         if level != self.thinking_level {
-            self.append(EntryBody::ThinkingLevelChange { level })?;
+            let entry = self.append(EntryBody::ThinkingLevelChange { level })?;
             self.thinking_level = level;
-            self.emit(Event::ThinkingLevelChanged(level));
+            self.emit(Event::ThinkingLevelChanged { level, entry: Some(entry) });
         }
         Ok(())
     }
@@ -99,6 +99,7 @@ impl Engine {
         self.chosen_model = None;
         self.default_model = Some(Arc::clone(&model));
         self.model = Some(model);
+        self.compaction_is_futile = false;
         self.set_thinking_level(level.unwrap_or(self.thinking_level))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use bowline_core::event::Event;
+use bowline_core::event::{Event, QueueCause};
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_session::{EntryBody, Location, NewSession, Session};
 
+use crate::conversation::Conversation;
 use crate::engine::Engine;
 
 impl Engine {
@@ -16,9 +17,22 @@ impl Engine {
         };
         let plan =
             NewSession { working_directory: self.working_directory.clone(), location, id: None, parent };
-        self.session = Session::create_by(plan, self.clock.clone()).map_err(unavailable)?;
-        self.leave_nothing_queued();
-        self.enter_session()?;
+        let session = Session::create_by(plan, self.clock.clone()).map_err(unavailable)?;
+        self.change_session(session)?;
+        Ok(Answer::SessionSwitched)
+    }
+
+    /// Begins another session with what came before a message of the user.
+    pub(crate) fn fork(&mut self, entry: &str) -> Result<Answer, Refusal> {
+        let fork = self.session.fork(entry).map_err(unavailable)?;
+        self.change_session(fork.session)?;
+        Ok(Answer::Forked { text: fork.text })
+    }
+
+    /// Begins another session with the conversation as it is.
+    pub(crate) fn clone_session(&mut self) -> Result<Answer, Refusal> {
+        let session = self.session.clone_at_leaf().map_err(unavailable)?;
+        self.change_session(session)?;
         Ok(Answer::SessionSwitched)
     }
 
@@ -28,15 +42,13 @@ impl Engine {
             return Ok(Answer::SessionSwitched);
         }
         let session = Session::open(&path, &self.working_directory).map_err(unavailable)?;
-        let session = session.with_clock(self.clock.clone());
-        if !session.working_directory().is_dir() {
-            let text = format!(
-                "The working directory of that session does not exist any more: {}\nSession file: {}",
-                session.working_directory().display(),
-                path.display()
-            );
-            return Err(Refusal::new(RefusalCode::SessionUnavailable, text));
-        }
+        session.check_working_directory().map_err(unavailable)?;
+        self.change_session(session.with_clock(self.clock.clone()))?;
+        Ok(Answer::SessionSwitched)
+    }
+
+    /// Leaves the session for another. If that one cannot be used, everything stays as it was.
+    fn change_session(&mut self, session: Session) -> Result<(), Refusal> {
         let previous = std::mem::replace(&mut self.session, session);
         if let Err(refusal) = self.enter_session() {
             self.session = previous;
@@ -44,7 +56,7 @@ impl Engine {
             return Err(refusal);
         }
         self.leave_nothing_queued();
-        Ok(Answer::SessionSwitched)
+        Ok(())
     }
 
     pub(crate) fn set_session_name(&mut self, name: &str) -> Result<Answer, Refusal> {
@@ -57,9 +69,9 @@ impl Engine {
         if name.is_empty() {
             return Err(Refusal::new(RefusalCode::InvalidArgument, "Session name cannot be empty"));
         }
-        self.append(EntryBody::SessionInfo { name: name.clone() })?;
+        let entry = self.append(EntryBody::SessionInfo { name: name.clone() })?;
         self.session.persist_now().map_err(unavailable)?;
-        self.emit(Event::SessionNameChanged(name));
+        self.emit(Event::SessionNameChanged { name, entry: Some(entry) });
         Ok(Answer::Done)
     }
 
@@ -70,12 +82,14 @@ impl Engine {
         // A new session may have got its name already.
         let is_new =
             context.model.is_none() && context.thinking_level.is_none() && context.messages.is_empty();
-        self.context = context.messages;
-        let stored = context.model.and_then(|(provider, id)| self.providers.find(&provider, &id));
+        let (stored_model, stored_level) = (context.model.clone(), context.thinking_level);
+        self.conversation = Conversation::new(context);
+        self.compaction_is_futile = false;
+        self.session.set_durability(self.session_plan.durability);
+        let stored = stored_model.and_then(|(provider, id)| self.providers.find(&provider, &id));
         let usable = stored.filter(|model| self.providers.check_credentials(model).is_ok());
         self.model = self.chosen_model.clone().or(usable).or_else(|| self.default_model.clone());
-        let level =
-            self.chosen_thinking_level.or(context.thinking_level).unwrap_or(self.default_thinking_level);
+        let level = self.chosen_thinking_level.or(stored_level).unwrap_or(self.default_thinking_level);
         self.thinking_level = level.clamp_to(&self.thinking_levels());
         if is_new && let Some(model) = self.model.clone() {
             self.append(EntryBody::ModelChange {
@@ -90,7 +104,7 @@ impl Engine {
     fn leave_nothing_queued(&mut self) {
         if self.queues.len() > 0 {
             self.queues.clear();
-            let changed = self.queues.changed();
+            let changed = self.queues.changed(QueueCause::Cleared);
             self.emit(changed);
         }
     }
@@ -101,6 +115,6 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-fn unavailable(error: bowline_session::Error) -> Refusal {
+pub(crate) fn unavailable(error: bowline_session::Error) -> Refusal {
     Refusal::new(RefusalCode::SessionUnavailable, error.to_string())
 }

@@ -24,6 +24,8 @@ struct Shell {
     origin: Origin,
     command: String,
     exclude_from_context: bool,
+    /// The session that it belongs to.
+    session_id: String,
     cancel: CancellationToken,
     _task: Task,
 }
@@ -68,12 +70,14 @@ impl Engine {
             let result = run_command(request, on_output).await.map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellDone { number, result }).await;
         });
-        let shell = Shell { origin, command, exclude_from_context, cancel, _task: task };
+        let session_id = self.session.id().to_owned();
+        let shell = Shell { origin, command, exclude_from_context, session_id, cancel, _task: task };
         self.shells.running.insert(number, shell);
     }
 
     pub(crate) fn shell_output(&mut self, number: u64, delta: String) {
-        if let Some(shell) = self.shells.running.get(&number) {
+        // Where output is cut depends on the time, which a fixed clock does not have; the result has all of it.
+        if let Some(shell) = self.shells.running.get(&number).filter(|_| !self.clock.is_fixed()) {
             let origin = shell.origin.clone();
             self.emit(Event::ShellOutput { origin, delta });
         }
@@ -90,7 +94,7 @@ impl Engine {
 
     fn shell_result(&mut self, shell: &Shell, outcome: CommandOutcome) -> Result<ShellResult, Refusal> {
         let full_output_path = outcome.full_output_path.map(|path| path.display().to_string());
-        self.record_shell(BashExecutionMessage {
+        let message = BashExecutionMessage {
             command: shell.command.clone(),
             output: outcome.output.clone(),
             exit_code: outcome.exit_code,
@@ -99,7 +103,11 @@ impl Engine {
             full_output_path: full_output_path.clone(),
             timestamp: self.now(),
             exclude_from_context: shell.exclude_from_context.then_some(true),
-        })?;
+        };
+        // What was begun in another session is no part of this one.
+        if shell.session_id == self.session.id() {
+            self.record_shell(message)?;
+        }
         Ok(ShellResult {
             output: outcome.output,
             exit_code: outcome.exit_code,

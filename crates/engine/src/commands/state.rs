@@ -2,10 +2,10 @@
 
 use bowline_core::command::Queue;
 use bowline_core::message::StopReason;
-use bowline_core::reply::{Answer, ContextUsage, Refusal, RefusalCode, SessionStatistics, State};
+use bowline_core::reply::{Answer, ContextUsage, ModelUsage, Refusal, RefusalCode, SessionStatistics, State};
 
 use crate::engine::Engine;
-use crate::estimate::context_tokens;
+use crate::estimate::reported_tokens;
 
 impl Engine {
     pub(crate) fn state(&self) -> Answer {
@@ -13,24 +13,26 @@ impl Engine {
             model: self.model.clone(),
             thinking_level: self.thinking_level,
             is_streaming: self.run.is_some(),
-            is_compacting: false,
+            is_compacting: self.is_occupied(),
             steering_mode: self.queues.mode(Queue::Steering),
             follow_up_mode: self.queues.mode(Queue::FollowUp),
+            interrupt_mode: self.interrupt_mode,
             session_file: self.session.file().map(ToOwned::to_owned),
             session_id: self.session.id().to_owned(),
             session_name: self.session.name().map(ToOwned::to_owned),
             auto_compaction: self.settings.auto_compaction,
             auto_retry: self.settings.retry.enabled,
-            message_count: self.context.len(),
+            message_count: self.conversation.messages().len(),
             pending_message_count: self.queues.len(),
             tools: self.toolbox.names().into_iter().map(ToOwned::to_owned).collect(),
             working_directory: self.session.working_directory().to_owned(),
+            context: self.context_usage(),
         }))
     }
 
     /// Returns the text of the newest answer that has any.
     pub(crate) fn last_assistant_text(&self) -> Answer {
-        let answers = self.context.iter().rev().filter_map(|message| message.as_assistant());
+        let answers = self.conversation.messages().iter().rev().filter_map(|message| message.as_assistant());
         let spoken = answers.filter(|answer| answer.stop_reason != StopReason::Error);
         let mut texts = spoken.map(|answer| answer.text().trim().to_owned());
         Answer::LastAssistantText(texts.find(|text| !text.is_empty()))
@@ -41,10 +43,10 @@ impl Engine {
             .session
             .statistics()
             .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
-        let context = self.model.as_ref().map(|model| ContextUsage {
-            tokens: context_tokens(&self.context),
-            window: model.context_window,
-        });
+        let by_model = self
+            .session
+            .statistics_by_model()
+            .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
         Ok(Answer::Statistics(Box::new(SessionStatistics {
             session_file: self.session.file().map(ToOwned::to_owned),
             session_id: self.session.id().to_owned(),
@@ -54,7 +56,21 @@ impl Engine {
             tool_results: figures.tool_results,
             total_messages: figures.total_messages,
             usage: figures.usage,
-            context,
+            context: self.context_usage(),
+            by_model: by_model
+                .into_iter()
+                .map(|figures| ModelUsage {
+                    provider: figures.provider,
+                    model: figures.model,
+                    answers: figures.assistant_messages,
+                    usage: figures.usage,
+                })
+                .collect(),
         })))
+    }
+
+    fn context_usage(&self) -> Option<ContextUsage> {
+        let tokens = reported_tokens(self.conversation.fresh());
+        self.model.as_ref().map(|model| ContextUsage { tokens, window: model.context_window })
     }
 }

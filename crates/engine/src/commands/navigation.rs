@@ -1,0 +1,91 @@
+//! Going on from another entry of the same session.
+
+use bowline_core::command::Origin;
+use bowline_core::reply::{Answer, Navigated, Refusal, RefusalCode};
+use bowline_core::stream::StreamError;
+use bowline_session::Navigation;
+
+use crate::commands::sessions::unavailable;
+use crate::commands::tree::name;
+use crate::compaction::{Subject, Summary};
+use crate::engine::Engine;
+use crate::task::Task;
+
+/// The most that a summary of a branch may cost.
+const BRANCH_SUMMARY_TOKENS: u64 = 4096;
+
+/// A move in the tree that waits for the summary of the branch it leaves.
+#[derive(Debug)]
+pub(crate) struct Navigating {
+    number: u64,
+    origin: Origin,
+    navigation: Navigation,
+    _task: Task,
+}
+
+impl Engine {
+    pub(crate) fn is_navigating(&self) -> bool {
+        self.navigating.is_some()
+    }
+
+    /// Moves the conversation to an entry; the branch that is left may be summarised first.
+    pub(crate) fn navigate(
+        &mut self,
+        origin: Origin,
+        entry: &str,
+        summarize: bool,
+        instructions: Option<String>,
+    ) {
+        let navigation = match self.session.navigation(entry) {
+            Ok(navigation) => navigation,
+            Err(error) => return self.reply(origin, Err(unavailable(error))),
+        };
+        if !summarize || navigation.abandoned.is_empty() {
+            let result = self.go_to(&navigation, None);
+            return self.reply(origin, result);
+        }
+        if let Err(refusal) = self.check_model() {
+            return self.reply(origin, Err(refusal));
+        }
+        let subject = Subject::Branch { messages: navigation.abandoned.clone(), instructions };
+        let (number, task) = self.summarize(subject, BRANCH_SUMMARY_TOKENS);
+        self.navigating = Some(Navigating { number, origin, navigation, _task: task });
+    }
+
+    /// Takes in the summary of a branch, unless it is no longer waited for.
+    pub(crate) fn branch_summary_came(&mut self, number: u64, result: Result<Summary, StreamError>) {
+        let Some(navigating) = self.navigating.take_if(|navigating| navigating.number == number) else {
+            return;
+        };
+        let Navigating { origin, navigation, .. } = navigating;
+        let result = match result {
+            Ok(summary) => self.go_to(&navigation, Some(summary)),
+            Err(error) => {
+                let text = format!("Summarization failed: {}", error.message);
+                Err(Refusal::new(RefusalCode::ModelFailed, text))
+            }
+        };
+        self.reply(origin, result);
+    }
+
+    pub(crate) fn abort_navigation(&mut self) {
+        if let Some(Navigating { origin, .. }) = self.navigating.take() {
+            self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, "Navigation cancelled")));
+        }
+    }
+
+    fn go_to(&mut self, navigation: &Navigation, summary: Option<Summary>) -> Result<Answer, Refusal> {
+        self.session.move_leaf(navigation.leaf.as_ref()).map_err(unavailable)?;
+        let summary_entry = match summary {
+            Some(summary) => Some(self.append_branch_summary(navigation.old_leaf.clone(), summary)?),
+            None => None,
+        };
+        self.compaction_is_futile = false;
+        self.reload_conversation()?;
+        Ok(Answer::Navigated(Navigated {
+            leaf: self.session.leaf().map(name),
+            text: navigation.text.clone(),
+            summary_entry,
+        }))
+    }
+}

@@ -1,0 +1,275 @@
+//! Making room in the model's window: a summary takes the place of all but the newest messages.
+//!
+//! It happens when the user asks for it, when the window is nearly full (before a prompt, between turns, after a run)
+//! and when a provider refuses the conversation as too long. In each case what is to happen afterwards is kept as a
+//! [`Then`]; nothing else of the run goes on meanwhile, and an abort ends it at once.
+
+mod plan;
+mod summary;
+
+use std::sync::Arc;
+
+use bowline_core::command::{Draft, Origin};
+use bowline_core::event::{
+    CompactionOutcome, CompactionReason, CompactionResult, EntryName, Event, RunOutcome,
+};
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_core::stream::StreamError;
+use bowline_session::{EntryBody, EntryId};
+use serde_json::json;
+
+use crate::conversation::Conversation;
+use crate::engine::{Engine, Input};
+use crate::estimate::{estimated_tokens, reported_tokens, text_tokens};
+use crate::run::Phase;
+use crate::task::Task;
+use plan::{Nothing, Plan};
+pub use summary::Summary;
+pub(crate) use summary::{Subject, Summarizer};
+
+/// A compaction that is under way.
+#[derive(Debug)]
+pub(crate) struct Compacting {
+    number: u64,
+    reason: CompactionReason,
+    plan: Plan,
+    then: Then,
+    _task: Task,
+}
+
+/// How things go on after a compaction.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// The command that asked for it is answered.
+    Reply(Origin),
+    /// The prompt that had to wait for it is admitted.
+    Prompt { origin: Origin, message: Draft },
+    /// The run takes its next turn.
+    NextTurn { called_tools: bool },
+    /// The call that was refused is made again.
+    CallAgain { error: String },
+    /// The run is over.
+    Settle(RunOutcome),
+}
+
+impl Engine {
+    pub(crate) fn is_compacting(&self) -> bool {
+        self.compacting.is_some()
+    }
+
+    /// Compacts because the user asks for it. A run was stopped before.
+    pub(crate) fn compact(&mut self, origin: Origin, instructions: Option<String>) {
+        if let Err(refusal) = self.check_model() {
+            return self.reply(origin, Err(refusal));
+        }
+        self.start_compaction(CompactionReason::Manual, instructions, Then::Reply(origin));
+    }
+
+    /// Compacts if the window is nearly full, and returns whether it does. If it does not, `then` is given back.
+    pub(crate) fn compact_if_full(&mut self, then: Then) -> Result<(), Then> {
+        let Some(model) = &self.model else { return Err(then) };
+        let settings = self.settings.compaction.for_model(&model.full_name());
+        let limit = model.context_window.saturating_sub(settings.reserve_tokens);
+        let tokens = self.context_tokens();
+        let is_worth_it = self.settings.auto_compaction && !self.conversation.ends_with_compaction;
+        if !is_worth_it || tokens <= limit || self.compaction_is_futile {
+            return Err(then);
+        }
+        self.start_compaction(CompactionReason::Threshold, None, then);
+        Ok(())
+    }
+
+    /// Returns how much of the window is in use: what the model reported, or an estimate before it has.
+    fn context_tokens(&self) -> u64 {
+        reported_tokens(self.conversation.fresh())
+            .unwrap_or_else(|| estimated_tokens(self.conversation.messages()))
+    }
+
+    pub(crate) fn start_compaction(
+        &mut self,
+        reason: CompactionReason,
+        instructions: Option<String>,
+        then: Then,
+    ) {
+        let Some(model) = self.model.clone() else { return };
+        self.emit(Event::CompactionStart { reason });
+        let settings = self.settings.compaction.for_model(&model.full_name());
+        let plan = match Plan::new(&self.conversation, settings.keep_recent_tokens) {
+            Ok(plan) => plan,
+            Err(nothing) => return self.nothing_to_compact(reason, nothing, then),
+        };
+        let subject = Subject::Compaction {
+            history: plan.history.clone(),
+            turn_prefix: plan.turn_prefix.clone(),
+            previous_summary: plan.previous_summary.clone(),
+            instructions,
+            files: plan.files.clone(),
+        };
+        let (number, task) = self.summarize(subject, settings.reserve_tokens * 4 / 5);
+        self.set_phase(Phase::Compacting);
+        self.compacting = Some(Compacting { number, reason, plan, then, _task: task });
+    }
+
+    /// Asks the model for a summary in a task of its own.
+    pub(crate) fn summarize(&mut self, subject: Subject, max_tokens: u64) -> (u64, Task) {
+        let number = self.next_number();
+        let inputs = self.inputs.clone();
+        let summarizer = self.model.clone().map(|model| Summarizer {
+            providers: self.providers.clone(),
+            max_tokens: max_tokens.min(model.max_tokens),
+            model,
+            thinking: self.thinking_level,
+            session_id: self.session.id().to_owned(),
+            retry: self.settings.retry.clone(),
+            clock: self.clock.clone(),
+        });
+        let task = Task::spawn(async move {
+            let Some(summarizer) = summarizer else { return };
+            let result = summarizer.summarize(subject).await;
+            let _ = inputs.send(Input::Summary { number, result: Box::new(result) }).await;
+        });
+        (number, task)
+    }
+
+    /// Takes in the summary of a compaction, unless it is no longer waited for.
+    pub(crate) fn summary_came(&mut self, number: u64, result: Result<Summary, StreamError>) {
+        let Some(compacting) = self.compacting.take_if(|compacting| compacting.number == number) else {
+            return self.branch_summary_came(number, result);
+        };
+        let Compacting { reason, plan, then, .. } = compacting;
+        self.set_phase(Phase::Deciding);
+        let outcome = result
+            .map_err(|error| {
+                let text = format!("Summarization failed: {}", error.message);
+                Refusal::new(RefusalCode::ModelFailed, text)
+            })
+            .and_then(|summary| self.apply_summary(plan, summary));
+        self.compaction_is_futile = outcome.is_err() && reason == CompactionReason::Threshold;
+        self.end_compaction(reason, outcome, then);
+    }
+
+    /// Writes the summary down and takes the conversation from the file again, as anyone would who opens it.
+    fn apply_summary(&mut self, plan: Plan, summary: Summary) -> Result<Arc<CompactionResult>, Refusal> {
+        let entry = self.append(EntryBody::Compaction {
+            summary: summary.text.clone(),
+            first_kept: Some(EntryId::from(&*plan.first_kept)),
+            tokens_before: plan.tokens_before,
+            details: Some(json!({ "readFiles": plan.files.read, "modifiedFiles": plan.files.modified })),
+            usage: Some(summary.usage),
+            from_hook: false,
+        })?;
+        self.reload_conversation()?;
+        let system = text_tokens(&self.system_prompt());
+        Ok(Arc::new(CompactionResult {
+            summary: summary.text,
+            first_kept_entry: plan.first_kept,
+            entry,
+            tokens_before: plan.tokens_before,
+            estimated_tokens_after: system + estimated_tokens(self.conversation.messages()),
+            usage: summary.usage,
+            files: plan.files,
+        }))
+    }
+
+    /// Builds the conversation anew from the session.
+    pub(crate) fn reload_conversation(&mut self) -> Result<(), Refusal> {
+        let context = self
+            .session
+            .context()
+            .map_err(|error| Refusal::new(RefusalCode::SessionUnavailable, error.to_string()))?;
+        self.conversation = Conversation::new(context);
+        Ok(())
+    }
+
+    /// Says that there is nothing to compact, where silence would leave a client guessing.
+    fn nothing_to_compact(&mut self, reason: CompactionReason, nothing: Nothing, then: Then) {
+        let text = match nothing {
+            Nothing::AlreadyCompacted => "Already compacted",
+            Nothing::TooSmall => "Nothing to compact (session too small)",
+        };
+        // Said once; what the model is told next will not be shorter.
+        self.compaction_is_futile = reason == CompactionReason::Threshold;
+        self.end_compaction(reason, Err(Refusal::new(RefusalCode::NothingToDo, text)), then);
+    }
+
+    /// Announces the outcome and lets things go on.
+    fn end_compaction(
+        &mut self,
+        reason: CompactionReason,
+        outcome: Result<Arc<CompactionResult>, Refusal>,
+        then: Then,
+    ) {
+        let will_retry = matches!(then, Then::CallAgain { .. }) && outcome.is_ok();
+        let announced = match &outcome {
+            Ok(result) => CompactionOutcome::Done(Arc::clone(result)),
+            Err(refusal) => CompactionOutcome::Failed(worded(reason, &refusal.message)),
+        };
+        self.emit(Event::CompactionEnd { reason, outcome: announced, will_retry });
+        match then {
+            Then::Reply(origin) => self.reply(origin, outcome.map(Answer::Compacted)),
+            Then::Prompt { origin, message } => self.admit(origin, message),
+            Then::NextTurn { called_tools } => self.next_turn(called_tools),
+            Then::Settle(run_outcome) => self.settle(run_outcome),
+            Then::CallAgain { error } if outcome.is_err() => self.settle(RunOutcome::Failed(error)),
+            Then::CallAgain { .. } => {
+                self.emit(Event::RunStart);
+                self.emit(Event::TurnStart);
+                self.call_model();
+            }
+        }
+    }
+
+    /// Stops a compaction. What waited for it is over too.
+    pub(crate) fn abort_compaction(&mut self) {
+        let Some(Compacting { reason, then, .. }) = self.compacting.take() else { return };
+        self.set_phase(Phase::Deciding);
+        self.emit(Event::CompactionEnd { reason, outcome: CompactionOutcome::Aborted, will_retry: false });
+        let cancelled = || Err(Refusal::new(RefusalCode::Cancelled, "Compaction cancelled"));
+        match then {
+            Then::Reply(origin) | Then::Prompt { origin, .. } => self.reply(origin, cancelled()),
+            Then::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
+            Then::CallAgain { .. } | Then::Settle(_) => self.settle(RunOutcome::Aborted),
+        }
+    }
+
+    /// Makes room because the provider refused the conversation, once for each message of the user.
+    pub(crate) fn compact_for_overflow(&mut self, error: String) {
+        let Some(run) = &mut self.run else { return };
+        let again = std::mem::replace(&mut run.overflow_handled, true);
+        self.end_stretch(!again);
+        let then = Then::CallAgain { error };
+        if again {
+            self.emit(Event::CompactionStart { reason: CompactionReason::Overflow });
+            let text = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
+            let refusal = Refusal::new(RefusalCode::ModelFailed, text);
+            return self.end_compaction(CompactionReason::Overflow, Err(refusal), then);
+        }
+        self.forget_failed_answer();
+        self.start_compaction(CompactionReason::Overflow, None, then);
+    }
+
+    /// Returns the entry that a summary of a branch was written to.
+    pub(crate) fn append_branch_summary(
+        &mut self,
+        from: Option<EntryId>,
+        summary: Summary,
+    ) -> Result<EntryName, Refusal> {
+        self.append(EntryBody::BranchSummary {
+            from,
+            summary: summary.text,
+            details: None,
+            usage: Some(summary.usage),
+            from_hook: false,
+        })
+    }
+}
+
+/// Words a failure as clients know it, by what the compaction was for.
+fn worded(reason: CompactionReason, text: &str) -> String {
+    let lead = match reason {
+        CompactionReason::Manual => "Compaction failed",
+        CompactionReason::Threshold => "Auto-compaction failed",
+        CompactionReason::Overflow => "Context overflow recovery failed",
+    };
+    if text.starts_with(lead) { text.to_owned() } else { format!("{lead}: {text}") }
+}

@@ -1,0 +1,164 @@
+//! What a compaction puts together and what it leaves as it is.
+
+use std::sync::Arc;
+
+use bowline_core::event::{EntryName, TouchedFiles};
+use bowline_core::message::Message;
+
+use crate::conversation::Conversation;
+use crate::estimate::{estimated_tokens, message_tokens, reported_tokens};
+
+/// A compaction that is to be made.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Whole turns that are to be summarised.
+    pub history: Vec<Arc<Message>>,
+    /// The beginning of the turn that is cut in two, summarised for itself.
+    pub turn_prefix: Vec<Arc<Message>>,
+    pub previous_summary: Option<String>,
+    /// The first entry that stays as it is.
+    pub first_kept: EntryName,
+    pub files: TouchedFiles,
+    pub tokens_before: u64,
+}
+
+/// Why there is nothing to compact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nothing {
+    AlreadyCompacted,
+    TooSmall,
+}
+
+impl Plan {
+    /// Finds the place to cut so that about `keep_recent` tokens of the newest messages stay.
+    pub fn new(conversation: &Conversation, keep_recent: u64) -> Result<Self, Nothing> {
+        if conversation.ends_with_compaction {
+            return Err(Nothing::AlreadyCompacted);
+        }
+        let messages = conversation.messages();
+        let previous = conversation.last_compaction.as_ref();
+        let start = previous.and_then(|compaction| compaction.position).map_or(0, |position| position + 1);
+        let cut = cut_point(messages, start, keep_recent).ok_or(Nothing::TooSmall)?;
+        let turn = turn_start(messages, start, cut);
+        let mut files =
+            previous.and_then(|compaction| compaction.details.as_ref()).map(files_of).unwrap_or_default();
+        messages[start..cut].iter().for_each(|message| note_files(&mut files, message));
+        files.read.retain(|path| !files.modified.contains(path));
+        Ok(Self {
+            history: messages[start..turn].to_vec(),
+            turn_prefix: messages[turn..cut].to_vec(),
+            previous_summary: previous.map(|compaction| compaction.summary.clone()),
+            first_kept: Arc::clone(&conversation.entries()[cut]),
+            files,
+            tokens_before: reported_tokens(conversation.fresh())
+                .unwrap_or_else(|| estimated_tokens(messages)),
+        })
+    }
+}
+
+/// Returns the first message to keep: at least `keep_recent` tokens from the end, and never the result of a tool
+/// whose call would be cut off. `None` if that leaves nothing to summarise.
+fn cut_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Option<usize> {
+    let mut kept = 0;
+    let enough = (start..messages.len()).rev().find(|index| {
+        kept += message_tokens(&messages[*index]);
+        kept >= keep_recent
+    })?;
+    let is_result = |index: usize| matches!(*messages[index], Message::ToolResult(_));
+    (enough..messages.len()).find(|index| !is_result(*index)).filter(|cut| *cut > start)
+}
+
+/// Returns where the turn that `cut` is in began; `cut` itself if a turn begins there.
+fn turn_start(messages: &[Arc<Message>], start: usize, cut: usize) -> usize {
+    let is_inside = matches!(*messages[cut], Message::Assistant(_) | Message::ToolResult(_));
+    if !is_inside {
+        return cut;
+    }
+    (start..cut).rev().find(|index| matches!(*messages[*index], Message::User(_))).unwrap_or(start)
+}
+
+/// Notes which files the tools of an answer looked at and changed.
+fn note_files(files: &mut TouchedFiles, message: &Message) {
+    let Some(answer) = message.as_assistant() else { return };
+    for call in answer.tool_calls() {
+        let list = match call.name.as_str() {
+            "read" => &mut files.read,
+            "write" | "edit" => &mut files.modified,
+            _ => continue,
+        };
+        if let Some(path) = call.arguments.get("path").and_then(|path| path.as_str())
+            && !list.iter().any(|known| known == path)
+        {
+            list.push(path.to_owned());
+        }
+    }
+}
+
+/// Reads the files back that an earlier compaction noted.
+fn files_of(details: &serde_json::Value) -> TouchedFiles {
+    let list = |name: &str| {
+        let paths = details.get(name).and_then(|list| list.as_array()).into_iter().flatten();
+        paths.filter_map(|path| path.as_str().map(ToOwned::to_owned)).collect()
+    };
+    TouchedFiles { read: list("readFiles"), modified: list("modifiedFiles") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_core::message::{AssistantContent, AssistantMessage, Content, TextBlock, ToolResultMessage};
+    use bowline_session::Context;
+    use serde_json::json;
+
+    fn user(text: &str) -> Arc<Message> {
+        Arc::new(Message::user(text, Vec::new(), 0))
+    }
+
+    fn answer(text: &str) -> Arc<Message> {
+        let mut message: AssistantMessage =
+            serde_json::from_value(json!({"content": [], "timestamp": 0})).unwrap();
+        message
+            .content
+            .push(AssistantContent::Text(TextBlock { text: text.to_owned(), text_signature: None }));
+        Arc::new(Message::Assistant(message))
+    }
+
+    fn result(text: &str) -> Arc<Message> {
+        Arc::new(Message::ToolResult(ToolResultMessage {
+            tool_call_id: "t".to_owned(),
+            tool_name: "bash".to_owned(),
+            content: vec![Content::text(text)],
+            details: None,
+            is_error: false,
+            timestamp: 0,
+        }))
+    }
+
+    /// Plans for a conversation and returns how many messages are history, turn prefix and kept.
+    #[track_caller]
+    fn check(
+        messages: Vec<Arc<Message>>,
+        keep_recent: u64,
+        expected: Result<(usize, usize, usize), Nothing>,
+    ) {
+        let count = messages.len();
+        let sources = (0..count).map(|index| format!("e{index}").into()).collect();
+        let conversation = Conversation::new(Context { messages, sources, ..Context::default() });
+        let plan = Plan::new(&conversation, keep_recent).map(|plan| {
+            let (history, prefix) = (plan.history.len(), plan.turn_prefix.len());
+            assert_eq!(*plan.first_kept, *format!("e{}", history + prefix));
+            (history, prefix, count - history - prefix)
+        });
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn the_newest_messages_are_kept_and_calls_stay_with_their_results() {
+        let long = "x".repeat(400);
+        check(vec![], 50, Err(Nothing::TooSmall));
+        check(vec![user("a"), answer("b")], 50, Err(Nothing::TooSmall));
+        check(vec![user(&long), answer(&long), user("c"), answer("d")], 50, Ok((0, 1, 3)));
+        check(vec![user(&long), answer(&long), user(&long), answer("d")], 50, Ok((2, 0, 2)));
+        check(vec![user(&long), answer("call"), result(&long), answer("end")], 50, Ok((0, 3, 1)));
+    }
+}

@@ -1,0 +1,60 @@
+//! The conversation as the model sees it: the messages of the current branch, and the entry each comes from.
+
+use std::sync::Arc;
+
+use bowline_core::event::EntryName;
+use bowline_core::message::Message;
+use bowline_session::{CompactionEntry, Context};
+
+/// The messages of the branch that is current.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    messages: Vec<Arc<Message>>,
+    /// The entry of each message, in step with `messages`.
+    entries: Vec<EntryName>,
+    /// The newest compaction of the branch.
+    pub last_compaction: Option<CompactionEntry>,
+    /// The first message after that compaction. What models reported before it was about another conversation.
+    first_after_compaction: usize,
+    /// Whether nothing came after that compaction.
+    pub ends_with_compaction: bool,
+}
+
+impl Conversation {
+    pub fn new(context: Context) -> Self {
+        let first_after = context.last_compaction.as_ref().map_or(0, |compaction| compaction.first_after);
+        Self {
+            messages: context.messages,
+            entries: context.sources.iter().map(|id| EntryName::from(id.as_str())).collect(),
+            last_compaction: context.last_compaction,
+            first_after_compaction: first_after,
+            ends_with_compaction: context.ends_with_compaction,
+        }
+    }
+
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    pub fn entries(&self) -> &[EntryName] {
+        &self.entries
+    }
+
+    /// Returns the messages that came after the newest compaction.
+    pub fn fresh(&self) -> &[Arc<Message>] {
+        &self.messages[self.first_after_compaction.min(self.messages.len())..]
+    }
+
+    pub fn push(&mut self, message: Arc<Message>, entry: EntryName) {
+        self.messages.push(message);
+        self.entries.push(entry);
+        self.ends_with_compaction = false;
+    }
+
+    /// Takes the last message out, if it is an answer of the model.
+    pub fn pop_answer(&mut self) -> Option<EntryName> {
+        self.messages.last()?.as_assistant()?;
+        self.messages.pop();
+        self.entries.pop()
+    }
+}
