@@ -3,25 +3,52 @@
 
     python3 crates/llm/catalog.py path/to/models.json
 
-The input is {"source": ..., "providers": {id: {"baseUrl": ..., "models": [...]}}}. Only models on an API that
-bowline speaks are kept, and only the fields that it reads. A provider is used once src/catalog.rs names it.
+The input is {"source": ..., "providers": {id: {"baseUrl": ..., "models": [...]}}}. A file has one model per line. What
+most models of a provider share ("api", "compat") stands once, at its head; what a reader can assume is left out. Only
+the fields that bowline reads are kept. A provider is used once src/catalog.rs names it.
 """
+import collections
 import json
 import pathlib
 import sys
 
-APIS = {"anthropic-messages", "openai-completions"}
-# These need more than a key and a base URL.
-LEFT_OUT = {"cloudflare-ai-gateway"}
 FIELDS = ["id", "name", "api", "baseUrl", "reasoning", "input", "cost", "contextWindow", "maxTokens",
           "thinkingLevelMap", "compat"]
 PRICES = ["input", "output", "cacheRead", "cacheWrite"]
+SHARED = ["api", "compat"]
 
 
-def reduced(model):
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def price(number):
+    # A router that chooses the model says -1 for "depends": nothing that could be multiplied.
+    return max(number, 0)
+
+
+def reduced(model, shared):
     kept = {field: model[field] for field in FIELDS if field in model}
-    kept["cost"] = {price: model["cost"].get(price, 0) for price in PRICES}
+    # An answer is part of the window, whatever the source says.
+    kept["maxTokens"] = min(kept["maxTokens"], kept["contextWindow"])
+    prices = [price(model["cost"].get(name, 0)) for name in PRICES]
+    while prices and prices[-1] == 0:
+        prices.pop()
+    kept["cost"] = prices
+    for field in SHARED:
+        if kept.get(field) == shared[field]:
+            kept.pop(field, None)
+        else:
+            kept.setdefault(field, None)
+    for field, usual in [("name", kept["id"]), ("reasoning", False), ("input", ["text"]), ("cost", [])]:
+        if kept[field] == usual:
+            del kept[field]
     return kept
+
+
+def most_common(models, field):
+    counts = collections.Counter(compact(model.get(field)) for model in models)
+    return json.loads(counts.most_common(1)[0][0])
 
 
 def main(path):
@@ -31,13 +58,12 @@ def main(path):
     for old in folder.glob("*.json"):
         old.unlink()
     for provider, entry in sorted(data["providers"].items()):
-        models = [reduced(model) for model in entry["models"] if model["api"] in APIS]
-        if not models or provider in LEFT_OUT:
-            continue
-        lines = ",\n".join("    " + json.dumps(model, separators=(", ", ": ")) for model in models)
-        head = json.dumps({"source": data["source"], "baseUrl": entry["baseUrl"]}, indent=2)[:-2]
-        (folder / f"{provider}.json").write_text(f'{head},\n  "models": [\n{lines}\n  ]\n}}\n')
-        print(provider, len(models))
+        shared = {field: most_common(entry["models"], field) for field in SHARED}
+        head = compact({"source": data["source"], "baseUrl": entry["baseUrl"], **shared})
+        lines = ",\n".join(compact(reduced(model, shared)) for model in entry["models"])
+        text = f'{head[:-1]},"models":[\n{lines}\n]}}\n'
+        (folder / f"{provider}.json").write_text(text)
+        print(provider, len(entry["models"]), len(text))
 
 
 if __name__ == "__main__":

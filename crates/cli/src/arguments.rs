@@ -1,6 +1,9 @@
 //! What the user asked for on the command line.
 
+use std::iter::Peekable;
+
 use bowline_core::ThinkingLevel;
+use bowline_session::Clock;
 
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Flag, Takes};
@@ -14,6 +17,8 @@ pub(crate) enum Action {
     Rpc,
     Demo,
     Sessions,
+    Auth,
+    ListModels,
     Help,
     Version,
 }
@@ -41,11 +46,16 @@ pub(crate) struct Arguments {
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
     pub line_limit: Option<usize>,
+    pub clock: Option<Clock>,
+    pub record: Option<String>,
+    pub replay_loose: bool,
     /// What listed things must have in their names.
     pub search: String,
+    pub local: bool,
+    pub json: bool,
+    pub online: bool,
     pub all: bool,
     pub repair: bool,
-    pub json: bool,
     /// The session that a new one begins with.
     pub fork: Option<String>,
     /// The words after the name of a subcommand.
@@ -74,7 +84,11 @@ impl Arguments {
         Ok(arguments)
     }
 
-    fn take_flag(&mut self, word: &str, words: &mut impl Iterator<Item = String>) -> Result<(), Failure> {
+    fn take_flag(
+        &mut self,
+        word: &str,
+        words: &mut Peekable<impl Iterator<Item = String>>,
+    ) -> Result<(), Failure> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
@@ -87,6 +101,9 @@ impl Arguments {
                 return Err(Failure::Usage(format!("{} takes no value", flag.long)));
             }
             Takes::Nothing => String::new(),
+            Takes::Optional(_) => {
+                attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default()
+            }
             Takes::Value(what) => attached.or_else(|| words.next()).ok_or_else(|| {
                 Failure::Usage(format!("{} needs a value: {} {what}", flag.long, flag.long))
             })?,
@@ -109,7 +126,7 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(self.action, Action::Sessions) {
+        if matches!(self.action, Action::Auth | Action::Sessions) {
             self.words.push(word.to_owned());
             return Ok(());
         }
@@ -139,6 +156,9 @@ impl Arguments {
         {
             return Err(Failure::Usage(format!("--no-session and {flag} cannot be used together")));
         }
+        if self.local && self.action != Action::ListModels {
+            return Err(Failure::Usage("--local is for --list-models".to_owned()));
+        }
         if self.api_key.is_some() && self.model.is_none() && self.provider.is_none() {
             return Err(Failure::Usage(
                 "--api-key needs --model or --provider, to say whose key it is".to_owned(),
@@ -153,6 +173,7 @@ fn subcommand(word: &str) -> Option<Action> {
     match word {
         "demo" => Some(Action::Demo),
         "sessions" => Some(Action::Sessions),
+        "auth" => Some(Action::Auth),
         _ => None,
     }
 }
@@ -225,6 +246,26 @@ mod tests {
             "{:?}",
             arguments.warnings
         );
+    }
+
+    #[test]
+    fn a_search_may_be_left_out() {
+        for (line, search) in [
+            ("--list-models", ""),
+            ("--list-models opus", "opus"),
+            ("--list-models=opus", "opus"),
+            ("--list-models --json", ""),
+        ] {
+            let arguments = parse(line).unwrap();
+            assert_eq!((arguments.action, arguments.search.as_str()), (Action::ListModels, search), "{line}");
+        }
+        assert_eq!(parse("--mode rpc --local").unwrap_err(), "--local is for --list-models");
+    }
+
+    #[test]
+    fn the_words_after_a_subcommand_are_its_own() {
+        let arguments = parse("auth check --provider groq --json").unwrap();
+        assert_eq!((arguments.action, arguments.words), (Action::Auth, vec!["check".to_owned()]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The flags: one definition each feeds the parser and the help.
 
 use bowline_core::ThinkingLevel;
+use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
 
@@ -23,6 +24,8 @@ pub(crate) enum Takes {
     Nothing,
     /// A value, and how the help names it.
     Value(&'static str),
+    /// A value that may be left out.
+    Optional(&'static str),
 }
 
 /// The headings of the help.
@@ -55,7 +58,7 @@ const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes)
 }
 
 use Group::{Accepted, Mode, Model, Prompt, Session, Subcommand, Tools};
-use Takes::{Nothing, Value};
+use Takes::{Nothing, Optional, Value};
 
 /// Every flag.
 pub(crate) const FLAGS: &[Flag] = &[
@@ -83,6 +86,17 @@ pub(crate) const FLAGS: &[Flag] = &[
         |arguments, value| match value.parse() {
             Ok(limit) if limit > 0 => set(&mut arguments.line_limit, limit),
             _ => Err(format!("\"{value}\" is not a number of bytes")),
+        },
+    ),
+    flag(
+        Subcommand,
+        "--online",
+        None,
+        Nothing,
+        "With auth check: make one small request to the provider",
+        |arguments, _| {
+            arguments.online = true;
+            Ok(())
         },
     ),
     flag(Mode, "--help", Some("-h"), Nothing, "Show this help", |arguments, _| {
@@ -141,6 +155,60 @@ pub(crate) const FLAGS: &[Flag] = &[
         Value("KEY"),
         "The key of the model's provider; other users of this machine can see it",
         |arguments, value| set(&mut arguments.api_key, value),
+    ),
+    flag(
+        Subcommand,
+        "--list-models",
+        None,
+        Optional("SEARCH"),
+        "List the known models whose names have this in them",
+        |arguments, value| {
+            arguments.action = Action::ListModels;
+            arguments.search = value;
+            Ok(())
+        },
+    ),
+    flag(
+        Subcommand,
+        "--local",
+        None,
+        Nothing,
+        "With --list-models: ask the model servers that run on this machine",
+        |arguments, _| {
+            arguments.local = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Model,
+        "--record",
+        None,
+        Value("FILE"),
+        "Keep every exchange with the provider in a file, without keys",
+        |arguments, value| set(&mut arguments.record, value),
+    ),
+    flag(
+        Model,
+        "--replay-loose",
+        None,
+        Nothing,
+        "With --model replay/FILE: answer also what was not asked then",
+        |arguments, _| {
+            arguments.replay_loose = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Session,
+        "--clock",
+        None,
+        Value("system|fixed"),
+        "fixed: always the same times and ids, so that runs can be compared",
+        |arguments, value| match value.as_str() {
+            "system" => set(&mut arguments.clock, Clock::System),
+            "fixed" => set(&mut arguments.clock, Clock::fixed()),
+            _ => Err(format!("\"{value}\" is not a clock; there are system and fixed")),
+        },
     ),
     flag(
         Session,

@@ -11,6 +11,8 @@ pub(crate) fn usage() -> &'static str {
   bowline demo          see what that looks like (no key, no network)
   bowline --mode rpc    start it: one JSON object per line, both ways
   bowline sessions      sessions on disk: list, show, rm, fsck
+  bowline auth          keys: list, set, remove, check
+  bowline --list-models what there is to choose from
   bowline --help        all options"
 }
 
@@ -50,8 +52,10 @@ Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
 fn spelling(flag: &Flag) -> String {
     let mut spelling = flag.short.map(|short| format!("{short}, ")).unwrap_or_default();
     spelling.push_str(flag.long);
-    if let Takes::Value(what) = flag.takes {
-        let _ = write!(spelling, " {what}");
-    }
+    let _ = match flag.takes {
+        Takes::Nothing => Ok(()),
+        Takes::Value(what) => write!(spelling, " {what}"),
+        Takes::Optional(what) => write!(spelling, " [{what}]"),
+    };
     spelling
 }

@@ -1,11 +1,15 @@
 //! bowline, the command line: arguments in, wiring, subcommands. It holds no logic of the agent.
 
 mod arguments;
+mod auth;
 mod demo;
 mod failure;
 mod flags;
 mod help;
+mod hidden_input;
 mod home;
+mod list_models;
+mod online_check;
 mod rpc;
 mod sessions;
 mod settings_file;
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
         Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
         Action::Demo => demo::main(),
         Action::Sessions => return finish(sessions::main(&arguments)),
+        Action::Auth => return finish(auth::main(&arguments)),
+        Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);

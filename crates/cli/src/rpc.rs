@@ -38,6 +38,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::io("starting the runtime"))?;
+    let outbox = match &arguments.clock {
+        // How fast the client reads must not show in what it reads.
+        Some(clock) if clock.is_fixed() => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
+        _ => Outbox::new(DEFAULT_OUTBOX_BOUND),
+    };
     let line_limit = arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT);
     let code = runtime.block_on(async {
         let (inputs, tasks) = mpsc::channel(INPUT_CAPACITY);
@@ -51,7 +56,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
             tasks,
             lines: Lines::new(line_limit),
             records: Vec::new(),
-            outbox: Outbox::new(DEFAULT_OUTBOX_BOUND),
+            outbox,
             output,
         };
         Ok::<_, Failure>(connection.serve(input, signals).await)

@@ -34,6 +34,7 @@ pub(crate) struct SettingsFile {
     compaction: Compaction,
     retry: Retry,
     http_connect_timeout_ms: Option<u64>,
+    http_first_byte_timeout_ms: Option<u64>,
     http_idle_timeout_ms: Option<u64>,
 }
 
@@ -134,6 +135,11 @@ impl SettingsFile {
         let defaults = bowline_llm::Timeouts::default();
         bowline_llm::Timeouts {
             connect: self.http_connect_timeout_ms.map_or(defaults.connect, Duration::from_millis),
+            // Who only says how long silence may last means all of it.
+            first_byte: self
+                .http_first_byte_timeout_ms
+                .or(self.http_idle_timeout_ms)
+                .map_or(defaults.first_byte, Duration::from_millis),
             idle: self.http_idle_timeout_ms.map_or(defaults.idle, Duration::from_millis),
         }
     }

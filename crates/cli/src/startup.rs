@@ -7,7 +7,7 @@ use bowline_core::model::Model;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{Parts, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
-use bowline_session::{EntryBody, Location, NewSession, Session, Store};
+use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
 use bowline_tools::{Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
@@ -37,10 +37,11 @@ pub(crate) fn prepare(
         None => default_model(&providers, preferred, &scope),
     };
     let session_plan = session_plan(arguments, surroundings, &file);
+    let clock = arguments.clock.clone().unwrap_or_default();
     Ok(Parts {
         policy,
         system_prompt: system_prompt(arguments, surroundings),
-        session: open_session(arguments, surroundings, &session_plan)?,
+        session: open_session(arguments, surroundings, &session_plan, &clock)?,
         session_plan,
         working_directory: surroundings.working_directory.clone(),
         chosen_thinking_level: arguments
@@ -54,7 +55,19 @@ pub(crate) fn prepare(
         providers,
         toolbox,
         scope,
+        clock,
     })
+}
+
+/// Returns what models and credentials are made of.
+pub(crate) fn sources(surroundings: &Surroundings, file: &SettingsFile) -> Sources {
+    Sources {
+        models_file: Some(surroundings.home.join("models.json")),
+        auth_file: Some(surroundings.home.join("auth.json")),
+        environment: surroundings.environment.clone(),
+        timeouts: file.timeouts(),
+        ..Sources::default()
+    }
 }
 
 /// Reads the providers and finds the model that the user named, if one was named.
@@ -63,15 +76,11 @@ fn choose_model(
     surroundings: &Surroundings,
     file: &SettingsFile,
 ) -> Result<(Providers, Option<Resolved>), Failure> {
-    let sources = Sources {
-        models_file: Some(surroundings.home.join("models.json")),
-        auth_file: Some(surroundings.home.join("auth.json")),
-        environment: surroundings.environment.clone(),
-        api_key: None,
-        api_key_provider: None,
-        timeouts: file.timeouts(),
-    };
+    let sources = sources(surroundings, file);
     let mut providers = Providers::new(sources.clone())?;
+    for warning in providers.warnings() {
+        eprintln!("bowline: {warning}");
+    }
     let provider = arguments.provider.as_deref();
     let chosen = match (&arguments.model, provider) {
         (Some(pattern), _) => Some(providers.resolve(pattern, provider)?),
@@ -84,12 +93,14 @@ fn choose_model(
     if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
         eprintln!("bowline: {warning}");
     }
-    if let Some(key) = &arguments.api_key {
+    if arguments.api_key.is_some() || arguments.record.is_some() || arguments.replay_loose {
         // The key is for the provider that was chosen and is never sent to another.
         let provider = chosen.as_ref().map(|choice| choice.model.provider.clone());
         providers = Providers::new(Sources {
-            api_key: Some(key.clone()),
+            api_key: arguments.api_key.clone(),
             api_key_provider: provider.or_else(|| arguments.provider.clone()),
+            record: arguments.record.as_deref().map(|path| surroundings.expand(path)),
+            replay_loose: arguments.replay_loose,
             ..sources
         })?;
     }
@@ -162,6 +173,7 @@ fn open_session(
     arguments: &Arguments,
     surroundings: &Surroundings,
     plan: &SessionPlan,
+    clock: &Clock,
 ) -> Result<Session, Failure> {
     let here = surroundings.working_directory.as_path();
     let existing = match &plan.store {
@@ -183,13 +195,13 @@ fn open_session(
         parent: None,
     };
     let mut session = match (existing, &arguments.fork, &plan.store) {
-        (Some(path), _, _) => open_existing(&path, here)?,
+        (Some(path), _, _) => open_existing(&path, here)?.with_clock(clock.clone()),
         (None, Some(text), Some(store)) => {
             let path = store.find(here, text)?;
             let parent = Some(path.display().to_string());
-            Session::read(&path, here)?.copy(NewSession { parent, ..new(None) })?
+            Session::read(&path, here)?.copy(NewSession { parent, ..new(None) })?.with_clock(clock.clone())
         }
-        (None, _, _) => Session::create(new(arguments.session_id.clone()))?,
+        (None, _, _) => Session::create_by(new(arguments.session_id.clone()), clock.clone())?,
     };
     if let Some(name) = arguments.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         session.append(EntryBody::SessionInfo { name: name.to_owned() })?;

@@ -189,10 +189,9 @@ fn retries_can_be_switched_off() {
     agent.carry_out(json!({ "type": "prompt", "message": "go" }));
     let records = agent.until_type("auto_retry_start");
     let retry = records.last().unwrap();
-    assert_eq!(
-        (&retry["attempt"], &retry["maxAttempts"], &retry["delayMs"]),
-        (&json!(1), &json!(3), &json!(2000))
-    );
+    assert_eq!((&retry["attempt"], &retry["maxAttempts"]), (&json!(1), &json!(3)));
+    // A quarter is left to chance.
+    assert!((1500..=2000).contains(&retry["delayMs"].as_u64().unwrap()), "{retry}");
     agent.carry_out(json!({ "type": "abort_retry" }));
     let records = agent.collect_until_settled();
     assert_eq!(

@@ -173,9 +173,9 @@ fn retries_that_all_fail_end_the_run_with_the_last_error() {
     let records = run(&mut start(&workspace));
     assert!(error_of(&records).contains("nobody home"));
     assert_eq!(server.requests().len(), 3);
-    let delays: Vec<_> =
-        of_type(&records, "auto_retry_start").iter().map(|retry| retry["delayMs"].clone()).collect();
-    assert_eq!(delays, [5, 10]);
+    let retries = of_type(&records, "auto_retry_start");
+    let delays: Vec<_> = retries.iter().map(|retry| retry["delayMs"].as_u64().unwrap()).collect();
+    assert!(matches!(delays[..], [3..=5, 7..=10]), "{delays:?}");
     let ends = of_type(&records, "auto_retry_end");
     assert_eq!(ends.len(), 1);
     assert_eq!((&ends[0]["success"], &ends[0]["finalError"]), (&json!(false), &json!(error_of(&records))));

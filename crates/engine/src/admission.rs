@@ -31,7 +31,7 @@ impl Engine {
             return self.reply(origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
         }
         if let Err(refusal) = self.check_model() {
-            return self.reply(origin, Err(refusal));
+            return self.refuse_with_advice(origin, refusal);
         }
         if let Err(Then::Prompt { origin, message }) = self.compact_if_full(Then::Prompt { origin, message })
         {
@@ -93,7 +93,7 @@ impl Engine {
         let Some(model) = &self.model else {
             return Err(Refusal::new(
                 RefusalCode::NoModel,
-                "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id or set_model.",
+                "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id or set_model.",
             ));
         };
         self.providers

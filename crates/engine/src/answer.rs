@@ -10,6 +10,7 @@ use bowline_llm::{Assembly, ModelRequest};
 use futures_util::StreamExt;
 
 use crate::engine::{Engine, Input};
+use crate::retry::last_words;
 use crate::run::Phase;
 use crate::task::Task;
 
@@ -92,10 +93,10 @@ impl Engine {
                     self.set_phase(Phase::Answering(answering));
                 }
             }
-            AnswerStep::Failed(error) => self.answer_failed(*answering, &error),
+            AnswerStep::Failed(error) => self.answer_failed(*answering, error),
             AnswerStep::Ended => {
                 let text = "the provider closed the stream before the answer was complete";
-                self.answer_failed(*answering, &StreamError::new(FailureKind::Cut, text));
+                self.answer_failed(*answering, StreamError::new(FailureKind::Cut, text));
             }
         }
     }
@@ -139,11 +140,16 @@ impl Engine {
         }
     }
 
-    fn answer_failed(&mut self, answering: Answering, error: &StreamError) {
+    /// Ends an answer that failed. If that ends the run, too, its text says what to do.
+    fn answer_failed(&mut self, answering: Answering, mut error: StreamError) {
+        let retries = self.run.as_ref().map_or(0, |run| run.retries);
+        if !self.settings.retry.is_due(&error, retries + 1) {
+            error.message = last_words(&error, retries);
+        }
         let announced = answering.announced;
         let answer = answering.assembly.fail(StopReason::Error, error.message.clone());
         let message = self.close_answer(answer, announced);
-        self.turn_failed(&message, error);
+        self.turn_failed(&message, &error);
     }
 
     /// Ends an answer that was stopped by hand, and the run with it.

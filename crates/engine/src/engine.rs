@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bowline_core::command::{Command, InterruptMode, Origin, Request};
 use bowline_core::event::Event;
@@ -14,7 +13,7 @@ use bowline_core::stream::StreamError;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_llm::{Providers, Resolved};
-use bowline_session::Session;
+use bowline_session::{Clock, Session};
 use bowline_tools::{CommandOutcome, Toolbox};
 use tokio::sync::mpsc;
 
@@ -24,6 +23,7 @@ use crate::commands::shell::Shells;
 use crate::compaction::{Compacting, Summary};
 use crate::conversation::Conversation;
 use crate::queue::Queues;
+use crate::refusal::Refusals;
 use crate::run::Run;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
@@ -40,6 +40,8 @@ pub enum Input {
     Tool { number: u64, index: usize, step: ToolStep },
     /// The time for another try has come.
     RetryDue { number: u64 },
+    /// All is known that there is to say about a prompt that cannot be accepted.
+    Refused { number: u64, origin: Origin, refusal: Refusal },
     /// A summary that was asked for is there.
     Summary { number: u64, result: Box<Result<Summary, StreamError>> },
     /// A shell command that was started by hand wrote something.
@@ -77,6 +79,8 @@ pub struct Parts {
     pub default_thinking_level: ThinkingLevel,
     /// The models to cycle through, when the user limited them.
     pub scope: Vec<Resolved>,
+    /// Where times, ids and chance come from.
+    pub clock: Clock,
 }
 
 /// The agent: one session at a time, at most one run.
@@ -108,9 +112,11 @@ pub struct Engine {
     pub(crate) compaction_is_futile: bool,
     pub(crate) navigating: Option<Navigating>,
     pub(crate) shells: Shells,
+    pub(crate) refusals: Refusals,
     /// Requests that wait for the end of a run that is being stopped, and those behind them.
     pub(crate) waiting: VecDeque<Request>,
     pub(crate) inputs: mpsc::Sender<Input>,
+    pub(crate) clock: Clock,
     tool_definitions: Arc<[ToolDefinition]>,
     outputs: VecDeque<Output>,
     last_number: u64,
@@ -146,8 +152,10 @@ impl Engine {
             compaction_is_futile: false,
             navigating: None,
             shells: Shells::default(),
+            refusals: Refusals::default(),
             waiting: VecDeque::new(),
             inputs,
+            clock: parts.clock,
             tool_definitions,
             outputs: VecDeque::new(),
             last_number: 0,
@@ -164,6 +172,7 @@ impl Engine {
             Input::Answer { number, step } => self.answer_step(number, step),
             Input::Tool { number, index, step } => self.tool_step(number, index, step),
             Input::RetryDue { number } => self.retry_due(number),
+            Input::Refused { number, origin, refusal } => self.refused(number, origin, refusal),
             Input::Summary { number, result } => self.summary_came(number, *result),
             Input::ShellOutput { number, text } => self.shell_output(number, text),
             Input::ShellDone { number, result } => self.shell_done(number, result),
@@ -186,12 +195,16 @@ impl Engine {
 
     /// Tells whether nothing is under way: no run, no summary, no command, no request that waits.
     pub fn is_idle(&self) -> bool {
-        self.run.is_none() && !self.is_occupied() && self.shells.is_empty() && self.waiting.is_empty()
+        self.run.is_none()
+            && !self.is_occupied()
+            && self.shells.is_empty()
+            && self.refusals.is_empty()
+            && self.waiting.is_empty()
     }
 
     /// Tells whether the requests that wait have to go on waiting.
     fn must_wait(&self) -> bool {
-        let is_busy = self.run.is_some() || self.is_occupied();
+        let is_busy = self.run.is_some() || self.is_occupied() || !self.refusals.is_empty();
         self.is_stopping() || (self.policy.order == Order::OneAtATime && is_busy)
     }
 
@@ -347,12 +360,12 @@ impl Engine {
     }
 
     pub(crate) fn system_prompt(&mut self) -> Arc<str> {
-        self.system_prompt.text(self.session.working_directory(), &self.tool_definitions)
+        let directory = self.session.working_directory();
+        self.system_prompt.text(directory, &self.tool_definitions, &self.clock)
     }
 
     /// Returns the time in milliseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        self.clock.milliseconds()
     }
 }

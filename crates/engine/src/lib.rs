@@ -14,6 +14,7 @@ mod engine;
 mod estimate;
 mod queue;
 mod recording;
+mod refusal;
 mod retry;
 mod run;
 mod settings;

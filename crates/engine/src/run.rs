@@ -149,7 +149,8 @@ impl Engine {
         let Some(run) = &mut self.run else { return };
         let attempt = run.retries + 1;
         let stored = run.storage_failure.is_none();
-        let Some(delay) = self.settings.retry.delay(error, attempt).filter(|_| stored) else {
+        let delay = self.settings.retry.delay(error, attempt, self.clock.chance());
+        let Some(delay) = delay.filter(|_| stored) else {
             return self.end_run(RunOutcome::Failed(error.message.clone()));
         };
         run.retries = attempt;

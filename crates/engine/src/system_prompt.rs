@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
 use bowline_extension::context_files;
+use bowline_session::Clock;
 
 /// The standing instructions when the user gives none.
 const PREAMBLE: &str = "\
@@ -41,18 +42,18 @@ impl SystemPrompt {
 
     /// Returns the prompt for a working directory. It stays the same for as long as the directory does, because
     /// providers cache by it.
-    pub(crate) fn text(&mut self, directory: &Path, tools: &[ToolDefinition]) -> Arc<str> {
+    pub(crate) fn text(&mut self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> Arc<str> {
         if let Some((built_for, text)) = &self.built
             && built_for == directory
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = self.build(directory, tools).into();
+        let text: Arc<str> = self.build(directory, tools, clock).into();
         self.built = Some((directory.to_owned(), Arc::clone(&text)));
         text
     }
 
-    fn build(&self, directory: &Path, tools: &[ToolDefinition]) -> String {
+    fn build(&self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> String {
         let mut prompt = match &self.replacement {
             Some(text) => text.clone(),
             None => format!("{PREAMBLE}{}", tool_advice(tools)),
@@ -70,7 +71,7 @@ impl SystemPrompt {
                 );
             }
         }
-        let today = jiff::Zoned::now().date();
+        let today = clock.today();
         let _ = write!(prompt, "\n\nWorking folder: {}\nToday's date: {today}", directory.display());
         prompt
     }
@@ -117,7 +118,7 @@ mod tests {
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
         let mut prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
-        let prompt = prompt.text(Path::new("/somewhere/to/work"), &tools);
+        let prompt = prompt.text(Path::new("/somewhere/to/work"), &tools, &Clock::System);
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -134,7 +135,7 @@ mod tests {
             use_context_files: false,
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.text(Path::new("/w"), &[]);
+        let text = prompt.text(Path::new("/w"), &[], &Clock::System);
         assert!(text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nToday's date: "), "{text}");
     }
 }

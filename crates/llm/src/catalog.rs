@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use bowline_core::model::{InputKind, Price};
 use bowline_core::{Model, ThinkingLevel};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// A provider that needs no configuration but a key.
@@ -17,124 +18,89 @@ pub(crate) struct Provider {
     json: &'static str,
 }
 
-/// The providers, in the order in which a default is looked for.
+/// Returns a row of [`PROVIDERS`]; the file has the provider's name.
+macro_rules! provider {
+    ($id:literal, $default_model:literal) => {
+        Provider {
+            id: $id,
+            default_model: $default_model,
+            json: include_str!(concat!("catalog/", $id, ".json")),
+        }
+    };
+}
+
+/// The providers, in the order in which a default is looked for: those who make models, then those who serve the
+/// models of others, then the regional and subscription twins.
 pub(crate) const PROVIDERS: &[Provider] = &[
-    Provider {
-        id: "anthropic",
-        default_model: "claude-sonnet-5",
-        json: include_str!("catalog/anthropic.json"),
-    },
-    Provider {
-        id: "openrouter",
-        default_model: "anthropic/claude-sonnet-5",
-        json: include_str!("catalog/openrouter.json"),
-    },
-    Provider { id: "deepseek", default_model: "deepseek-flash", json: include_str!("catalog/deepseek.json") },
-    Provider { id: "zai", default_model: "glm-5.3", json: include_str!("catalog/zai.json") },
-    Provider { id: "moonshotai", default_model: "kimi-k3", json: include_str!("catalog/moonshotai.json") },
-    Provider { id: "kimi-coding", default_model: "k3", json: include_str!("catalog/kimi-coding.json") },
-    Provider { id: "groq", default_model: "openai/gpt-oss-120b", json: include_str!("catalog/groq.json") },
-    Provider { id: "cerebras", default_model: "gpt-oss-120b", json: include_str!("catalog/cerebras.json") },
-    Provider {
-        id: "together",
-        default_model: "moonshotai/Kimi-K2.7-Code",
-        json: include_str!("catalog/together.json"),
-    },
-    Provider {
-        id: "fireworks",
-        default_model: "accounts/fireworks/models/kimi-k3",
-        json: include_str!("catalog/fireworks.json"),
-    },
-    Provider {
-        id: "vercel-ai-gateway",
-        default_model: "anthropic/claude-sonnet-5",
-        json: include_str!("catalog/vercel-ai-gateway.json"),
-    },
-    Provider {
-        id: "huggingface",
-        default_model: "moonshotai/Kimi-K2.7-Code",
-        json: include_str!("catalog/huggingface.json"),
-    },
-    Provider { id: "nvidia", default_model: "z-ai/glm-5.3", json: include_str!("catalog/nvidia.json") },
-    Provider {
-        id: "baseten",
-        default_model: "moonshotai/Kimi-K3",
-        json: include_str!("catalog/baseten.json"),
-    },
-    Provider { id: "minimax", default_model: "MiniMax-M3", json: include_str!("catalog/minimax.json") },
-    Provider { id: "minimax-cn", default_model: "MiniMax-M3", json: include_str!("catalog/minimax-cn.json") },
-    Provider {
-        id: "moonshotai-cn",
-        default_model: "kimi-k3",
-        json: include_str!("catalog/moonshotai-cn.json"),
-    },
-    Provider {
-        id: "zai-coding-cn",
-        default_model: "glm-5.3",
-        json: include_str!("catalog/zai-coding-cn.json"),
-    },
-    Provider {
-        id: "qwen-token-plan",
-        default_model: "qwen3.8-max",
-        json: include_str!("catalog/qwen-token-plan.json"),
-    },
-    Provider {
-        id: "qwen-token-plan-cn",
-        default_model: "qwen3.8-max",
-        json: include_str!("catalog/qwen-token-plan-cn.json"),
-    },
-    Provider {
-        id: "qwen-token-plan-individual",
-        default_model: "qwen3.8-max",
-        json: include_str!("catalog/qwen-token-plan-individual.json"),
-    },
-    Provider { id: "xiaomi", default_model: "mimo-v2.6-pro", json: include_str!("catalog/xiaomi.json") },
-    Provider {
-        id: "xiaomi-token-plan-ams",
-        default_model: "mimo-v2.6-pro",
-        json: include_str!("catalog/xiaomi-token-plan-ams.json"),
-    },
-    Provider {
-        id: "xiaomi-token-plan-cn",
-        default_model: "mimo-v2.6-pro",
-        json: include_str!("catalog/xiaomi-token-plan-cn.json"),
-    },
-    Provider {
-        id: "xiaomi-token-plan-sgp",
-        default_model: "mimo-v2.6-pro",
-        json: include_str!("catalog/xiaomi-token-plan-sgp.json"),
-    },
-    Provider {
-        id: "cloudflare-workers-ai",
-        default_model: "@cf/zai-org/glm-5.3",
-        json: include_str!("catalog/cloudflare-workers-ai.json"),
-    },
-    Provider { id: "ant-ling", default_model: "Ling-2.6-1T", json: include_str!("catalog/ant-ling.json") },
+    provider!("anthropic", "claude-sonnet-5"),
+    provider!("openai", "gpt-5.5"),
+    provider!("google", "gemini-3.1-pro-preview"),
+    provider!("xai", "grok-4.7"),
+    provider!("deepseek", "deepseek-flash"),
+    provider!("mistral", "devstral-medium-latest"),
+    provider!("zai", "glm-5.3"),
+    provider!("moonshotai", "kimi-k3"),
+    provider!("kimi-coding", "k3"),
+    provider!("minimax", "MiniMax-M3"),
+    provider!("meta", "muse-spark-1.3"),
+    provider!("openrouter", "anthropic/claude-sonnet-5"),
+    provider!("groq", "openai/gpt-oss-120b"),
+    provider!("cerebras", "gpt-oss-120b"),
+    provider!("together", "moonshotai/Kimi-K2.7-Code"),
+    provider!("fireworks", "accounts/fireworks/models/kimi-k3"),
+    provider!("vercel-ai-gateway", "anthropic/claude-sonnet-5"),
+    provider!("huggingface", "moonshotai/Kimi-K2.7-Code"),
+    provider!("nvidia", "z-ai/glm-5.3"),
+    provider!("baseten", "moonshotai/Kimi-K3"),
+    provider!("azure-openai-responses", "gpt-5.5"),
+    provider!("amazon-bedrock", "global.anthropic.claude-sonnet-5"),
+    provider!("google-vertex", "gemini-3.1-pro-preview"),
+    provider!("cloudflare-ai-gateway", "claude-sonnet-5"),
+    provider!("cloudflare-workers-ai", "@cf/zai-org/glm-5.3"),
+    provider!("minimax-cn", "MiniMax-M3"),
+    provider!("moonshotai-cn", "kimi-k3"),
+    provider!("zai-coding-cn", "glm-5.3"),
+    provider!("qwen-token-plan", "qwen3.8-max"),
+    provider!("qwen-token-plan-cn", "qwen3.8-max"),
+    provider!("qwen-token-plan-individual", "qwen3.8-max"),
+    provider!("xiaomi", "mimo-v2.6-pro"),
+    provider!("xiaomi-token-plan-ams", "mimo-v2.6-pro"),
+    provider!("xiaomi-token-plan-cn", "mimo-v2.6-pro"),
+    provider!("xiaomi-token-plan-sgp", "mimo-v2.6-pro"),
+    provider!("ant-ling", "Ling-2.6-1T"),
 ];
 
 /// A provider's file.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct File {
     base_url: String,
+    /// What a model has that does not say otherwise.
+    api: String,
+    compat: Option<Value>,
     models: Vec<Fact>,
 }
 
-/// A model in a provider's file.
-#[derive(serde::Deserialize)]
+/// A model in a provider's file. What is left out is what [`Provider::model`] assumes.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Fact {
     id: String,
-    name: String,
-    api: String,
+    name: Option<String>,
+    api: Option<String>,
     base_url: Option<String>,
+    #[serde(default)]
     reasoning: bool,
-    input: Vec<InputKind>,
-    cost: Price,
+    input: Option<Vec<InputKind>>,
+    /// Input, output, read from the cache, written to it; the rest of a short list is free.
+    #[serde(default)]
+    cost: Vec<f64>,
     context_window: u64,
     max_tokens: u64,
     thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
-    compat: Option<Value>,
+    /// The outer option is whether the file says something, the inner one whether that is `null`.
+    #[serde(default, deserialize_with = "said")]
+    compat: Option<Option<Value>>,
 }
 
 /// Returns the built-in provider of this name.
@@ -146,43 +112,33 @@ impl Provider {
     /// Parses the provider's models. The files are part of the program and a test reads them all, so a file that
     /// cannot be read is treated as empty.
     pub(crate) fn models(&self) -> Vec<Model> {
-        let Ok(file) = serde_json::from_str::<File>(self.json) else { return Vec::new() };
-        let File { base_url, models } = file;
-        models.into_iter().map(|fact| self.model(fact, &base_url)).collect()
+        let Ok(mut file) = serde_json::from_str::<File>(self.json) else { return Vec::new() };
+        let facts = std::mem::take(&mut file.models);
+        facts.into_iter().map(|fact| self.model(fact, &file)).collect()
     }
 
-    fn model(&self, fact: Fact, base_url: &str) -> Model {
+    fn model(&self, fact: Fact, file: &File) -> Model {
+        let price = |place: usize| fact.cost.get(place).copied().unwrap_or_default();
         Model {
+            name: fact.name.unwrap_or_else(|| fact.id.clone()),
             id: fact.id,
-            name: fact.name,
-            api: fact.api,
+            api: fact.api.unwrap_or_else(|| file.api.clone()),
             provider: self.id.to_owned(),
-            base_url: fact.base_url.unwrap_or_else(|| base_url.to_owned()),
+            base_url: fact.base_url.unwrap_or_else(|| file.base_url.clone()),
             reasoning: fact.reasoning,
-            input: fact.input,
-            cost: fact.cost,
+            input: fact.input.unwrap_or_else(|| vec![InputKind::Text]),
+            cost: Price { input: price(0), output: price(1), cache_read: price(2), cache_write: price(3) },
             context_window: fact.context_window,
             max_tokens: fact.max_tokens,
             thinking_level_map: fact.thinking_level_map,
-            compat: fact.compat,
+            compat: fact.compat.unwrap_or_else(|| file.compat.clone()),
         }
     }
+}
+
+fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Value>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_file_can_be_read_and_has_its_default() {
-        for provider in PROVIDERS {
-            let models = provider.models();
-            let default = models.iter().find(|model| model.id == provider.default_model);
-            assert!(default.is_some(), "{} has no {}", provider.id, provider.default_model);
-            for model in &models {
-                assert!(crate::api::find(&model.api).is_some(), "{}", model.full_name());
-                assert!(!model.thinking_levels().is_empty(), "{}", model.full_name());
-            }
-        }
-    }
-}
+mod tests;

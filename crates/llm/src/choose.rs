@@ -9,8 +9,9 @@ use globset::GlobBuilder;
 
 use crate::catalog;
 use crate::error::Error;
+use crate::near::near;
 use crate::providers::Providers;
-use crate::scripted;
+use crate::{local_servers, replay, scripted};
 
 /// The names of the thinking levels, for errors.
 pub(crate) const LEVELS: &str = "off, minimal, low, medium, high, xhigh, max";
@@ -70,24 +71,25 @@ impl Providers {
         if let Some(model) = preferred.filter(|model| self.check_credentials(model).is_ok()) {
             return Some(model);
         }
-        let available = self.available();
-        let first = available.first()?;
-        let models: Vec<_> =
-            available.iter().filter(|model| model.provider == first.provider).cloned().collect();
-        default_among(&first.provider, &models)
+        let auth = self.auth().unwrap_or_default();
+        let models = self.available_with(&auth).find(|models| !models.is_empty())?;
+        default_among(&models.first()?.provider, &models)
     }
 
     /// Returns the model to use when only the provider was named.
     pub fn default_of(&self, provider: &str) -> Result<Arc<Model>, Error> {
         let provider = self.known_provider(provider)?;
         default_among(provider, &self.registry_models(Some(provider)))
-            .ok_or_else(|| Error::UnknownModel { pattern: provider.to_owned() })
+            .ok_or_else(|| Error::NoDefaultModel { provider: provider.to_owned() })
     }
 
     fn choose(&self, pattern: &str, provider: Option<&str>, bad: BadSuffix) -> Result<Resolved, Error> {
-        let unknown = || Error::UnknownModel { pattern: pattern.to_owned() };
-        if let Some(script) = scripted_id(pattern, provider) {
+        let unknown = || self.unknown(pattern);
+        if let Some(script) = id_of(scripted::PROVIDER, pattern, provider) {
             return scripted::check(script).map(|()| Resolved::plain(scripted::model(script), None));
+        }
+        if let Some(recording) = id_of(replay::PROVIDER, pattern, provider) {
+            return replay::model(recording).map(|model| Resolved::plain(model, None));
         }
         let Some((provider, id)) = self.split_provider(pattern, provider)? else {
             let models = self.registry_models(None);
@@ -104,7 +106,41 @@ impl Providers {
                 return Ok(Resolved::plain(model, None));
             }
         }
-        custom(provider, id, &models).ok_or_else(unknown)
+        self.custom(provider, id, &models).ok_or_else(unknown)
+    }
+
+    /// Returns the error for a name that nothing has, with those that come near to it.
+    fn unknown(&self, pattern: &str) -> Error {
+        let (before, after) = pattern.rsplit_once(':').unwrap_or((pattern, ""));
+        let wanted = if ThinkingLevel::parse(after).is_some() { before } else { pattern };
+        let names: Vec<String> = self.known_models().iter().map(|model| model.full_name()).collect();
+        let found = near(wanted, names.iter().map(String::as_str));
+        Error::UnknownModel {
+            pattern: pattern.to_owned(),
+            near: found.into_iter().map(ToOwned::to_owned).collect(),
+        }
+    }
+
+    /// Returns a model of a known provider that the provider may have although nobody has told us. That is the rule
+    /// for servers on this machine, and worth a warning for the others.
+    fn custom(&self, provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
+        let (id, thinking) = match id.rsplit_once(':') {
+            Some((before, suffix)) if ThinkingLevel::parse(suffix).is_some() => {
+                (before, ThinkingLevel::parse(suffix))
+            }
+            _ => (id, None),
+        };
+        let mut model = match self.registry().local_model(provider, id) {
+            Some(model) => model,
+            None => Model::clone(&*default_among(provider, models)?),
+        };
+        model.id = id.to_owned();
+        model.name = id.to_owned();
+        model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);
+        let warning = local_servers::server(provider)
+            .is_none()
+            .then(|| format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id."));
+        Some(Resolved { model: Arc::new(model), thinking, warning })
     }
 
     /// Splits a pattern into a provider and the rest, if it names one or one is given.
@@ -124,7 +160,8 @@ impl Providers {
         }
     }
 
-    fn known_provider(&self, wanted: &str) -> Result<&str, Error> {
+    /// Returns the provider of this name, however it is spelled.
+    pub(crate) fn known_provider(&self, wanted: &str) -> Result<&str, Error> {
         let mut names = self.registry().providers();
         names.find(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let known: Vec<&str> = self.registry().providers().collect();
@@ -217,7 +254,7 @@ impl Providers {
             .filter(|model| matcher.is_match(&model.id) || matcher.is_match(model.full_name()));
         let found: Vec<Resolved> = found.map(|model| Resolved::plain(model, thinking)).collect();
         if found.is_empty() {
-            return Err(Error::UnknownModel { pattern: pattern.to_owned() });
+            return Err(Error::UnknownModel { pattern: pattern.to_owned(), near: Vec::new() });
         }
         Ok(found)
     }
@@ -228,33 +265,16 @@ impl Providers {
     }
 }
 
-/// Returns the id of a scripted model, if the user means one.
-fn scripted_id<'a>(pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
-    let prefixed =
-        pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
+/// Returns the id of a model of `special`, a provider whose ids are files, if the user means one.
+fn id_of<'a>(special: &str, pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
+    let prefixed = pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(special));
     match provider {
         None => prefixed.map(|(_, id)| id),
-        Some(provider) if provider.eq_ignore_ascii_case(scripted::PROVIDER) => {
+        Some(provider) if provider.eq_ignore_ascii_case(special) => {
             Some(prefixed.map_or(pattern, |(_, id)| id))
         }
         Some(_) => None,
     }
-}
-
-/// Returns a model of a known provider that the provider may have although nobody has told us.
-fn custom(provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
-    let (id, thinking) = match id.rsplit_once(':') {
-        Some((before, suffix)) if ThinkingLevel::parse(suffix).is_some() => {
-            (before, ThinkingLevel::parse(suffix))
-        }
-        _ => (id, None),
-    };
-    let mut model = Model::clone(&*default_among(provider, models)?);
-    model.id = id.to_owned();
-    model.name = id.to_owned();
-    model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);
-    let warning = format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id.");
-    Some(Resolved { model: Arc::new(model), thinking, warning: Some(warning) })
 }
 
 /// Returns the best known of a provider's models, or the first of them.

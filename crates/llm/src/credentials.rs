@@ -1,13 +1,11 @@
 //! Whose key is sent: `--api-key` first, then `auth.json`, then `models.json`, then the environment.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-use crate::error::Error;
-use crate::models_file::{Ordered, malformed, read_text};
+use crate::auth_file::{AuthFile, Login};
+use crate::login;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
 
@@ -52,49 +50,15 @@ const VARIABLES: &[(&str, &[(&str, Scheme)])] = &[
     ("opencode-go", &[("OPENCODE_API_KEY", Scheme::Key)]),
     ("vercel-ai-gateway", &[("AI_GATEWAY_API_KEY", Scheme::Key)]),
     ("cloudflare-workers-ai", &[("CLOUDFLARE_API_KEY", Scheme::Key)]),
+    ("cloudflare-ai-gateway", &[("CLOUDFLARE_API_KEY", Scheme::Key)]),
+    ("amazon-bedrock", &[("AWS_BEARER_TOKEN_BEDROCK", Scheme::Bearer), ("AWS_ACCESS_KEY_ID", Scheme::Key)]),
 ];
 
 /// Returns the variables that may hold a provider's key.
-fn variables(provider: &str) -> Vec<(String, Scheme)> {
+pub(crate) fn variables(provider: &str) -> Vec<(String, Scheme)> {
     match VARIABLES.iter().find(|(name, _)| *name == provider) {
         Some((_, known)) => known.iter().map(|(name, scheme)| ((*name).to_owned(), *scheme)).collect(),
         None => vec![(format!("{}_API_KEY", provider.to_uppercase().replace('-', "_")), Scheme::Key)],
-    }
-}
-
-/// The contents of `auth.json`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AuthFile(Ordered<Login>);
-
-/// A provider's entry in `auth.json`. Other fields are other programs' business.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Login {
-    ApiKey {
-        key: SettingValue,
-    },
-    Oauth {
-        access: SettingValue,
-        /// Milliseconds since 1970.
-        expires: Option<u64>,
-    },
-    #[serde(other)]
-    Unknown,
-}
-
-impl AuthFile {
-    /// Reads the file; one that does not exist holds nothing.
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        match read_text(path)? {
-            Some(text) if !text.trim().is_empty() => {
-                serde_json::from_str(&text).map(Self).map_err(|error| malformed(path, &error))
-            }
-            _ => Ok(Self::default()),
-        }
-    }
-
-    fn login(&self, provider: &str) -> Option<&Login> {
-        self.0.0.iter().find(|(name, _)| name == provider).map(|(_, login)| login)
     }
 }
 
@@ -114,17 +78,55 @@ pub(crate) struct KeySources<'a> {
 
 /// The first source that has a key, before the key is worked out.
 #[derive(Debug)]
-enum Found<'a> {
-    Value { value: &'a SettingValue, scheme: Scheme, origin: String },
-    Text { secret: Secret, scheme: Scheme, origin: String },
+pub(crate) enum Found<'a> {
+    Value {
+        value: &'a SettingValue,
+        scheme: Scheme,
+        origin: Origin,
+    },
+    Text {
+        secret: Secret,
+        scheme: Scheme,
+        origin: Origin,
+    },
+    /// A login that is over and can be renewed.
+    Renewable,
     Nothing,
+}
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Argument,
+    AuthFile,
+    ModelsFile,
+    Variable(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Argument => formatter.write_str("--api-key"),
+            Self::AuthFile => formatter.write_str("auth.json"),
+            Self::ModelsFile => formatter.write_str("models.json"),
+            Self::Variable(name) => write!(formatter, "the variable {name}"),
+        }
+    }
+}
+
+/// What a request needs to know about a key.
+#[derive(Debug)]
+pub(crate) enum KeyForRequest {
+    Here(Option<Credential>),
+    /// The login must be renewed first, which takes a request of its own.
+    Renew,
 }
 
 impl KeySources<'_> {
     /// Tells whether there is a key, without running anything. The error says what to do.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         match self.first() {
-            Found::Text { .. } => Ok(()),
+            Found::Text { .. } | Found::Renewable => Ok(()),
             Found::Value { value, origin, .. } => match value.missing_variable(self.environment) {
                 Some(name) => Err(self.unusable(&origin, &format!("the variable {name} is not set"))),
                 None => Ok(()),
@@ -135,42 +137,47 @@ impl KeySources<'_> {
     }
 
     /// Returns the key; none if the provider does without.
-    pub(crate) async fn credential(&self, cache: &CommandCache) -> Result<Option<Credential>, StreamError> {
+    pub(crate) async fn credential(&self, cache: &CommandCache) -> Result<KeyForRequest, StreamError> {
+        let found = |secret, scheme, origin: Origin| {
+            KeyForRequest::Here(Some(Credential { secret, scheme, origin: origin.to_string() }))
+        };
         match self.first() {
-            Found::Text { secret, scheme, origin } => Ok(Some(Credential { secret, scheme, origin })),
+            Found::Text { secret, scheme, origin } => Ok(found(secret, scheme, origin)),
             Found::Value { value, scheme, origin } => match value.evaluate(self.environment, cache).await {
-                Ok(secret) => Ok(Some(Credential { secret, scheme, origin })),
+                Ok(secret) => Ok(found(secret, scheme, origin)),
                 Err(reason) => Err(self.unusable(&origin, &reason)),
             },
-            Found::Nothing if self.optional => Ok(None),
+            Found::Renewable => Ok(KeyForRequest::Renew),
+            Found::Nothing if self.optional => Ok(KeyForRequest::Here(None)),
             Found::Nothing => Err(self.missing()),
         }
     }
 
-    fn first(&self) -> Found<'_> {
+    /// Returns the first source that has a key.
+    pub(crate) fn first(&self) -> Found<'_> {
         if let Some(secret) = self.argument {
-            return Found::Text {
-                secret: secret.clone(),
-                scheme: Scheme::Key,
-                origin: "--api-key".to_owned(),
-            };
+            let (secret, scheme) = (secret.clone(), Scheme::Key);
+            return Found::Text { secret, scheme, origin: Origin::Argument };
         }
         match self.auth.login(self.provider) {
             Some(Login::ApiKey { key }) => {
-                return Found::Value { value: key, scheme: Scheme::Key, origin: "auth.json".to_owned() };
+                return Found::Value { value: key, scheme: Scheme::Key, origin: Origin::AuthFile };
             }
-            Some(Login::Oauth { access, expires }) if !is_past(*expires) => {
-                return Found::Value { value: access, scheme: Scheme::Login, origin: "auth.json".to_owned() };
+            Some(Login::Oauth(tokens)) if !tokens.is_over() => {
+                let (value, scheme) = (&tokens.access, Scheme::Login);
+                return Found::Value { value, scheme, origin: Origin::AuthFile };
+            }
+            Some(Login::Oauth(tokens)) if tokens.refresh.is_some() && login::can_renew(self.provider) => {
+                return Found::Renewable;
             }
             _ => {}
         }
         if let Some(value) = self.setting {
-            return Found::Value { value, scheme: Scheme::Key, origin: "models.json".to_owned() };
+            return Found::Value { value, scheme: Scheme::Key, origin: Origin::ModelsFile };
         }
         for (name, scheme) in variables(self.provider) {
             if let Some(key) = self.environment.get(&name).filter(|key| !key.is_empty()) {
-                let origin = format!("the variable {name}");
-                return Found::Text { secret: Secret::new(key), scheme, origin };
+                return Found::Text { secret: Secret::new(key), scheme, origin: Origin::Variable(name) };
             }
         }
         Found::Nothing
@@ -182,26 +189,20 @@ impl KeySources<'_> {
         // The last one is the plain key, which is what most people have.
         let name = names.last().map_or("", String::as_str);
         let why = match self.auth.login(provider) {
-            Some(Login::Oauth { .. }) => "The login in auth.json has expired",
+            Some(Login::Oauth(_)) => "The login in auth.json has expired",
             _ => "There is no API key",
         };
         let message = format!(
-            "{why} for the provider \"{provider}\". Set the variable {name}, or add {{\"{provider}\": {{\"type\": \"api_key\", \"key\": \"…\"}}}} to auth.json."
+            "{why} for the provider \"{provider}\". Set the variable {name}, or store a key in auth.json: bowline auth set --provider {provider}."
         );
         StreamError::new(FailureKind::Authentication, message)
     }
 
-    fn unusable(&self, origin: &str, reason: &str) -> StreamError {
+    fn unusable(&self, origin: &Origin, reason: &str) -> StreamError {
         let message =
             format!("The key of the provider \"{}\" in {origin} cannot be used: {reason}.", self.provider);
         StreamError::new(FailureKind::Authentication, message)
     }
-}
-
-/// Tells whether a time, in milliseconds since 1970, is over.
-fn is_past(milliseconds: Option<u64>) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    milliseconds.is_some_and(|time| u128::from(time) <= now)
 }
 
 #[cfg(test)]
@@ -209,7 +210,14 @@ mod tests {
     use super::*;
 
     fn auth(json: &str) -> AuthFile {
-        AuthFile(serde_json::from_str(json).unwrap())
+        AuthFile::parse(json).unwrap()
+    }
+
+    async fn key(sources: &KeySources<'_>) -> Credential {
+        match sources.credential(&CommandCache::default()).await.unwrap() {
+            KeyForRequest::Here(Some(credential)) => credential,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn environment(pairs: &[(&str, &str)]) -> HashMap<String, String> {
@@ -231,7 +239,6 @@ mod tests {
             environment: &variables,
             optional: false,
         };
-        let cache = CommandCache::default();
         let mut seen = Vec::new();
         for step in 0..4 {
             match step {
@@ -240,7 +247,7 @@ mod tests {
                 3 => sources.setting = None,
                 _ => {}
             }
-            seen.push(sources.credential(&cache).await.unwrap().unwrap().secret.expose().to_owned());
+            seen.push(key(&sources).await.secret.expose().to_owned());
         }
         assert_eq!(seen, ["from argument", "from auth", "from models", "from environment"]);
         let empty = HashMap::new();
@@ -253,28 +260,77 @@ mod tests {
     #[tokio::test]
     async fn a_login_is_a_bearer_until_it_expires() {
         let variables = environment(&[("ANTHROPIC_API_KEY", "key")]);
-        let cache = CommandCache::default();
         for (expires, scheme) in [(u64::MAX, Scheme::Login), (1, Scheme::Key)] {
             let file = auth(&format!(
-                r#"{{"anthropic": {{"type": "oauth", "access": "a", "refresh": "r", "expires": {expires}}}}}"#
+                r#"{{"anthropic": {{"type": "oauth", "access": "a", "expires": {expires}}}}}"#
             ));
-            let sources = KeySources {
-                provider: "anthropic",
-                argument: None,
-                auth: &file,
-                setting: None,
-                environment: &variables,
-                optional: false,
-            };
-            assert_eq!(sources.credential(&cache).await.unwrap().unwrap().scheme, scheme);
+            assert_eq!(key(&sources("anthropic", &file, &variables)).await.scheme, scheme);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_expired_login_is_renewed_where_we_know_how() {
+        let variables = HashMap::new();
+        for (provider, renews) in [("anthropic", true), ("groq", false)] {
+            let file = auth(&format!(
+                r#"{{"{provider}": {{"type": "oauth", "access": "a", "refresh": "r", "expires": 1}}}}"#
+            ));
+            let sources = sources(provider, &file, &variables);
+            assert_eq!(sources.check().is_ok(), renews, "{provider}");
+            assert_eq!(matches!(sources.first(), Found::Renewable), renews, "{provider}");
         }
     }
 
     #[test]
-    fn a_broken_file_names_its_place() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("auth.json");
-        std::fs::write(&path, "{\"groq\": 1}").unwrap();
-        assert!(matches!(AuthFile::read(&path), Err(Error::Malformed { line: 1, .. })));
+    fn every_documented_variable_counts() {
+        for (provider, name) in [
+            ("anthropic", "ANTHROPIC_AUTH_TOKEN"),
+            ("anthropic", "ANTHROPIC_OAUTH_TOKEN"),
+            ("anthropic", "ANTHROPIC_API_KEY"),
+            ("openai", "OPENAI_API_KEY"),
+            ("azure-openai-responses", "AZURE_OPENAI_API_KEY"),
+            ("google", "GEMINI_API_KEY"),
+            ("google-vertex", "GOOGLE_CLOUD_API_KEY"),
+            ("amazon-bedrock", "AWS_BEARER_TOKEN_BEDROCK"),
+            ("github-copilot", "COPILOT_GITHUB_TOKEN"),
+            ("openrouter", "OPENROUTER_API_KEY"),
+            ("groq", "GROQ_API_KEY"),
+            ("cerebras", "CEREBRAS_API_KEY"),
+            ("xai", "XAI_API_KEY"),
+            ("mistral", "MISTRAL_API_KEY"),
+            ("deepseek", "DEEPSEEK_API_KEY"),
+            ("nvidia", "NVIDIA_API_KEY"),
+            ("together", "TOGETHER_API_KEY"),
+            ("fireworks", "FIREWORKS_API_KEY"),
+            ("baseten", "BASETEN_API_KEY"),
+            ("huggingface", "HF_TOKEN"),
+            ("moonshotai", "MOONSHOT_API_KEY"),
+            ("moonshotai-cn", "MOONSHOT_API_KEY"),
+            ("minimax", "MINIMAX_API_KEY"),
+            ("minimax-cn", "MINIMAX_CN_API_KEY"),
+            ("zai", "ZAI_API_KEY"),
+            ("zai-coding-cn", "ZAI_CODING_CN_API_KEY"),
+            ("kimi-coding", "KIMI_API_KEY"),
+            ("meta", "META_API_KEY"),
+            ("opencode", "OPENCODE_API_KEY"),
+            ("opencode-go", "OPENCODE_API_KEY"),
+            ("vercel-ai-gateway", "AI_GATEWAY_API_KEY"),
+            ("cloudflare-ai-gateway", "CLOUDFLARE_API_KEY"),
+            ("cloudflare-workers-ai", "CLOUDFLARE_API_KEY"),
+            ("xiaomi", "XIAOMI_API_KEY"),
+            ("ant-ling", "ANT_LING_API_KEY"),
+        ] {
+            let (file, variables) = (AuthFile::default(), environment(&[(name, "key")]));
+            let found = sources(provider, &file, &variables).check();
+            assert!(found.is_ok(), "{provider} {name}: {found:?}");
+        }
+    }
+
+    fn sources<'a>(
+        provider: &'a str,
+        auth: &'a AuthFile,
+        environment: &'a HashMap<String, String>,
+    ) -> KeySources<'a> {
+        KeySources { provider, argument: None, auth, setting: None, environment, optional: false }
     }
 }

@@ -7,12 +7,21 @@ use std::path::PathBuf;
 pub enum Error {
     #[error("Cannot read {}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
+    #[error("Cannot write {}: {reason}", path.display())]
+    Unwritable { path: PathBuf, reason: String },
     #[error("{} is not valid: {reason} at line {line}, column {column}.", path.display())]
     Malformed { path: PathBuf, line: usize, column: usize, reason: String },
     #[error("{} is not valid: {place}: {reason}.", path.display())]
     Misconfigured { path: PathBuf, place: String, reason: String },
-    #[error("Model \"{pattern}\" not found. Use --list-models to see available models.")]
-    UnknownModel { pattern: String },
+    #[error(
+        "Model \"{pattern}\" not found. Use --list-models to see available models.{}",
+        did_you_mean(near)
+    )]
+    UnknownModel { pattern: String, near: Vec<String> },
+    #[error(
+        "Of the provider \"{provider}\" no model is known. Name one with --model {provider}/NAME; bowline --list-models --local asks running servers for theirs."
+    )]
+    NoDefaultModel { provider: String },
     #[error("Unknown provider \"{provider}\". Known providers: {known}.")]
     UnknownProvider { provider: String, known: String },
     #[error(
@@ -23,6 +32,14 @@ pub enum Error {
     UnknownThinkingLevel { pattern: String, suffix: String },
     #[error("\"{pattern}\" is not a valid pattern: {reason}.")]
     BadPattern { pattern: String, reason: String },
+    #[error("There is no file for keys: set HOME or BOWLINE_HOME.")]
+    NoAuthFile,
+    #[error("The recording {recording} cannot be used: {reason}.")]
+    Recording { recording: String, reason: String },
     #[error("The script {script} cannot be used: {reason}.")]
     Script { script: String, reason: String },
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(" or ")) }
 }

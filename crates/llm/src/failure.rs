@@ -42,6 +42,20 @@ const OVERFLOW: &[&str] = &[
     "reduce the length of the messages",
 ];
 
+/// The names of the kinds in scripts and recordings.
+pub(crate) const KINDS: &[(&str, FailureKind)] = &[
+    ("authentication", FailureKind::Authentication),
+    ("quota", FailureKind::Quota),
+    ("rate-limited", FailureKind::RateLimited),
+    ("unavailable", FailureKind::Unavailable),
+    ("connection", FailureKind::Connection),
+    ("timed-out", FailureKind::TimedOut),
+    ("cut", FailureKind::Cut),
+    ("context-overflow", FailureKind::ContextOverflow),
+    ("rejected", FailureKind::Rejected),
+    ("protocol", FailureKind::Protocol),
+];
+
 /// An answer that is not a stream.
 #[derive(Debug)]
 pub(crate) struct Refusal<'a> {
@@ -49,6 +63,8 @@ pub(crate) struct Refusal<'a> {
     /// The values of `retry-after-ms` and `retry-after`.
     pub(crate) retry_after_ms: Option<&'a str>,
     pub(crate) retry_after: Option<&'a str>,
+    /// The value of `x-should-retry`, by which some providers know better than their status.
+    pub(crate) should_retry: Option<&'a str>,
     pub(crate) body: &'a [u8],
     /// Where the key came from.
     pub(crate) key_origin: Option<&'a str>,
@@ -58,7 +74,7 @@ impl Refusal<'_> {
     /// Returns the failure that the answer stands for.
     pub(crate) fn into_failure(self) -> StreamError {
         let (name, text) = describe(self.body);
-        let kind = kind_of(Some(self.status), name.as_deref(), &text);
+        let kind = advised(kind_of(Some(self.status), name.as_deref(), &text), self.should_retry);
         let mut message = tell(Some(self.status), name.as_deref(), &text);
         if let Some(hint) = hint(kind, self.status, self.key_origin) {
             message = format!("{message} ({hint})");
@@ -97,6 +113,15 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
         _ if has(&["invalid_request", "not_found_error", "content_filter"]) => FailureKind::Rejected,
         // What goes wrong after a request was accepted is nearly always the provider's own trouble.
         _ => FailureKind::Unavailable,
+    }
+}
+
+/// Returns the kind that a provider's own advice makes of it. No advice helps against a wrong key or an empty purse.
+fn advised(kind: FailureKind, should_retry: Option<&str>) -> FailureKind {
+    match should_retry.map(str::trim) {
+        Some("false") if kind.is_retryable() => FailureKind::Rejected,
+        Some("true") if kind == FailureKind::Rejected => FailureKind::Unavailable,
+        _ => kind,
     }
 }
 
@@ -174,6 +199,7 @@ mod tests {
             status,
             retry_after_ms: None,
             retry_after: None,
+            should_retry: None,
             body: body.as_bytes(),
             key_origin: Some("the variable K"),
         };
@@ -206,9 +232,7 @@ mod tests {
         let upgrade = "Rate limit reached. Upgrade at https://c.example/settings/billing";
         check(429, &named("tokens", upgrade), RateLimited, &format!("429 tokens: {upgrade}"));
         for status in [408, 409, 500, 502, 503, 504, 520, 524, 529] {
-            let refusal =
-                Refusal { status, retry_after_ms: None, retry_after: None, body: b"x", key_origin: None };
-            assert_eq!(refusal.into_failure().kind, Unavailable, "{status}");
+            assert_eq!(kind_of(Some(status), None, "x"), Unavailable, "{status}");
         }
         check(529, &named("overloaded_error", "Overloaded"), Unavailable, "529 overloaded_error: Overloaded");
         check(
@@ -225,6 +249,16 @@ mod tests {
             Rejected,
             "404 Not Found: the server answered with a web page (check the model's id and base URL)",
         );
+    }
+
+    #[test]
+    fn a_provider_may_know_better_than_its_status() {
+        use FailureKind::{Authentication, Quota, Rejected, Unavailable};
+        assert_eq!(advised(Unavailable, Some("false")), Rejected);
+        assert_eq!(advised(Rejected, Some("true")), Unavailable);
+        assert_eq!(advised(Unavailable, None), Unavailable);
+        assert_eq!(advised(Authentication, Some("true")), Authentication);
+        assert_eq!(advised(Quota, Some("true")), Quota);
     }
 
     #[test]

@@ -1,22 +1,27 @@
 //! The way in: models, credentials and the transport behind one handle.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 
 use crate::api::{self, Endpoint, Variables};
+use crate::auth_file::AuthFile;
 use crate::catalog;
-use crate::credentials::{AuthFile, KeySources};
+use crate::credentials::{Credential, KeyForRequest, KeySources};
 use crate::error::Error;
+use crate::local_servers;
+use crate::login;
+use crate::recording::Recorder;
 use crate::registry::{Known, Registry};
+use crate::replay::{self, Replays};
 use crate::request::{AnswerStream, ModelRequest};
 use crate::scripted;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
-use crate::transport::{Timeouts, Transport};
+use crate::transport::{Outgoing, Prepared, Timeouts, Transport};
 
 /// What the crate may know of the world.
 #[derive(Clone, Default)]
@@ -30,6 +35,10 @@ pub struct Sources {
     /// The provider that `api_key` is for; all of them when absent.
     pub api_key_provider: Option<String>,
     pub timeouts: Timeouts,
+    /// Where every exchange with a provider is kept.
+    pub record: Option<PathBuf>,
+    /// Whether a recording is played back without a look at the conversation.
+    pub replay_loose: bool,
 }
 
 /// All that is known of models and how to reach them. A clone is another handle to the same.
@@ -48,6 +57,7 @@ struct Inner {
     commands: CommandCache,
     transport: Transport,
     scripts: scripted::Scripts,
+    replays: Replays,
 }
 
 /// The environment, which holds keys.
@@ -56,11 +66,12 @@ struct Hidden(HashMap<String, String>);
 impl Providers {
     /// Reads the files and checks them. Touches no socket, and leaves the catalog and the HTTP client for later.
     pub fn new(sources: Sources) -> Result<Self, Error> {
-        let registry = Registry::read(sources.models_file.as_deref())?;
+        let registry = Registry::read(sources.models_file.as_deref(), &sources.environment)?;
         if let Some(path) = &sources.auth_file {
             AuthFile::read(path)?;
         }
-        let transport = Transport::new(sources.timeouts, &sources.environment);
+        let recorder = sources.record.as_deref().map(Recorder::create).transpose()?;
+        let transport = Transport::new(sources.timeouts, &sources.environment, recorder);
         let inner = Inner {
             registry,
             auth_file: sources.auth_file,
@@ -70,6 +81,7 @@ impl Providers {
             commands: CommandCache::default(),
             transport,
             scripts: scripted::Scripts::new(sources.timeouts.idle),
+            replays: Replays::new(sources.replay_loose),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -79,17 +91,21 @@ impl Providers {
         if request.model.provider == scripted::PROVIDER {
             return scripted::stream(&self.inner.scripts, &request);
         }
-        let Some(api) = api::find(&request.model.api) else {
-            let error = unsupported(&request.model);
-            return Box::pin(futures_util::stream::once(async { Err(error) }));
-        };
-        let inner = Arc::clone(&self.inner);
-        let decoder = (api.decoder)();
         let transport = self.inner.transport.clone();
-        transport.stream(decoder, async move {
+        if request.model.provider == replay::PROVIDER {
+            return match self.inner.replays.next(&request) {
+                Ok((api, answer)) => {
+                    transport.stream((api.decoder)(), async { Ok(Prepared::Recorded(answer)) })
+                }
+                Err(error) => failed(error),
+            };
+        }
+        let Some(api) = api::find(&request.model.api) else { return failed(unsupported(&request.model)) };
+        let inner = Arc::clone(&self.inner);
+        transport.stream((api.decoder)(), async move {
             let endpoint = inner.endpoint(&request.model).await?;
             let http = (api.request)(&request, &endpoint)?;
-            Ok((http, endpoint))
+            Ok(Prepared::Send(Outgoing { model: request.model, http, endpoint }))
         })
     }
 
@@ -98,6 +114,9 @@ impl Providers {
         if provider == scripted::PROVIDER {
             return Some(scripted::model(id));
         }
+        if provider == replay::PROVIDER {
+            return replay::model(id).ok();
+        }
         self.inner.registry.find(provider, id).map(|known| known.model)
     }
 
@@ -105,16 +124,39 @@ impl Providers {
     /// so is the scripted one: it is for those who ask for it.
     pub fn available(&self) -> Vec<Arc<Model>> {
         let auth = self.inner.auth();
+        self.available_with(&auth).flatten().collect()
+    }
+
+    /// Returns the models that can be used, provider by provider; no provider is looked at before its turn.
+    pub(crate) fn available_with<'a>(
+        &'a self,
+        auth: &'a AuthFile,
+    ) -> impl Iterator<Item = Vec<Arc<Model>>> + 'a {
         let registry = &self.inner.registry;
         let usable =
-            registry.providers().filter(|provider| self.inner.key_sources(provider, &auth).check().is_ok());
-        let models = usable.flat_map(|provider| registry.models(provider).to_vec());
-        models.map(|known| known.model).filter(|model| api::find(&model.api).is_some()).collect()
+            registry.providers().filter(|provider| self.inner.key_sources(provider, auth).check().is_ok());
+        usable.map(|provider| {
+            let models = registry.models(provider);
+            let known = models.iter().map(|known| Arc::clone(&known.model));
+            known.filter(|model| api::find(&model.api).is_some()).collect()
+        })
+    }
+
+    /// Returns all models that are known, whether or not there is a key, in the order of their providers.
+    pub fn known_models(&self) -> Vec<Arc<Model>> {
+        let registry = &self.inner.registry;
+        let all = registry.providers().flat_map(|provider| registry.models(provider).to_vec());
+        all.map(|known| known.model).collect()
+    }
+
+    /// Tells whether bowline speaks the API of a model.
+    pub fn is_supported(&self, model: &Model) -> bool {
+        api::find(&model.api).is_some()
     }
 
     /// Tells whether a model can be asked, as far as that can be known without a network.
     pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
-        if model.provider == scripted::PROVIDER {
+        if model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER {
             return Ok(());
         }
         if api::find(&model.api).is_none() {
@@ -125,6 +167,23 @@ impl Providers {
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
+    }
+
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.inner.transport
+    }
+
+    pub(crate) fn auth_path(&self) -> Option<&Path> {
+        self.inner.auth_file.as_deref()
+    }
+
+    /// Reads `auth.json`.
+    pub(crate) fn auth(&self) -> Result<AuthFile, Error> {
+        self.auth_path().map_or_else(|| Ok(AuthFile::default()), AuthFile::read)
+    }
+
+    pub(crate) fn key_sources<'a>(&'a self, provider: &'a str, auth: &'a AuthFile) -> KeySources<'a> {
+        self.inner.key_sources(provider, auth)
     }
 }
 
@@ -145,14 +204,14 @@ impl Inner {
             auth,
             setting: settings.and_then(|settings| settings.api_key.as_ref()),
             environment: &self.environment.0,
-            optional: settings.is_some() && catalog::provider(provider).is_none(),
+            optional: local_servers::server(provider).is_some()
+                || settings.is_some() && catalog::provider(provider).is_none(),
         }
     }
 
     /// Works out where a model is and what opens it.
     async fn endpoint(&self, model: &Model) -> Result<Endpoint, StreamError> {
-        let auth = self.auth();
-        let credential = self.key_sources(&model.provider, &auth).credential(&self.commands).await?;
+        let mut credential = self.credential(&model.provider).await?;
         let settings = self.registry.settings(&model.provider);
         let own = self.registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
         let shared = settings.map(|settings| settings.headers.0.clone()).unwrap_or_default();
@@ -164,8 +223,27 @@ impl Inner {
         }
         let auth_header = settings.is_some_and(|settings| settings.auth_header);
         let base_url = self.fill_in(&model.base_url)?;
+        // The gateway has a header of its own, because the usual ones are for the provider behind it.
+        if model.provider == "cloudflare-ai-gateway"
+            && let Some(key) = credential.take()
+        {
+            let value = Secret::new(format!("Bearer {}", key.secret.expose()));
+            headers.push(("cf-aig-authorization".to_owned(), value));
+        }
         let variables = Variables::of(&self.environment.0);
         Ok(Endpoint { base_url, headers, credential, auth_header, variables })
+    }
+
+    /// Returns what opens a provider; renews a login that is over.
+    async fn credential(&self, provider: &str) -> Result<Option<Credential>, StreamError> {
+        let auth = self.auth();
+        match (self.key_sources(provider, &auth).credential(&self.commands).await?, &self.auth_file) {
+            (KeyForRequest::Here(credential), _) => Ok(credential),
+            (KeyForRequest::Renew, Some(path)) => {
+                login::renew(provider, path, &self.environment.0, &self.transport).await.map(Some)
+            }
+            (KeyForRequest::Renew, None) => Ok(None),
+        }
     }
 
     async fn header(&self, provider: &str, name: &str, value: &SettingValue) -> Result<Secret, StreamError> {
@@ -178,6 +256,10 @@ impl Inner {
 
     /// Replaces the `{VARIABLE}`s that some base URLs have for the user's account.
     fn fill_in(&self, base_url: &str) -> Result<String, StreamError> {
+        if base_url.is_empty() {
+            let message = "The address of this provider is your own. Set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME, or \"baseUrl\" in models.json.";
+            return Err(StreamError::new(FailureKind::Rejected, message));
+        }
         let mut filled = base_url.to_owned();
         while let Some((start, length)) = filled.find('{').and_then(|at| Some((at, filled[at..].find('}')?)))
         {
@@ -191,6 +273,11 @@ impl Inner {
         }
         Ok(filled)
     }
+}
+
+/// Returns a stream that is nothing but a failure.
+fn failed(error: StreamError) -> AnswerStream {
+    Box::pin(futures_util::stream::once(async { Err(error) }))
 }
 
 /// Returns the error for a model on an API that bowline does not speak.

@@ -10,12 +10,13 @@ use serde_json::Value;
 
 use crate::catalog;
 use crate::error::Error;
+use crate::local_servers::{self, LocalServer};
 use crate::models_file::{ModelSettings, ModelsFile, ProviderSettings};
 use crate::setting_value::SettingValue;
 
 /// What a model has when the file does not say.
-const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
-const DEFAULT_MAX_TOKENS: u64 = 16_384;
+pub(crate) const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
+pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
 /// A model with what clients must not see of it.
 #[derive(Debug, Clone)]
@@ -28,15 +29,21 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub(crate) struct Registry {
     file: ModelsFile,
+    /// Where the environment says that a provider is.
+    addresses: HashMap<&'static str, String>,
     /// The models of the providers that were looked at.
     parsed: Mutex<HashMap<String, Arc<[Known]>>>,
 }
 
 impl Registry {
     /// Reads and checks `models.json`; the catalog is left for later.
-    pub(crate) fn read(models_file: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn read(
+        models_file: Option<&Path>,
+        environment: &HashMap<String, String>,
+    ) -> Result<Self, Error> {
+        let addresses = addresses(environment);
         let Some(path) = models_file else {
-            return Ok(Self { file: ModelsFile::default(), parsed: Mutex::default() });
+            return Ok(Self { file: ModelsFile::default(), addresses, parsed: Mutex::default() });
         };
         let file = ModelsFile::read(path)?;
         for (provider, settings) in &file.providers.0 {
@@ -46,14 +53,16 @@ impl Registry {
                 reason: reason.to_owned(),
             })?;
         }
-        Ok(Self { file, parsed: Mutex::default() })
+        Ok(Self { file, addresses, parsed: Mutex::default() })
     }
 
-    /// Returns the names of the providers: those of the file first, then the catalog's.
+    /// Returns the names of the providers: those of the file first, then the catalog's, then the servers on this
+    /// machine.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
         let own = self.file.providers.0.iter().map(|(name, _)| name.as_str());
         let built_in = catalog::PROVIDERS.iter().map(|provider| provider.id);
-        own.chain(built_in.filter(|name| self.settings(name).is_none()))
+        let local = local_servers::SERVERS.iter().map(|server| server.id);
+        own.chain(built_in.chain(local).filter(|name| self.settings(name).is_none()))
     }
 
     /// Returns what the file says of a provider.
@@ -67,7 +76,7 @@ impl Registry {
         if let Some(models) = parsed.get(provider) {
             return Arc::clone(models);
         }
-        let models: Arc<[Known]> = merge(provider, self.settings(provider)).into();
+        let models: Arc<[Known]> = self.merge(provider).into();
         if models.is_empty() {
             // Whoever asks for providers that do not exist should not fill the memory.
             return models;
@@ -76,15 +85,59 @@ impl Registry {
         models
     }
 
-    /// Returns the model with this provider and id.
+    /// Returns the model with this provider and id. A server on this machine may have any.
     pub(crate) fn find(&self, provider: &str, id: &str) -> Option<Known> {
-        self.models(provider).iter().find(|known| known.model.id == id).cloned()
+        let known = self.models(provider).iter().find(|known| known.model.id == id).cloned();
+        known.or_else(|| {
+            let model = self.local_model(provider, id)?;
+            Some(Known { model: Arc::new(model), headers: Vec::new() })
+        })
     }
+
+    /// Returns a model of a server on this machine, which need not be listed anywhere.
+    pub(crate) fn local_model(&self, provider: &str, id: &str) -> Option<Model> {
+        let server = local_servers::server(provider).filter(|_| !id.is_empty())?;
+        let mut model = server.model(id, &self.address(server));
+        if let Some(settings) = self.settings(provider) {
+            set(&mut model.api, settings.api.as_ref());
+            model.compat = join(model.compat, settings.compat.as_ref());
+        }
+        Some(model)
+    }
+
+    /// Returns where a server on this machine is: what the file says, else the environment, else custom.
+    pub(crate) fn address(&self, server: &LocalServer) -> String {
+        let told = self.settings(server.id).and_then(|settings| settings.base_url.clone());
+        told.or_else(|| self.addresses.get(server.id).cloned()).unwrap_or_default()
+    }
+
+    /// Returns a provider's models from the catalog with the file's changes, then the file's own.
+    fn merge(&self, provider: &str) -> Vec<Known> {
+        let mut built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
+        if let Some(address) = self.addresses.get(provider) {
+            built_in.iter_mut().for_each(|model| model.base_url.clone_from(address));
+        }
+        let pattern = built_in.first().cloned().or_else(|| self.local_model(provider, "any"));
+        merge(provider, self.settings(provider), built_in, pattern.as_ref())
+    }
+}
+
+/// Returns where the environment says that providers are.
+fn addresses(environment: &HashMap<String, String>) -> HashMap<&'static str, String> {
+    let mut addresses: HashMap<_, _> =
+        local_servers::SERVERS.iter().map(|server| (server.id, server.base_url(environment))).collect();
+    let variable = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    let azure = variable("AZURE_OPENAI_BASE_URL").cloned().or_else(|| {
+        let resource = variable("AZURE_OPENAI_RESOURCE_NAME")?;
+        Some(format!("https://{resource}.openai.azure.com/openai/v1"))
+    });
+    addresses.extend(azure.map(|address| ("azure-openai-responses", address)));
+    addresses
 }
 
 /// Checks what a provider of the file needs. The error is a place and a reason.
 fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'static str)> {
-    let built_in = catalog::provider(provider).is_some();
+    let built_in = catalog::provider(provider).is_some() || local_servers::server(provider).is_some();
     for (index, model) in settings.models.iter().enumerate() {
         let place = || format!("providers.{provider}.models[{index}]");
         if model.id.as_ref().is_none_or(String::is_empty) {
@@ -100,16 +153,18 @@ fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'s
     Ok(())
 }
 
-/// Returns a provider's models from the catalog with the file's changes, then the file's own.
-fn merge(provider: &str, settings: Option<&ProviderSettings>) -> Vec<Known> {
-    let built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
+fn merge(
+    provider: &str,
+    settings: Option<&ProviderSettings>,
+    built_in: Vec<Model>,
+    pattern: Option<&Model>,
+) -> Vec<Known> {
     let Some(settings) = settings else {
         return built_in
             .into_iter()
             .map(|model| Known { model: Arc::new(model), headers: Vec::new() })
             .collect();
     };
-    let pattern = built_in.first().cloned();
     let mut merged: Vec<(Model, Vec<(String, SettingValue)>)> = Vec::new();
     for mut model in built_in {
         if let Some(base_url) = &settings.base_url {
@@ -119,7 +174,7 @@ fn merge(provider: &str, settings: Option<&ProviderSettings>) -> Vec<Known> {
         merged.push((model, Vec::new()));
     }
     for own in &settings.models {
-        let model = new_model(provider, settings, own, pattern.as_ref());
+        let model = new_model(provider, settings, own, pattern);
         match merged.iter_mut().find(|(known, _)| known.id == model.id) {
             Some(known) => *known = (model, own.headers.0.clone()),
             None => merged.push((model, own.headers.0.clone())),
@@ -135,7 +190,7 @@ fn merge(provider: &str, settings: Option<&ProviderSettings>) -> Vec<Known> {
 }
 
 /// Returns a model of the file. What it leaves out comes from its provider, or, for a built-in provider, from
-/// `pattern`, a model of the catalog.
+/// `pattern`, a model of its own.
 fn new_model(
     provider: &str,
     settings: &ProviderSettings,
@@ -155,19 +210,24 @@ fn new_model(
         context_window: DEFAULT_CONTEXT_WINDOW,
         max_tokens: DEFAULT_MAX_TOKENS,
         thinking_level_map: None,
-        compat: settings.compat.clone(),
+        compat: match (local_servers::server(provider), pattern) {
+            // What its kind of server needs; the catalog's flags are of one model.
+            (Some(_), Some(pattern)) => pattern.compat.clone(),
+            _ => settings.compat.clone(),
+        },
     };
     apply(&mut model, own);
     model
 }
 
+fn set<T: Clone>(field: &mut T, change: Option<&T>) {
+    if let Some(change) = change {
+        field.clone_from(change);
+    }
+}
+
 /// Changes what `changes` names.
 fn apply(model: &mut Model, changes: &ModelSettings) {
-    fn set<T: Clone>(field: &mut T, change: Option<&T>) {
-        if let Some(change) = change {
-            field.clone_from(change);
-        }
-    }
     set(&mut model.name, changes.name.as_ref());
     set(&mut model.api, changes.api.as_ref());
     set(&mut model.base_url, changes.base_url.as_ref());
@@ -203,7 +263,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("models.json");
         std::fs::write(&path, json).unwrap();
-        Registry::read(Some(&path))
+        Registry::read(Some(&path), &HashMap::new())
     }
 
     #[test]
@@ -239,6 +299,46 @@ mod tests {
         assert_eq!((next.api.as_str(), next.base_url.as_str()), ("anthropic-messages", "http://proxy"));
         assert_eq!(registry.providers().filter(|name| *name == "anthropic").count(), 1);
         assert_eq!(registry.providers().next(), Some("anthropic"));
+    }
+
+    #[test]
+    fn a_file_with_only_an_address_keeps_the_models() {
+        let registry = registry(r#"{"providers": {"groq": {"baseUrl": "http://proxy"}}}"#).unwrap();
+        let models = registry.models("groq");
+        assert_eq!(models.len(), catalog::provider("groq").unwrap().models().len());
+        assert!(models.iter().all(|known| known.model.base_url == "http://proxy"));
+    }
+
+    #[test]
+    fn a_model_of_the_file_replaces_the_one_of_the_catalog() {
+        let json =
+            r#"{"providers": {"groq": {"models": [{"id": "openai/gpt-oss-120b", "contextWindow": 7}]}}}"#;
+        let registry = registry(json).unwrap();
+        let model = registry.find("groq", "openai/gpt-oss-120b").unwrap().model;
+        assert_eq!((model.context_window, model.cost), (7, Price::default()));
+        assert_eq!(registry.models("groq").len(), catalog::provider("groq").unwrap().models().len());
+    }
+
+    #[test]
+    fn a_local_server_has_any_model_at_its_address() {
+        let json =
+            r#"{"providers": {"vllm": {"baseUrl": "http://v/v1"}, "ollama": {"models": [{"id": "m"}]}}}"#;
+        let registry = registry(json).unwrap();
+        assert_eq!(registry.find("vllm", "any").unwrap().model.base_url, "http://v/v1");
+        for id in ["m", "other:7b"] {
+            let model = registry.find("ollama", id).unwrap().model;
+            assert_eq!((model.api.as_str(), model.id.as_str()), ("openai-completions", id));
+            assert_eq!(model.base_url, "http://localhost:11434/v1");
+        }
+        assert!(registry.models("lmstudio").is_empty());
+    }
+
+    #[test]
+    fn the_environment_knows_the_user_s_own_azure() {
+        let named = HashMap::from([("AZURE_OPENAI_RESOURCE_NAME".to_owned(), "mine".to_owned())]);
+        let registry = Registry::read(None, &named).unwrap();
+        let model = &registry.models("azure-openai-responses")[0].model;
+        assert_eq!(model.base_url, "https://mine.openai.azure.com/openai/v1");
     }
 
     #[test]

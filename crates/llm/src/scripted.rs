@@ -17,6 +17,7 @@ use bowline_core::stream::{FailureKind, StreamError};
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::failure::KINDS;
 use crate::request::{AnswerStream, ModelRequest};
 
 /// The provider's name, and that of its API.
@@ -181,19 +182,9 @@ fn answers(request: &ModelRequest) -> usize {
     answers.filter(|answer| !failed(answer.stop_reason)).count()
 }
 
-fn failure_kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FailureKind, D::Error> {
-    const KINDS: &[(&str, FailureKind)] = &[
-        ("authentication", FailureKind::Authentication),
-        ("quota", FailureKind::Quota),
-        ("rate-limited", FailureKind::RateLimited),
-        ("unavailable", FailureKind::Unavailable),
-        ("connection", FailureKind::Connection),
-        ("timed-out", FailureKind::TimedOut),
-        ("cut", FailureKind::Cut),
-        ("context-overflow", FailureKind::ContextOverflow),
-        ("rejected", FailureKind::Rejected),
-        ("protocol", FailureKind::Protocol),
-    ];
+pub(crate) fn failure_kind<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<FailureKind, D::Error> {
     let name = String::deserialize(deserializer)?;
     let found = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
     found.ok_or_else(|| {

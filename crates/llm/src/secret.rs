@@ -31,6 +31,26 @@ impl Secret {
     }
 }
 
+impl Secret {
+    /// Returns `text`, which is JSON, without this secret in it, however its letters are escaped there.
+    pub(crate) fn redact_in_json(&self, text: String) -> String {
+        let quoted = serde_json::Value::String(self.0.clone()).to_string();
+        let escaped = Self::new(quoted.trim_matches('"'));
+        escaped.redact(self.redact(text))
+    }
+
+    /// Overwrites this secret in `bytes`, so that their length stays.
+    pub(crate) fn mask(&self, bytes: &mut [u8]) {
+        if self.0.len() < Self::SHORTEST {
+            return;
+        }
+        let found: Vec<usize> = memchr::memmem::find_iter(bytes, &self.0).collect();
+        for start in found {
+            bytes[start..start + self.0.len()].fill(b'*');
+        }
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("[redacted]")
@@ -46,6 +66,10 @@ mod tests {
         let secret = Secret::new("sk-0123456789");
         assert_eq!(format!("{secret:?}"), "[redacted]");
         assert_eq!(secret.redact("bad key sk-0123456789!".into()), "bad key [redacted]!");
+        assert_eq!(
+            Secret::new("a\"b\\cdefgh").redact_in_json(r#"{"k":"a\"b\\cdefgh"}"#.into()),
+            r#"{"k":"[redacted]"}"#
+        );
         assert_eq!(Secret::new("none").redact("there is none".into()), "there is none");
     }
 }

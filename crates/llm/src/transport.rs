@@ -1,5 +1,7 @@
 //! Moves the bytes: sends a request, feeds the answer to a decoder, and tells what went wrong on the way.
 
+mod client;
+mod incoming;
 mod trouble;
 
 use std::collections::HashMap;
@@ -7,19 +9,21 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bowline_core::StreamEvent;
 use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::{Model, StreamEvent};
 use bytes::Bytes;
-use futures_util::FutureExt;
+use client::{Trust, build, cannot_build};
+use incoming::Incoming;
+use reqwest::Client;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response};
-use rustls::client::danger::ServerCertVerifier;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
 use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
 use crate::proxy::ProxySettings;
+use crate::recording::{Outcome, Recorder};
+use crate::replay::RecordedAnswer;
 use crate::request::AnswerStream;
 use crate::secret::Secret;
 
@@ -30,21 +34,27 @@ const REFUSAL_LIMIT: Duration = Duration::from_secs(10);
 /// The most events that are gathered in a batch.
 const LARGEST_BATCH: usize = 256;
 
-/// How long the end of a finished answer is waited for, so that the connection can be used again.
-const DRAIN_LIMIT: Duration = Duration::from_secs(1);
+/// The most that is read of an answer that is no stream.
+const LARGEST_DOCUMENT: usize = 4 * 1024 * 1024;
 
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until there is a connection.
     pub connect: Duration,
-    /// Until the first byte of the answer, and from each to the next.
+    /// Until the first byte of the answer: models may think long before they say anything.
+    pub first_byte: Duration,
+    /// From each byte of the answer to the next.
     pub idle: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(30), idle: Duration::from_secs(300) }
+        Self {
+            connect: Duration::from_secs(30),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(300),
+        }
     }
 }
 
@@ -59,12 +69,28 @@ pub(crate) struct Transport {
 struct Shared {
     timeouts: Timeouts,
     proxy: ProxySettings,
+    /// Keeps what is sent and received, if the user wants that.
+    recorder: Option<Recorder>,
     plain: OnceLock<Client>,
     secure: OnceCell<Client>,
 }
 
-/// What becomes of a request: its bytes and what it is made of, once the key is known.
-type Prepared = Pin<Box<dyn Future<Output = Result<(HttpRequest, Endpoint), StreamError>> + Send>>;
+/// A request whose key is known.
+pub(crate) enum Prepared {
+    /// To be sent.
+    Send(Outgoing),
+    /// Answered long ago.
+    Recorded(RecordedAnswer),
+}
+
+/// What is sent, and what it is made of.
+pub(crate) struct Outgoing {
+    pub(crate) model: Arc<Model>,
+    pub(crate) http: HttpRequest,
+    pub(crate) endpoint: Endpoint,
+}
+
+type Preparation = Pin<Box<dyn Future<Output = Result<Prepared, StreamError>> + Send>>;
 
 /// A request on its way.
 struct Flow {
@@ -74,21 +100,28 @@ struct Flow {
     /// What must not be seen in an error.
     secrets: Vec<Secret>,
     host: String,
+    /// Whether a byte of the answer has come.
+    has_begun: bool,
 }
 
 enum Stage {
-    Asking(Prepared),
-    Reading(Response),
+    Asking(Preparation),
+    Reading(Box<Incoming>),
     Failing(StreamError),
     Over,
 }
 
 impl Transport {
     /// Returns a transport that has not built anything yet.
-    pub(crate) fn new(timeouts: Timeouts, environment: &HashMap<String, String>) -> Self {
+    pub(crate) fn new(
+        timeouts: Timeouts,
+        environment: &HashMap<String, String>,
+        recorder: Option<Recorder>,
+    ) -> Self {
         let shared = Shared {
             timeouts,
             proxy: ProxySettings::new(environment),
+            recorder,
             plain: OnceLock::new(),
             secure: OnceCell::new(),
         };
@@ -99,7 +132,7 @@ impl Transport {
     pub(crate) fn stream(
         &self,
         decoder: Box<dyn Decoder>,
-        prepare: impl Future<Output = Result<(HttpRequest, Endpoint), StreamError>> + Send + 'static,
+        prepare: impl Future<Output = Result<Prepared, StreamError>> + Send + 'static,
     ) -> AnswerStream {
         let flow = Flow {
             shared: Arc::clone(&self.shared),
@@ -107,8 +140,51 @@ impl Transport {
             stage: Stage::Asking(Box::pin(prepare)),
             secrets: Vec::new(),
             host: String::new(),
+            has_begun: false,
         };
         Box::pin(futures_util::stream::unfold(flow, Flow::next))
+    }
+
+    /// Gets a document, within a limit for everything. Such exchanges are not recorded.
+    pub(crate) async fn get(&self, url: &str, limit: Duration) -> Result<(u16, Vec<u8>), StreamError> {
+        self.document(url, None, limit).await
+    }
+
+    /// Posts JSON and returns the answer's status and body. Such exchanges are not recorded.
+    pub(crate) async fn post_json(
+        &self,
+        url: &str,
+        body: Vec<u8>,
+        limit: Duration,
+    ) -> Result<(u16, Vec<u8>), StreamError> {
+        self.document(url, Some(body), limit).await
+    }
+
+    async fn document(
+        &self,
+        address: &str,
+        body: Option<Vec<u8>>,
+        limit: Duration,
+    ) -> Result<(u16, Vec<u8>), StreamError> {
+        let url = reqwest::Url::parse(address).map_err(|_| bad_url(address))?;
+        let host = place(&url);
+        let client = self.shared.client(url.scheme(), address).await?;
+        let request = match body {
+            None => client.get(url),
+            Some(body) => client.post(url).header("content-type", "application/json").body(body),
+        };
+        let whole = async {
+            let response = request.header("accept", "application/json").send().await;
+            let failed = |error: &reqwest::Error| trouble::before_answer(error, &host, limit);
+            let mut incoming = Incoming::new(response.map_err(|error| failed(&error))?, None);
+            let status = incoming.status();
+            Ok((status, incoming.read_up_to(LARGEST_DOCUMENT).await))
+        };
+        timeout(limit, whole).await.unwrap_or_else(|_| {
+            let seconds = limit.as_secs_f32();
+            let message = format!("{host} did not answer within {seconds} s (timeout).");
+            Err(StreamError::new(FailureKind::TimedOut, message))
+        })
     }
 }
 
@@ -121,12 +197,12 @@ impl Flow {
                 Stage::Failing(error) => return Some((Err(self.redact(error)), self)),
                 Stage::Asking(prepare) => {
                     self.stage = match self.ask(prepare).await {
-                        Ok(response) => Stage::Reading(response),
+                        Ok(incoming) => Stage::Reading(Box::new(incoming)),
                         Err(error) => Stage::Failing(error),
                     };
                 }
-                Stage::Reading(response) => {
-                    let events = self.read(response).await;
+                Stage::Reading(incoming) => {
+                    let events = self.read(incoming).await;
                     if !events.is_empty() {
                         return Some((Ok(events), self));
                     }
@@ -135,40 +211,60 @@ impl Flow {
         }
     }
 
-    async fn ask(&mut self, prepare: Prepared) -> Result<Response, StreamError> {
-        let (http, endpoint) = prepare.await?;
-        self.secrets = endpoint.headers.iter().map(|(_, value)| value.clone()).collect();
-        self.secrets.extend(endpoint.credential.iter().map(|credential| credential.secret.clone()));
-        self.secrets.extend(endpoint.variables.secrets());
-        let url = reqwest::Url::parse(&http.url).map_err(|_| bad_url(&endpoint.base_url))?;
-        self.host = url.host_str().unwrap_or_default().to_owned();
-        let client = self.shared.client(url.scheme(), &endpoint.base_url).await?;
-        let request = client.post(url).headers(headers(&http.headers)?).body(http.body);
-        let response = match timeout(self.shared.timeouts.idle, request.send()).await {
-            Err(_) => return Err(self.silent()),
-            Ok(Err(error)) => {
-                return Err(trouble::before_answer(&error, &self.host, self.shared.timeouts.connect));
+    async fn ask(&mut self, prepare: Preparation) -> Result<Incoming, StreamError> {
+        let (mut incoming, key_origin) = match prepare.await? {
+            Prepared::Recorded(answer) => {
+                "the recorded server".clone_into(&mut self.host);
+                let origin = answer.key_origin.clone();
+                (Incoming::recorded(answer)?, origin)
             }
-            Ok(Ok(response)) => response,
+            Prepared::Send(outgoing) => {
+                let origin =
+                    outgoing.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
+                (self.send(outgoing).await?, origin)
+            }
         };
-        if response.status().is_success() && is_stream(&response) {
-            return Ok(response);
+        if incoming.is_stream() {
+            return Ok(incoming);
         }
-        Err(refusal(response, &endpoint).await)
+        let error = refusal(&mut incoming, key_origin.as_deref()).await;
+        incoming.finish(Outcome::Complete)?;
+        Err(error)
+    }
+
+    async fn send(&mut self, outgoing: Outgoing) -> Result<Incoming, StreamError> {
+        let Outgoing { http, endpoint, .. } = &outgoing;
+        self.secrets = secrets(endpoint);
+        let url = reqwest::Url::parse(&http.url).map_err(|_| bad_url(&endpoint.base_url))?;
+        self.host = place(&url);
+        let client = self.shared.client(url.scheme(), &endpoint.base_url).await?;
+        let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
+        let request = client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
+        let failure = match timeout(self.shared.timeouts.first_byte, request.send()).await {
+            Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
+            Err(_) => self.silent(),
+            Ok(Err(error)) => trouble::before_answer(&error, &self.host, self.shared.timeouts.connect),
+        };
+        if let Some(exchange) = exchange {
+            exchange.finish(Outcome::Failed(&failure))?;
+        }
+        Err(failure)
     }
 
     /// Reads what has come and returns its events; sets the stage that follows.
-    async fn read(&mut self, mut response: Response) -> Vec<StreamEvent> {
+    async fn read(&mut self, mut incoming: Box<Incoming>) -> Vec<StreamEvent> {
         let mut events = Vec::new();
-        let outcome = match timeout(self.shared.timeouts.idle, response.chunk()).await {
+        let limit = if self.has_begun { self.shared.timeouts.idle } else { self.shared.timeouts.first_byte };
+        let outcome = match timeout(limit, incoming.chunk(&self.host)).await {
             Err(_) => Err(self.silent()),
-            Ok(Err(error)) => Err(trouble::within_answer(&error, &self.host)),
-            Ok(Ok(Some(bytes))) => self.feed(bytes, response, &mut events),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(Some(bytes))) => {
+                self.has_begun = true;
+                return self.feed(bytes, incoming, events);
+            }
             Ok(Ok(None)) => self.decoder.finish(&mut events),
         };
-        if let Err(error) = outcome {
-            self.stage = Stage::Failing(error);
-        }
+        self.end(incoming, outcome);
         events
     }
 
@@ -177,33 +273,55 @@ impl Flow {
     fn feed(
         &mut self,
         mut bytes: Bytes,
-        mut response: Response,
-        events: &mut Vec<StreamEvent>,
-    ) -> Result<(), StreamError> {
-        loop {
-            self.decoder.feed(&bytes, events)?;
-            if let Some(StreamEvent::Done { .. }) = events.last() {
-                drain(response);
-                return Ok(());
+        mut incoming: Box<Incoming>,
+        mut events: Vec<StreamEvent>,
+    ) -> Vec<StreamEvent> {
+        let outcome = loop {
+            if let Err(error) = self.decoder.feed(&bytes, &mut events) {
+                break Err(error);
             }
-            let next = if events.len() < LARGEST_BATCH { response.chunk().now_or_never() } else { None };
+            if let Some(StreamEvent::Done { .. }) = events.last() {
+                if let Err(error) = incoming.drain() {
+                    self.stage = Stage::Failing(error);
+                }
+                return events;
+            }
+            let next = if events.len() < LARGEST_BATCH { incoming.chunk_now(&self.host) } else { None };
             match next {
                 Some(Ok(Some(more))) => bytes = more,
-                Some(Ok(None)) => return self.decoder.finish(events),
-                Some(Err(error)) => return Err(trouble::within_answer(&error, &self.host)),
+                Some(Ok(None)) => break self.decoder.finish(&mut events),
+                Some(Err(error)) => break Err(error),
                 None => {
-                    self.stage = Stage::Reading(response);
-                    return Ok(());
+                    self.stage = Stage::Reading(incoming);
+                    return events;
                 }
             }
+        };
+        self.end(incoming, outcome);
+        events
+    }
+
+    /// Closes an answer that is over, for better or worse.
+    fn end(&mut self, incoming: Box<Incoming>, outcome: Result<(), StreamError>) {
+        let kept = match &outcome {
+            Ok(()) => incoming.finish(Outcome::Complete),
+            Err(error) => incoming.finish(Outcome::Failed(error)),
+        };
+        if let Err(error) = outcome.and(kept) {
+            self.stage = Stage::Failing(error);
         }
     }
 
     fn silent(&self) -> StreamError {
-        let seconds = self.shared.timeouts.idle.as_secs_f32();
+        let (limit, what, setting) = if self.has_begun {
+            (self.shared.timeouts.idle, "has sent nothing more", "httpIdleTimeoutMs")
+        } else {
+            (self.shared.timeouts.first_byte, "has sent nothing", "httpFirstByteTimeoutMs")
+        };
         let message = format!(
-            "{} sent nothing for {seconds} s (timeout). Try again; if the model needs longer, raise the idle time-out.",
-            self.host
+            "{} {what} for {} s (timeout). Try again; if the model needs longer, raise {setting} in settings.json.",
+            self.host,
+            limit.as_secs_f32()
         );
         StreamError::new(FailureKind::TimedOut, message)
     }
@@ -239,52 +357,6 @@ impl Shared {
     }
 }
 
-/// Whose certificates a client believes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
-    System,
-    /// For clients that never speak TLS; costs nothing to set up.
-    Nobody,
-}
-
-fn build(timeouts: Timeouts, proxy: &ProxySettings, trust: Trust) -> Result<Client, StreamError> {
-    let mut builder = Client::builder()
-        .tls_backend_preconfigured(tls(trust).map_err(cannot_build)?)
-        .user_agent(concat!("bowline/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(timeouts.connect)
-        // A redirect would carry the key to another place.
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy();
-    let proxies = proxy.proxies().map_err(|name| {
-        let message = format!("The variable {name} is not the URL of a proxy. Correct it or unset it.");
-        StreamError::new(FailureKind::Rejected, message)
-    })?;
-    for proxy in proxies {
-        builder = builder.proxy(proxy);
-    }
-    builder.build().map_err(cannot_build)
-}
-
-fn tls(trust: Trust) -> Result<rustls::ClientConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
-    let config = config.with_safe_default_protocol_versions()?;
-    let mut config = match trust {
-        Trust::Nobody => config.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth(),
-        Trust::System => {
-            let verifier: Arc<dyn ServerCertVerifier> =
-                Arc::new(rustls_platform_verifier::Verifier::new(provider)?);
-            config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-        }
-    };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-fn cannot_build(error: impl std::fmt::Display) -> StreamError {
-    StreamError::new(FailureKind::Rejected, format!("The HTTP client could not be set up: {error}."))
-}
-
 fn bad_url(base_url: &str) -> StreamError {
     let message = format!("\"{base_url}\" is not a valid base URL. It must begin with https:// or http://.");
     StreamError::new(FailureKind::Rejected, message)
@@ -307,55 +379,43 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
     Ok(headers)
 }
 
-/// Tells whether an answer may be a stream of events. Some servers send an error with the status of success.
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    !kind.is_some_and(|kind| kind.starts_with("application/json") || kind.starts_with("text/html"))
-}
-
 /// Returns the failure that an answer without a stream stands for.
-async fn refusal(mut response: Response, endpoint: &Endpoint) -> StreamError {
-    let status = response.status();
-    let headers = response.headers().clone();
-    let mut body = Vec::new();
-    let _ = timeout(REFUSAL_LIMIT, async {
-        while let Ok(Some(bytes)) = response.chunk().await {
-            let room = LARGEST_REFUSAL - body.len();
-            body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            if body.len() == LARGEST_REFUSAL {
-                break;
-            }
-        }
-    })
-    .await;
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if status.is_redirection() {
-        let target = header("location").unwrap_or("another address");
+async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamError {
+    // What has not come by then is not worth waiting for.
+    let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
+    let status = incoming.status();
+    if (300..400).contains(&status) {
+        let target = incoming.header("location").unwrap_or("another address");
         let message = format!(
             "{status}: the server sends us to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );
-        return StreamError {
-            status: Some(status.as_u16()),
-            ..StreamError::new(FailureKind::Rejected, message)
-        };
+        return StreamError { status: Some(status), ..StreamError::new(FailureKind::Rejected, message) };
     }
     let refusal = Refusal {
-        status: status.as_u16(),
-        retry_after_ms: header("retry-after-ms"),
-        retry_after: header("retry-after"),
+        status,
+        retry_after_ms: incoming.header("retry-after-ms"),
+        retry_after: incoming.header("retry-after"),
+        should_retry: incoming.header("x-should-retry"),
         body: &body,
-        key_origin: endpoint.credential.as_ref().map(|credential| credential.origin.as_str()),
+        key_origin,
     };
     refusal.into_failure()
 }
 
-/// Reads the end of a finished answer. It is usually there already; a connection whose answer was not read to the end
-/// could not be used again.
-fn drain(mut response: Response) {
-    if let Some(Ok(None) | Err(_)) = response.chunk().now_or_never() {
-        return;
-    }
-    tokio::spawn(timeout(DRAIN_LIMIT, async move { while let Ok(Some(_)) = response.chunk().await {} }));
+/// Returns what must not be seen of an endpoint.
+fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
+    let mut secrets: Vec<Secret> = endpoint.headers.iter().map(|(_, value)| value.clone()).collect();
+    let tokens = endpoint.headers.iter().filter_map(|(_, value)| value.expose().strip_prefix("Bearer "));
+    secrets.extend(tokens.map(Secret::new));
+    secrets.extend(endpoint.credential.iter().map(|credential| credential.secret.clone()));
+    secrets.extend(endpoint.variables.secrets());
+    secrets
+}
+
+/// Returns the host of a URL, with its port where that says something.
+fn place(url: &reqwest::Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Session {
             validate_session_id(id)?;
         }
         let parent = options.parent.or_else(|| Some(self.file()?.to_string_lossy().into_owned()));
-        let header = Header::new(options.id, &options.working_directory, parent);
+        let header = Header::new(options.id, &options.working_directory, parent, &self.clock);
         let mut content = header.line()?;
         for node in self.tree.nodes() {
             content.extend_from_slice(&self.line(node)?);
@@ -44,6 +44,7 @@ impl Session {
         };
         let mut session = Self::from_scan(scan, storage, &options.working_directory);
         session.durability = self.durability;
+        session.clock = self.clock.clone();
         session.persist_now()?;
         Ok(session)
     }

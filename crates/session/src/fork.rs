@@ -63,7 +63,7 @@ impl Session {
             return Err(Error::NotSaved);
         }
         let parent = self.file().map(|file| file.to_string_lossy().into_owned());
-        let header = Header::new(None, &self.working_directory, parent);
+        let header = Header::new(None, &self.working_directory, parent, &self.clock);
         let mut content = header.line()?;
         let mut is_answered = false;
         let path = self.tree.path_to(end);
@@ -80,6 +80,7 @@ impl Session {
         };
         let mut session = Self::from_scan(scan, storage, &self.working_directory);
         session.durability = self.durability;
+        session.clock = self.clock.clone();
         for label in self.labels()? {
             if session.has_entry(label.target.as_str()) {
                 let body = EntryBody::Label { target: label.target, label: Some(label.text) };

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{Error, clock};
+use crate::Error;
+use crate::clock::{self, Clock};
 
 /// The format that new files have and old ones are upgraded to.
 pub(crate) const CURRENT_VERSION: u32 = 3;
@@ -37,11 +38,16 @@ fn first_version() -> u32 {
 
 impl Header {
     /// Returns the header of a session that starts now; without an `id` it gets a new one.
-    pub(crate) fn new(id: Option<String>, working_directory: &Path, parent: Option<String>) -> Self {
+    pub(crate) fn new(
+        id: Option<String>,
+        working_directory: &Path,
+        parent: Option<String>,
+        clock: &Clock,
+    ) -> Self {
         Self {
             version: CURRENT_VERSION,
-            id: id.unwrap_or_else(|| uuid::Uuid::now_v7().to_string()),
-            timestamp: clock::now(),
+            id: id.unwrap_or_else(|| clock.session_id()),
+            timestamp: clock.text(),
             cwd: working_directory.to_string_lossy().into_owned(),
             parent_session: parent,
         }

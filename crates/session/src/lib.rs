@@ -38,6 +38,7 @@ mod upgrade;
 mod fixture;
 
 pub use check::{BadLine, Problem, Report, check_file};
+pub use clock::Clock;
 pub use context::{CompactionEntry, Context};
 pub use durability::Durability;
 pub use entry::{EntryBody, EntryId};

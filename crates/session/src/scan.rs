@@ -12,7 +12,7 @@ use crate::entry::{EntryId, Kind};
 use crate::file::SessionFile;
 use crate::header::{self, CURRENT_VERSION, Header};
 use crate::tree::{Node, Position, Tree};
-use crate::{Error, validate_session_id};
+use crate::{Clock, Error, validate_session_id};
 
 /// How the header line of every session file starts.
 const HEADER_START: &[u8] = br#"{"type":"session""#;
@@ -36,7 +36,7 @@ pub(crate) fn scan(file: &mut SessionFile, current_directory: &Path) -> Result<S
         repair(&mut scanner, file, &tail)?;
     }
     if scanner.header.is_none() && file.length() == 0 {
-        let header = Header::new(id_of_file_name(file.path()), current_directory, None);
+        let header = Header::new(id_of_file_name(file.path()), current_directory, None, &Clock::System);
         file.append(&header.line()?)?;
         scanner.header = Some(header);
     }

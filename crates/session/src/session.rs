@@ -11,7 +11,7 @@ use crate::header::{CURRENT_VERSION, Header, validate_session_id};
 use crate::scan::{Scan, scan};
 use crate::statistics::{Counts, ModelStatistics, Statistics};
 use crate::tree::{Node, Tree};
-use crate::{Error, clock, upgrade};
+use crate::{Clock, Error, upgrade};
 
 /// What a new session is to be.
 #[derive(Debug, Clone)]
@@ -45,6 +45,7 @@ pub struct Session {
     /// The name that was given last, as it stands in the file.
     name: Option<String>,
     malformed_lines: usize,
+    pub(crate) clock: Clock,
     /// Counted when first asked for, and kept up to date from then on.
     counts: OnceLock<Counts>,
 }
@@ -65,10 +66,15 @@ pub(crate) enum Storage {
 impl Session {
     /// Starts a session. Nothing is on disk before the first message or [`Session::persist_now`].
     pub fn create(options: NewSession) -> Result<Self, Error> {
+        Self::create_by(options, Clock::System)
+    }
+
+    /// Starts a session whose times and ids come from `clock`.
+    pub fn create_by(options: NewSession, clock: Clock) -> Result<Self, Error> {
         if let Some(id) = &options.id {
             validate_session_id(id)?;
         }
-        let header = Header::new(options.id, &options.working_directory, options.parent);
+        let header = Header::new(options.id, &options.working_directory, options.parent, &clock);
         let content = header.line()?;
         let storage = match options.location {
             Location::Memory => Storage::Memory(content),
@@ -84,6 +90,7 @@ impl Session {
             durability: Durability::default(),
             name: None,
             malformed_lines: 0,
+            clock,
             counts: OnceLock::from(Counts::default()),
         })
     }
@@ -103,8 +110,13 @@ impl Session {
             "" => current_directory.to_path_buf(),
             directory => PathBuf::from(directory),
         };
-        let (durability, counts) = (Durability::default(), OnceLock::new());
-        Self { header, working_directory, storage, tree, durability, name, malformed_lines, counts }
+        let (durability, clock, counts) = (Durability::default(), Clock::System, OnceLock::new());
+        Self { header, working_directory, storage, tree, durability, name, malformed_lines, clock, counts }
+    }
+
+    /// Returns the session with another clock than the system's.
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Says how safe an entry is when [`Session::append`] returns.
@@ -127,13 +139,13 @@ impl Session {
     /// Adds an entry as a child of the leaf and makes it the leaf. When this returns, the entry is in the file,
     /// if the session has one yet; after an error the session and its file are as they were.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryId, Error> {
-        self.append_at(&clock::now(), body)
+        self.append_at(&self.clock.text(), body)
     }
 
     /// Adds an entry that says to be from `timestamp`.
     pub(crate) fn append_at(&mut self, timestamp: &str, body: EntryBody) -> Result<EntryId, Error> {
         self.upgrade_if_old()?;
-        let id = self.tree.fresh_id();
+        let id = self.tree.fresh_id(&self.clock);
         let line = Entry { id: &id, parent: self.leaf(), timestamp, body: &body }.line()?;
         let offset = self.storage.append(&line, body.is_worth_a_file(), self.durability)?;
         let parent = self.tree.leaf_position();
@@ -305,8 +317,8 @@ mod tests {
 
     fn new(location: Location) -> Session {
         let working_directory = PathBuf::from("/work");
-        Session::create(NewSession { working_directory, location, id: Some("my-id".into()), parent: None })
-            .unwrap()
+        let id = Some("my-id".into());
+        Session::create(NewSession { working_directory, location, id, parent: None }).unwrap()
     }
 
     fn said(text: &str) -> EntryBody {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Error;
+use crate::clock::Clock;
 use crate::entry::{EntryId, Kind};
 
 /// The place of an entry in the tree: its number in the order of the file.
@@ -106,11 +107,11 @@ impl Tree {
     }
 
     /// Returns an id that no entry has: eight hexadecimal digits, as long as there are free ones.
-    pub(crate) fn fresh_id(&self) -> EntryId {
+    pub(crate) fn fresh_id(&self, clock: &Clock) -> EntryId {
         for _ in 0..100 {
-            let id = uuid::Uuid::new_v4().simple().to_string();
-            if !self.by_id.contains_key(&id[..8]) {
-                return EntryId::from(&id[..8]);
+            let id = clock.entry_id();
+            if !self.by_id.contains_key(id.as_str()) {
+                return EntryId::from(id.as_str());
             }
         }
         EntryId::from(uuid::Uuid::new_v4().to_string().as_str())
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn fresh_ids_are_eight_hexadecimal_digits() {
-        let id = Tree::default().fresh_id();
+        let id = Tree::default().fresh_id(&Clock::System);
         assert!(id.as_str().len() == 8 && id.as_str().bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
     }
 }

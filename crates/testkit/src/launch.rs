@@ -17,6 +17,22 @@ use crate::workspace::Workspace;
 /// The variable by which an agent's processes are recognised, wherever they end up.
 const MARK: &str = "BOWLINE_TESTKIT_AGENT";
 
+/// How the names of variables begin that could lead to a real model or a real configuration.
+const LEADING_AWAY: [&str; 12] = [
+    "BOWLINE_",
+    "PI_",
+    "OMP_",
+    "OPI_",
+    "XDG_",
+    "AWS_",
+    "GOOGLE_",
+    "OLLAMA_",
+    "LMSTUDIO_",
+    "LM_STUDIO_",
+    "LLAMACPP_",
+    "VLLM_",
+];
+
 /// How long a run over files may take.
 const FILE_RUN_LIMIT: Duration = Duration::from_secs(10);
 
@@ -138,7 +154,5 @@ impl Launch {
 fn is_leading_away(name: &OsString) -> bool {
     let name = name.to_string_lossy().to_uppercase();
     ["_API_KEY", "_TOKEN", "_PROXY"].iter().any(|end| name.ends_with(end))
-        || ["BOWLINE_", "PI_", "OMP_", "OPI_", "XDG_", "AWS_", "GOOGLE_"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        || LEADING_AWAY.iter().any(|start| name.starts_with(start))
 }

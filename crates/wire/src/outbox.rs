@@ -76,6 +76,8 @@ pub struct Outbox {
     written: usize,
     /// Whether the last write found the output full.
     is_lagging: bool,
+    /// Whether deltas may join at all.
+    may_join: bool,
 }
 
 impl Outbox {
@@ -88,7 +90,14 @@ impl Outbox {
             leaving: Vec::new(),
             written: 0,
             is_lagging: false,
+            may_join: true,
         }
+    }
+
+    /// Lets every record leave as it was pushed, however slow the reader is: what it reads then depends on nothing but
+    /// what was said. The bound alone limits the memory.
+    pub fn without_joining(self) -> Self {
+        Self { may_join: false, ..self }
     }
 
     /// Queues a record. It joins with the last queued one if both are deltas of one block and the reader lags.
@@ -103,7 +112,7 @@ impl Outbox {
                     suffix: last_suffix,
                 }),
                 Record::Delta { key, prefix, body, suffix },
-            ) if self.is_lagging && *last_key == key => {
+            ) if self.is_lagging && self.may_join && *last_key == key => {
                 *last_prefix = prefix;
                 last_body.extend_from_slice(&body);
                 *last_suffix = suffix;

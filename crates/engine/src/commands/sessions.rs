@@ -17,7 +17,7 @@ impl Engine {
         };
         let plan =
             NewSession { working_directory: self.working_directory.clone(), location, id: None, parent };
-        let session = Session::create(plan).map_err(unavailable)?;
+        let session = Session::create_by(plan, self.clock.clone()).map_err(unavailable)?;
         self.change_session(session)?;
         Ok(Answer::SessionSwitched)
     }
@@ -43,7 +43,7 @@ impl Engine {
         }
         let session = Session::open(&path, &self.working_directory).map_err(unavailable)?;
         session.check_working_directory().map_err(unavailable)?;
-        self.change_session(session)?;
+        self.change_session(session.with_clock(self.clock.clone()))?;
         Ok(Answer::SessionSwitched)
     }
 

@@ -121,6 +121,7 @@ impl Engine {
             thinking: self.thinking_level,
             session_id: self.session.id().to_owned(),
             retry: self.settings.retry.clone(),
+            clock: self.clock.clone(),
         });
         let task = Task::spawn(async move {
             let Some(summarizer) = summarizer else { return };

@@ -10,6 +10,7 @@ use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use bowline_llm::{Assembly, ModelRequest, Providers};
+use bowline_session::Clock;
 use futures_util::StreamExt;
 
 use crate::settings::RetrySettings;
@@ -69,6 +70,7 @@ pub(crate) struct Summarizer {
     pub thinking: ThinkingLevel,
     pub session_id: String,
     pub retry: RetrySettings,
+    pub clock: Clock,
     pub max_tokens: u64,
 }
 
@@ -132,7 +134,7 @@ impl Summarizer {
         loop {
             match self.ask_once(prompt.clone(), max_tokens).await {
                 Ok(summary) => return Ok(summary),
-                Err(error) => match self.retry.delay(&error, attempt) {
+                Err(error) => match self.retry.delay(&error, attempt, self.clock.chance()) {
                     Some(delay) => tokio::time::sleep(delay).await,
                     None => return Err(error),
                 },

@@ -103,7 +103,7 @@ fn ask(address: SocketAddr, idle: Duration) -> AnswerStream {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("models.json");
     std::fs::write(&path, json).unwrap();
-    let timeouts = Timeouts { idle, ..Timeouts::default() };
+    let timeouts = Timeouts { idle, first_byte: idle, ..Timeouts::default() };
     let sources = Sources { models_file: Some(path), timeouts, ..Sources::default() };
     let providers = Providers::new(sources).unwrap();
     let model = providers.find("p", "m").unwrap();
@@ -286,10 +286,10 @@ async fn dropping_the_stream_closes_the_connection() {
 fn both_clients_can_be_built() {
     let proxy = crate::proxy::ProxySettings::default();
     let started = std::time::Instant::now();
-    super::build(Timeouts::default(), &proxy, super::Trust::Nobody).unwrap();
+    super::client::build(Timeouts::default(), &proxy, super::client::Trust::Nobody).unwrap();
     assert!(started.elapsed() < Duration::from_millis(500));
     // A machine without certificates may refuse the other; that is an error, not a panic.
-    let _ = super::build(Timeouts::default(), &proxy, super::Trust::System);
+    let _ = super::client::build(Timeouts::default(), &proxy, super::client::Trust::System);
 }
 
 #[tokio::test]

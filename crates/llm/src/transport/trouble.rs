@@ -25,9 +25,11 @@ pub(super) fn before_answer(error: &reqwest::Error, host: &str, limit: Duration)
         return StreamError::new(FailureKind::Connection, message);
     }
     let message = if let Some(failure) = find::<rustls::Error>(error) {
-        format!(
-            "No secure connection to {host}: {failure}. Check the clock, the system's certificates and any proxy in between."
-        )
+        no_tls(host, failure)
+    } else if let Some(failure) =
+        chain(error).map(ToString::to_string).find(|text| text.contains("tls handshake"))
+    {
+        no_tls(host, &failure)
     } else if is_refused(error) {
         format!(
             "{host} refused the connection. Check that the server is running and that the base URL is right."
@@ -38,6 +40,12 @@ pub(super) fn before_answer(error: &reqwest::Error, host: &str, limit: Duration)
         format!("No connection to {host}: {}. Check the network and the proxy variables.", cause(error))
     };
     StreamError::new(FailureKind::Connection, message)
+}
+
+fn no_tls(host: &str, failure: &dyn std::fmt::Display) -> String {
+    format!(
+        "No secure connection to {host}: {failure}. Check the clock, the system's certificates, any proxy in between, and that the server speaks TLS: the base URL of one that does not begins with http://."
+    )
 }
 
 /// Returns the failure of an answer that broke off.

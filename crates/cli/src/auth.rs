@@ -1,0 +1,157 @@
+//! `bowline auth`: the keys of providers. It never prints one.
+
+use std::process::ExitCode;
+
+use bowline_llm::{KeyState, KeyStatus, Providers, Secret};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::home::Surroundings;
+use crate::settings_file::SettingsFile;
+use crate::table::{Align, render};
+use crate::terminal::say;
+use crate::{hidden_input, online_check, startup};
+
+const USAGE: &str = "\
+bowline auth list                    where keys were found
+bowline auth set --provider NAME     store a key in auth.json; it is read from stdin, or asked for
+bowline auth remove --provider NAME  take a key or login out of auth.json
+bowline auth check [--provider NAME] whether there is a key; --online asks the provider, too
+
+--json gives list and check as one JSON object per line. No key is ever shown.
+";
+
+/// Carries out a subcommand; the exit code says whether the key is there.
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
+    let (verb, named) = match words[..] {
+        [] => return say(USAGE).map(|()| ExitCode::from(2)),
+        [verb] => (verb, None),
+        [verb, provider] => (verb, Some(provider)),
+        // Not repeated: one of the words may be a key.
+        _ => return Err(Failure::Usage("too many words after auth; a key is read from stdin".to_owned())),
+    };
+    for warning in &arguments.warnings {
+        eprintln!("bowline: {warning}");
+    }
+    let surroundings = Surroundings::read()?;
+    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
+    let providers = Providers::new(startup::sources(&surroundings, &file))?;
+    for warning in providers.warnings() {
+        eprintln!("bowline: {warning}");
+    }
+    let provider = arguments.provider.as_deref().or(named);
+    match verb {
+        "list" => list(&providers, arguments.json),
+        "check" => check(&providers, provider, arguments),
+        "set" => set(&providers, needed(provider, "set")?),
+        "remove" => remove(&providers, needed(provider, "remove")?),
+        _ => Err(Failure::Usage("auth knows list, set, remove and check (see bowline auth)".to_owned())),
+    }
+}
+
+fn needed<'a>(provider: Option<&'a str>, verb: &str) -> Result<&'a str, Failure> {
+    provider.ok_or_else(|| Failure::Usage(format!("whose key? bowline auth {verb} --provider NAME")))
+}
+
+fn list(providers: &Providers, as_json: bool) -> Result<ExitCode, Failure> {
+    let found = providers.providers_with_keys()?;
+    show(&found, &[], as_json)?;
+    if found.is_empty() {
+        eprintln!("bowline: no keys were found. Store one with: bowline auth set --provider NAME");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(providers: &Providers, provider: Option<&str>, arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut found = match provider {
+        Some(provider) => vec![providers.key_status(provider)?],
+        None => providers.providers_with_keys()?,
+    };
+    let mut answers = Vec::new();
+    if arguments.online {
+        for status in found.iter_mut().filter(|status| status.state == KeyState::Ready) {
+            answers.push(online_check::ask(providers, status, arguments.model.as_deref())?);
+        }
+    }
+    show(&found, &answers, arguments.json)?;
+    if found.is_empty() {
+        eprintln!("bowline: no keys were found. Store one with: bowline auth set --provider NAME");
+    }
+    let is_ready = !found.is_empty()
+        && found.iter().all(|status| status.state == KeyState::Ready)
+        && answers.iter().all(|answer| answer.error.is_none());
+    Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(found: &[KeyStatus], answers: &[online_check::Answer], as_json: bool) -> Result<(), Failure> {
+    let answer = |status: &KeyStatus| answers.iter().find(|answer| answer.provider == status.provider);
+    if as_json {
+        let lines = found.iter().map(|status| format!("{}\n", record(status, answer(status))));
+        return say(&lines.collect::<String>());
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<[String; 4]> = found
+        .iter()
+        .map(|status| {
+            let source = match (&status.variable, status.source) {
+                (Some(name), _) => name.clone(),
+                (None, source) => source.unwrap_or("-").to_owned(),
+            };
+            let note = match answer(status) {
+                Some(answer) => answer.to_string(),
+                None => status.note.clone().unwrap_or_default(),
+            };
+            [status.provider.clone(), status.state.as_str().to_owned(), source, note]
+        })
+        .collect();
+    let columns = ["provider", "status", "source", ""].map(|title| (title, Align::Left));
+    say(&render(columns, &rows))
+}
+
+fn record(status: &KeyStatus, answer: Option<&online_check::Answer>) -> Value {
+    let mut record = json!({ "provider": status.provider, "status": status.state.as_str() });
+    record["source"] = json!(status.source);
+    if let Some(name) = &status.variable {
+        record["variable"] = json!(name);
+    }
+    if let Some(note) = &status.note {
+        record["note"] = json!(note);
+    }
+    if let Some(answer) = answer {
+        record["online"] = json!({ "model": answer.model, "ok": answer.error.is_none() });
+        if let Some(error) = &answer.error {
+            record["online"]["error"] = json!(error);
+        }
+    }
+    record
+}
+
+fn set(providers: &Providers, provider: &str) -> Result<ExitCode, Failure> {
+    // A name that is wrong is told before anybody types a key.
+    let name = providers.key_status(provider)?.provider;
+    let key = hidden_input::read(&format!("Key of {name} (not shown): "))
+        .map_err(Failure::io("reading the key"))?;
+    if key.is_empty() {
+        return Err(Failure::Usage("no key was given, so nothing was changed".to_owned()));
+    }
+    providers.store_key(&name, &Secret::new(key))?;
+    say(&format!("The key of {name} is in auth.json.\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(providers: &Providers, provider: &str) -> Result<ExitCode, Failure> {
+    if !providers.remove_key(provider)? {
+        eprintln!("bowline: auth.json has nothing for \"{provider}\"");
+        return Ok(ExitCode::FAILURE);
+    }
+    say(&format!("{provider} is no longer in auth.json.\n"))?;
+    if let Ok(KeyStatus { state: KeyState::Ready, source: Some(source), .. }) = providers.key_status(provider)
+    {
+        eprintln!("bowline: there is still a key for it ({source})");
+    }
+    Ok(ExitCode::SUCCESS)
+}

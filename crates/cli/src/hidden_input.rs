@@ -1,0 +1,30 @@
+//! Reading a key: from a pipe as it comes, from a terminal without showing it.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+/// The most that is read. No key is nearly as long; a file given by mistake may be.
+const LONGEST: u64 = 64 * 1024;
+
+/// Returns the first line of stdin, without white space around it.
+pub(crate) fn read(prompt: &str) -> io::Result<String> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        let mut text = String::new();
+        stdin.lock().take(LONGEST).read_to_string(&mut text)?;
+        return Ok(text.trim().lines().next().unwrap_or_default().trim().to_owned());
+    }
+    let before = tcgetattr(&stdin)?;
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO);
+    silent.local_modes.insert(LocalModes::ECHONL);
+    eprint!("{prompt}");
+    io::stderr().flush()?;
+    tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
+    let mut line = String::new();
+    let outcome = stdin.lock().take(LONGEST).read_line(&mut line);
+    tcsetattr(&stdin, OptionalActions::Flush, &before)?;
+    outcome?;
+    Ok(line.trim().to_owned())
+}

@@ -1,0 +1,70 @@
+//! Whether a provider accepts a key: one small request to its default model.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::{Message, Model, ThinkingLevel};
+use bowline_llm::{KeyState, KeyStatus, ModelRequest, Providers};
+use futures_util::StreamExt as _;
+
+use crate::failure::Failure;
+
+/// How long the answer may be: it is thrown away.
+const TOKENS: u64 = 16;
+
+/// What the provider said.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub provider: String,
+    pub model: String,
+    pub error: Option<String>,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            None => write!(formatter, "{} answers", self.model),
+            Some(error) => write!(formatter, "{}: {error}", self.model),
+        }
+    }
+}
+
+/// Asks a provider. A key that it refuses is no longer ready.
+pub(crate) fn ask(
+    providers: &Providers,
+    status: &mut KeyStatus,
+    model: Option<&str>,
+) -> Result<Answer, Failure> {
+    let provider = status.provider.clone();
+    let model = match model {
+        Some(pattern) => providers.resolve(pattern, Some(&provider))?.model,
+        None => providers.default_of(&provider)?,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("starting the runtime"))?;
+    let outcome = runtime.block_on(first_word(providers, Arc::clone(&model)));
+    if let Err(error) = &outcome
+        && error.kind == FailureKind::Authentication
+    {
+        status.state = KeyState::Invalid;
+    }
+    Ok(Answer { provider, model: model.id.clone(), error: outcome.err().map(|error| error.message) })
+}
+
+/// Waits until the answer begins; that is proof enough.
+async fn first_word(providers: &Providers, model: Arc<Model>) -> Result<(), StreamError> {
+    let request = ModelRequest {
+        model,
+        system: "".into(),
+        messages: vec![Arc::new(Message::user("Say hi.", Vec::new(), 0))],
+        tools: Vec::new().into(),
+        thinking: ThinkingLevel::Off,
+        max_tokens: Some(TOKENS),
+        session_id: "auth-check".to_owned(),
+        cache: false,
+    };
+    providers.stream(request).next().await.transpose().map(drop)
+}

@@ -1,0 +1,260 @@
+//! `auth.json`: the user's keys and logins by provider, in pi's format. Other programs write it too, so that whatever
+//! we do not know stays as it is, and it is changed only under a lock and in one step.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::models_file::{Ordered, malformed, read_text};
+use crate::setting_value::SettingValue;
+
+/// How long another process may keep the file.
+const LOCK_LIMIT: Duration = Duration::from_secs(30);
+const LOCK_GLANCE: Duration = Duration::from_millis(20);
+
+/// A login that ends this soon counts as over: the request has to arrive, too.
+const MARGIN_MS: u64 = 60_000;
+
+/// The contents of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AuthFile(Ordered<Login>);
+
+/// A provider's entry. Other fields are other programs' business.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Login {
+    ApiKey {
+        key: SettingValue,
+    },
+    Oauth(Tokens),
+    #[serde(other)]
+    Unknown,
+}
+
+/// The tokens of a login.
+#[derive(Debug, Clone, serde::Deserialize)]
+pub(crate) struct Tokens {
+    pub(crate) access: SettingValue,
+    pub(crate) refresh: Option<SettingValue>,
+    /// Milliseconds since 1970.
+    expires: Option<u64>,
+}
+
+impl Tokens {
+    /// Tells whether the access token is of no use any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.expires.is_some_and(|time| time <= now().saturating_add(MARGIN_MS))
+    }
+}
+
+impl AuthFile {
+    /// Reads the file; one that does not exist holds nothing.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        match read_text(path)? {
+            Some(text) if !text.trim().is_empty() => {
+                Self::parse(&text).map_err(|error| malformed(path, &error))
+            }
+            _ => Ok(Self::default()),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    /// Returns a provider's entry.
+    pub(crate) fn login(&self, provider: &str) -> Option<&Login> {
+        self.0.0.iter().find(|(name, _)| name == provider).map(|(_, login)| login)
+    }
+
+    /// Returns the providers that have an entry.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
+        self.0.0.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// Says so if others may read the file.
+pub(crate) fn exposure(path: &Path) -> Option<String> {
+    let mode = mode(path)?;
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "{path} can be read by other users (mode {mode:04o}). Change that with: chmod 600 {path}",
+            path = path.display()
+        )
+    })
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}
+
+/// The right to change the file, held until dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the right. The lock is a file of its own, because the file itself is replaced.
+    pub(crate) fn acquire(path: &Path) -> Result<Self, Error> {
+        let failed = |error: io::Error| unwritable(path, &error);
+        if let Some(folder) = path.parent() {
+            create_folder(folder).map_err(failed)?;
+        }
+        let file = private(true).open(beside(path, "lock")).map_err(failed)?;
+        let started = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { path: path.to_owned(), _file: file }),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_LIMIT => {
+                    std::thread::sleep(LOCK_GLANCE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let reason = "another process does not let go of it".to_owned();
+                    return Err(Error::Unwritable { path: path.to_owned(), reason });
+                }
+            }
+        }
+    }
+
+    /// Changes the file in one step: whoever reads it sees the old one or the new one.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Map<String, Value>) -> T) -> Result<T, Error> {
+        let path = &self.path;
+        let mut entries: Map<String, Value> = match read_text(path)? {
+            Some(text) if !text.trim().is_empty() => {
+                serde_json::from_str(&text).map_err(|error| malformed(path, &error))?
+            }
+            _ => Map::new(),
+        };
+        let result = change(&mut entries);
+        self.replace(&entries).map_err(|error| unwritable(path, &error))?;
+        Ok(result)
+    }
+
+    fn replace(&self, entries: &Map<String, Value>) -> io::Result<()> {
+        // A link stays one; what it points to is replaced.
+        let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let temporary = beside(&target, "new");
+        let mut file = private(false).truncate(true).open(&temporary)?;
+        serde_json::to_writer_pretty(&mut file, entries)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, target)
+    }
+}
+
+/// Returns the time in milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::Unwritable { path: path.to_owned(), reason: error.to_string() }
+}
+
+/// Returns the path of a hidden file beside another.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{ending}"))
+}
+
+/// Returns the way to open a file that only the user may read.
+#[cfg(unix)]
+fn private(shared: bool) -> std::fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(!shared).mode(0o600);
+    options
+}
+
+#[cfg(not(unix))]
+fn private(shared: bool) -> std::fs::OpenOptions {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(!shared);
+    options
+}
+
+#[cfg(unix)]
+fn create_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn create_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_broken_file_names_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        std::fs::write(&path, "{\"groq\": 1}").unwrap();
+        assert!(matches!(AuthFile::read(&path), Err(Error::Malformed { line: 1, .. })));
+    }
+
+    #[test]
+    fn a_change_keeps_what_others_wrote_and_is_private() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/auth.json");
+        let put = |name: &str| {
+            let lock = Lock::acquire(&path).unwrap();
+            lock.change(|entries| entries.insert(name.to_owned(), json!({ "type": "later" }))).unwrap();
+        };
+        put("one");
+        put("two");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value, json!({ "one": { "type": "later" }, "two": { "type": "later" } }));
+        assert_eq!(exposure(&path), None);
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 2, "the file and its lock");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_noticed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        std::fs::write(&path, "{}").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(exposure(&path).unwrap().contains("chmod 600"));
+    }
+
+    #[test]
+    fn changes_of_many_do_not_overwrite_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("auth.json");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let lock = Lock::acquire(path).unwrap();
+                    lock.change(|entries| entries.insert(format!("p{number}"), json!({}))).unwrap();
+                });
+            }
+        });
+        let value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), 8);
+    }
+}
