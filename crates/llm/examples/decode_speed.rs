@@ -19,7 +19,7 @@ const ROUNDS: usize = 15;
 const TEXT: &str = "alpha bravo\\n “cable” ";
 
 fn main() {
-    println!("{:<26}{:>10}{:>10}{:>12}{:>18}", "api", "MB", "MB/s", "µs/delta", "µs/delta + message");
+    println!("{:<26}{:>10}{:>10}{:>12}{:>22}", "api", "MB", "MB/s", "µs/delta", "µs/delta + message");
     for api in bowline_llm::probe::apis() {
         let Some(bytes) = answer(api) else { continue };
         let decoding = fastest(|| decode(api, &bytes, |event| drop(black_box(event))));
@@ -33,7 +33,7 @@ fn main() {
         let megabytes = bytes.len() as f64 / 1e6;
         let per_delta = |time: Duration| time.as_secs_f64() * 1e6 / DELTAS as f64;
         println!(
-            "{api:<26}{megabytes:>10.2}{:>10.0}{:>12.3}{:>18.3}",
+            "{api:<26}{megabytes:>10.2}{:>10.0}{:>12.3}{:>22.3}",
             megabytes / decoding.as_secs_f64(),
             per_delta(decoding),
             per_delta(assembling)
