@@ -78,6 +78,7 @@ fn every_message_that_is_announced_names_its_entry() {
     gate.wait_until_reached(LIMIT);
     agent.carry_out(json!({ "type": "steer", "message": "later" }));
     agent.ask(json!({ "type": "abort" }));
+    agent.collect_until_settled();
     server.reply(Reply::status(400).body("no"));
     agent.run("three");
     agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
