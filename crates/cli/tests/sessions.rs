@@ -593,7 +593,7 @@ fn a_command_by_hand_is_recorded_at_once_but_never_between_a_call_and_its_result
     agent.until_type("tool_execution_start");
     agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
     assert_eq!(session_messages(&file).len(), 3, "a call and its result are not parted");
-    workspace.file("go", "");
+    std::fs::write(workspace.work().join("go"), "").unwrap();
     agent.collect_until_settled();
     let roles: Vec<_> = session_messages(&file).iter().map(|message| message["role"].clone()).collect();
     let [user, answer, result, shell] = ["user", "assistant", "toolResult", "bashExecution"];
