@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use crate::answer::AnswerStep;
 use crate::commands::navigation::Navigating;
 use crate::commands::shell::Shells;
-use crate::compaction::{Compacting, Summary};
+use crate::compaction::{Compacting, Futile, Summary};
 use crate::conversation::Conversation;
 use crate::queue::Queues;
 use crate::refusal::Refusals;
@@ -108,8 +108,8 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) run: Option<Run>,
     pub(crate) compacting: Option<Compacting>,
-    /// Whether a compaction of what is now the conversation was tried and came to nothing.
-    pub(crate) compaction_is_futile: bool,
+    /// Whether a compaction at the threshold was tried in this run and came to nothing.
+    pub(crate) futile_compaction: Option<Futile>,
     pub(crate) navigating: Option<Navigating>,
     pub(crate) shells: Shells,
     pub(crate) refusals: Refusals,
@@ -149,7 +149,7 @@ impl Engine {
             queues,
             run: None,
             compacting: None,
-            compaction_is_futile: false,
+            futile_compaction: None,
             navigating: None,
             shells: Shells::default(),
             refusals: Refusals::default(),
