@@ -13,6 +13,8 @@ pub(crate) enum Action {
     Nothing,
     Rpc,
     Demo,
+    /// Writes a session as a web page.
+    Export,
     Help,
     Version,
 }
@@ -40,6 +42,10 @@ pub(crate) struct Arguments {
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
     pub line_limit: Option<usize>,
+    /// What a subcommand works on.
+    pub file: Option<String>,
+    /// Where a subcommand writes to.
+    pub out: Option<String>,
     /// What to tell the user on stderr: flags that change nothing.
     pub warnings: Vec<String>,
 }
@@ -52,6 +58,8 @@ impl Arguments {
         while let Some(word) = words.next() {
             if word == "demo" && arguments.action == Action::Nothing {
                 arguments.action = Action::Demo;
+            } else if word == "export" && arguments.action == Action::Nothing {
+                arguments.action = Action::Export;
             } else if word.starts_with('-') && word.len() > 1 {
                 arguments.take_flag(&word, &mut words)?;
             } else {
@@ -97,6 +105,10 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
+        if self.action == Action::Export && self.file.is_none() {
+            self.file = Some(word.to_owned());
+            return Ok(());
+        }
         if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
@@ -193,6 +205,13 @@ mod tests {
             arguments.warnings,
             ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
         );
+    }
+
+    #[test]
+    fn an_export_has_a_file_and_may_have_another() {
+        let arguments = parse("export a.jsonl --out b.html").unwrap();
+        assert_eq!(arguments.action, Action::Export);
+        assert_eq!((arguments.file.as_deref(), arguments.out.as_deref()), (Some("a.jsonl"), Some("b.html")));
     }
 
     #[test]

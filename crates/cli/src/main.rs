@@ -2,6 +2,7 @@
 
 mod arguments;
 mod demo;
+mod export;
 mod failure;
 mod flags;
 mod help;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
         Action::Demo => demo::main(),
+        Action::Export => export::main(&arguments),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);
