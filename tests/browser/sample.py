@@ -300,6 +300,10 @@ def hostile():
         {"type": "image", "mimeType": "image/png", "data": 'AAAA" onerror="alert(1)'},
         {"type": "image", "mimeType": "text/html", "data": base64.b64encode(b"<script>alert(1)</script>").decode()},
     ])
+    session.line("{broken")
+    session.line('{"type":"message","id":"ring","parentId":"ring"}')
+    session.line("[" * 100_000)
+    session.line("null")
     fork = session.leaf
     for value in nasty[:6]:
         session.go_to(fork)
@@ -311,10 +315,6 @@ def hostile():
         session.message("bashExecution", command=value, output=value, exitCode=1, cancelled=False, truncated=True, fullOutputPath=value)
         session.message("system", content=value, sections={value: value}, toolsAdded=[{"name": value}])
         session.entry(value, data=value)
-    session.line("{broken")
-    session.line('{"type":"message","id":"ring","parentId":"ring"}')
-    session.line("[" * 100_000)
-    session.line("null")
     return session
 
 

@@ -35,17 +35,29 @@ pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Positio
         Body::System(message) => {
             article.push(page, "message quiet", "System prompt", "", |page| push_system(page, message));
         }
-        Body::Compaction { summary, first_kept, tokens_before, usage } => {
+        Body::Compaction { summary, first_kept, tokens_before, .. } => {
             let about = match tokens_before {
                 0 => String::new(),
                 tokens => format!("{} tokens until here", format::tokens(*tokens)),
             };
-            article.push_summary(page, "Context compacted", &about, summary, usage.as_ref());
-            article.push_reference(page, "Kept word for word from ", first_kept.as_deref());
+            let after = |page: &mut String| {
+                article.push_reference(page, "Kept word for word: all from ", first_kept.as_deref());
+            };
+            article.push_summary(
+                page,
+                ["Context compacted", &about, "The summary in its place"],
+                summary,
+                after,
+            );
         }
-        Body::BranchSummary { summary, from, usage } => {
-            article.push_summary(page, "Summary of another branch", "", summary, usage.as_ref());
-            article.push_reference(page, "It ended at ", from.as_deref());
+        Body::BranchSummary { summary, from, .. } => {
+            let after = |page: &mut String| article.push_reference(page, "It ended at ", from.as_deref());
+            article.push_summary(
+                page,
+                ["Summary of another branch", "", "What happened there"],
+                summary,
+                after,
+            );
         }
         Body::ModelChange { provider, model } => {
             article.push_note(page, "Model", &[provider, model].map(String::as_str).join("/"));
@@ -54,8 +66,7 @@ pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Positio
         Body::Name(name) if name.is_empty() => article.push_note(page, "Session name", "removed"),
         Body::Name(name) => article.push_note(page, "Session name", name),
         Body::Label { label, target } => {
-            article.push_note(page, "Label", label.as_deref().unwrap_or("removed"));
-            article.push_reference(page, "On ", Some(target));
+            article.push_note_about(page, "Label", label.as_deref().unwrap_or("removed"), target);
         }
         Body::ContextEdit { target, replacement } => {
             article.push_context_edit(page, target, replacement.as_deref());
@@ -85,23 +96,32 @@ impl Article<'_> {
         about: &str,
         body: impl FnOnce(&mut String),
     ) {
-        let _ = write!(
-            page,
-            "<article class=\"{class}\" id=\"{}\">\n<header><h2>",
-            self.view.anchor(self.position)
-        );
-        escape::push_text(page, heading);
-        page.push_str("</h2>");
+        let _ =
+            write!(page, "<article class=\"{class}\" id=\"{}\">\n<header>", self.view.anchor(self.position));
+        if !heading.is_empty() {
+            page.push_str("<h2>");
+            escape::push_text(page, heading);
+            page.push_str("</h2>");
+        }
         if !about.is_empty() {
             page.push_str("<span class=\"about\">");
             escape::push_text(page, about);
             page.push_str("</span>");
         }
         self.push_label(page);
+        self.push_usage(page);
         tool::push_permalink(page, self.view, self.position);
         page.push_str("</header>\n");
         body(page);
         page.push_str("</article>\n");
+    }
+
+    fn push_usage(&self, page: &mut String) {
+        if let Some((usage, _)) = self.view.entry(self.position).body.usage()
+            && *usage != Usage::default()
+        {
+            let _ = write!(page, "<span class=\"usage chrome\">{}</span>", usage_text(usage));
+        }
     }
 
     fn push_label(&self, page: &mut String) {
@@ -114,10 +134,27 @@ impl Article<'_> {
 
     fn push_answer(&self, page: &mut String, answer: &Answer) {
         let model = if answer.model.is_empty() { "Assistant" } else { &answer.model };
-        self.push(page, "message answer", model, "", |page| {
+        let (class, heading) =
+            if self.goes_on(answer) { ("message answer continued", "") } else { ("message answer", model) };
+        self.push(page, class, heading, "", |page| {
             self.push_blocks(page, &answer.content, Breaks::Soft);
             push_ending(page, answer);
         });
+    }
+
+    /// Whether the answer goes on with what the same model did just before, so that it need not be named again.
+    fn goes_on(&self, answer: &Answer) -> bool {
+        let mut before = self.view.entry(self.position).parent;
+        while let Some(position) = before.filter(|position| self.view.is_within_answer(*position)) {
+            before = self.view.entry(position).parent;
+        }
+        let same_segment = |position: &Position| {
+            self.view.tree.segment_of[*position] == self.view.tree.segment_of[self.position]
+        };
+        before.filter(same_segment).is_some_and(|position| match &self.view.entry(position).body {
+            Body::Answer(before) => before.model == answer.model && before.provider == answer.provider,
+            _ => false,
+        })
     }
 
     fn push_blocks(&self, page: &mut String, content: &[Block], breaks: Breaks) {
@@ -177,45 +214,49 @@ impl Article<'_> {
         });
     }
 
+    /// Appends a summary under a heading, with something about it and the name of its fold.
     fn push_summary(
         &self,
         page: &mut String,
-        heading: &str,
-        about: &str,
+        [heading, about, fold]: [&str; 3],
         summary: &str,
-        usage: Option<&Usage>,
+        after: impl FnOnce(&mut String),
     ) {
         self.push(page, "message summary", heading, about, |page| {
-            page.push_str("<details><summary>The summary that takes its place</summary>\n");
+            let _ = writeln!(page, "<details><summary>{fold}</summary>");
             push_prose(page, summary, Breaks::Soft);
             page.push_str("</details>\n");
-            if let Some(usage) = usage.filter(|usage| **usage != Usage::default()) {
-                let _ = writeln!(page, "<footer class=\"chrome\">{}</footer>", usage_text(usage));
-            }
+            after(page);
         });
     }
 
     /// Appends a line with a link to another entry.
     fn push_reference(&self, page: &mut String, text: &str, id: Option<&str>) {
-        let Some(position) =
-            id.and_then(|id| self.view.position(id)).filter(|position| *position != self.position)
-        else {
-            return;
-        };
-        let anchor = self.view.anchor(position);
+        if let Some(link) = id.and_then(|id| self.link_to(id)) {
+            let _ = writeln!(page, "<p class=\"reference chrome\">{text}{link}</p>");
+        }
+    }
+
+    fn link_to(&self, id: &str) -> Option<String> {
+        let position = self.view.position(id).filter(|position| *position != self.position)?;
         let heading = escape::text(&crate::outline::heading(self.view, position));
-        let _ = writeln!(page, "<p class=\"reference chrome\">{text}<a href=\"#{anchor}\">{heading}</a></p>");
+        Some(format!("<a href=\"#{}\">{heading}</a>", self.view.anchor(position)))
     }
 
     /// Appends a line about the session that is not part of the conversation.
     fn push_note(&self, page: &mut String, heading: &str, text: &str) {
-        let _ = write!(
-            page,
-            "<article class=\"note\" id=\"{}\"><h2>{heading}</h2> <span>",
-            self.view.anchor(self.position)
-        );
+        self.push_note_about(page, heading, text, "");
+    }
+
+    /// Appends a line about another entry.
+    fn push_note_about(&self, page: &mut String, heading: &str, text: &str, target: &str) {
+        let anchor = self.view.anchor(self.position);
+        let _ = write!(page, "<article class=\"note\" id=\"{anchor}\"><h2>{heading}</h2> <span>");
         escape::push_text(page, text);
         page.push_str("</span>");
+        if let Some(link) = self.link_to(target) {
+            let _ = write!(page, "<span class=\"reference chrome\">on {link}</span>");
+        }
         self.push_label(page);
         tool::push_permalink(page, self.view, self.position);
         page.push_str("</article>\n");
@@ -223,8 +264,7 @@ impl Article<'_> {
 
     fn push_context_edit(&self, page: &mut String, target: &str, replacement: Option<&[Block]>) {
         let Some(content) = replacement else {
-            self.push_note(page, "Context edited", "a message is hidden from the model from here on");
-            self.push_reference(page, "It is ", Some(target));
+            self.push_note_about(page, "Context edited", "hidden from the model from here on", target);
             return;
         };
         self.push(
@@ -236,9 +276,9 @@ impl Article<'_> {
                 page.push_str("<details><summary>Show</summary>\n");
                 self.push_blocks(page, content, Breaks::Hard);
                 page.push_str("</details>\n");
+                self.push_reference(page, "It replaces ", Some(target));
             },
         );
-        self.push_reference(page, "It replaces ", Some(target));
     }
 
     fn push_data(&self, page: &mut String, heading: &str, data: &Value) {
@@ -276,7 +316,7 @@ fn push_thinking(page: &mut String, text: &str) {
     page.push_str("</details>\n");
 }
 
-/// Appends how an answer ended, if not as usual, and what it cost.
+/// Appends how an answer ended, if not as usual.
 fn push_ending(page: &mut String, answer: &Answer) {
     let reason = match answer.stop_reason.as_str() {
         "" | "stop" | "toolUse" | "pending" => None,
@@ -293,9 +333,6 @@ fn push_ending(page: &mut String, answer: &Answer) {
             escape::push_text(page, code::cut(error));
         }
         page.push_str("</p>\n");
-    }
-    if answer.usage != Usage::default() {
-        let _ = writeln!(page, "<footer class=\"chrome\">{}</footer>", usage_text(&answer.usage));
     }
 }
 

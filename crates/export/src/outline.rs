@@ -96,11 +96,22 @@ pub(crate) fn heading(view: &View<'_>, position: Position) -> String {
 
 fn words_of(content: &[Block]) -> String {
     let text = content.iter().find_map(|block| match block {
-        Block::Text(text) if !text.trim().is_empty() => Some(first_words(text, WIDTH)),
+        Block::Text(text) if !text.trim().is_empty() => {
+            Some(without_marks(&first_words(first_paragraph(text), WIDTH)))
+        }
         _ => None,
     });
     let has_image = content.iter().any(|block| matches!(block, Block::Image { .. }));
     text.unwrap_or_else(|| if has_image { "(image)".to_owned() } else { String::new() })
+}
+
+fn first_paragraph(text: &str) -> &str {
+    text.trim_start().split("\n\n").next().unwrap_or_default()
+}
+
+/// Returns the words of Markdown without most of its marks.
+fn without_marks(words: &str) -> String {
+    words.replace("**", "").replace('`', "").trim_start_matches(['#', '>', ' ']).to_owned()
 }
 
 /// Returns the beginning of a text on one line.

@@ -391,14 +391,20 @@
   }
 
   // ── Small things ──────────────────────────────────────────────────────────────────────────────────────────────
+  const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const shortTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const longTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+  // The day is named where it is not the one on which the session began.
+  let firstDay;
 
   function showLocalTimes(within) {
     for (const element of within.querySelectorAll("time:not([title])")) {
       const time = new Date(element.dateTime);
       if (Number.isNaN(time.getTime())) continue;
-      element.textContent = shortTime.format(time);
+      const isFirst = firstDay === undefined;
+      firstDay ??= time.toDateString();
+      element.textContent = (isFirst || time.toDateString() !== firstDay ? shortTime : clockTime).format(time);
       element.title = longTime.format(time);
     }
   }

@@ -88,9 +88,26 @@ fn push_heading(
         if result.is_error {
             page.push_str("<span class=\"badge bad chrome\">failed</span>");
         }
-        push_permalink(page, view, position);
+        push_duration(page, view, position);
     }
     page.push_str("</header>\n");
+}
+
+/// Appends the link to a result: how long it took to come.
+fn push_duration(page: &mut String, view: &View<'_>, position: Position) {
+    let entry = view.entry(position);
+    let before = entry.parent.and_then(|parent| view.entry(parent).time);
+    match before.zip(entry.time) {
+        Some((before, time)) => {
+            let anchor = view.anchor(position);
+            let duration = format::duration(before, time);
+            let _ = write!(
+                page,
+                "<a class=\"permalink chrome\" href=\"#{anchor}\" title=\"Link to this\">{duration}</a>"
+            );
+        }
+        None => push_permalink(page, view, position),
+    }
 }
 
 /// Appends the link to an entry: its time.
