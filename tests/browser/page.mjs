@@ -42,11 +42,13 @@ async function settle(page) {
   await page.waitForTimeout(250);
 }
 
-const isInSight = (page, selector) =>
-  page.locator(selector).evaluate((element) => {
-    const { top, bottom } = element.getBoundingClientRect();
+async function isInSight(page, selector) {
+  const test = (selector) => {
+    const { top, bottom } = document.querySelector(selector)?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
     return bottom > 40 && top < innerHeight;
-  });
+  };
+  return page.waitForFunction(test, selector, { timeout: 5_000 }).then(() => true, () => false);
+}
 
 async function calm(page, name) {
   check(`${name}: no dialog, error, request or window`, page.trouble.length === 0, page.trouble.slice(0, 5).join("\n"));
@@ -197,8 +199,12 @@ async function prints(context) {
   check("folds are open on paper", (await page.locator("#middle details:not([open])").count()) === 0);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   check("and closed after it", (await page.locator("#middle details[open]").count()) === 0);
-  await page.pdf({ path: path.join(pictures, "rich.pdf"), format: "A4" });
   await calm(page, "print");
+  await page.setViewportSize({ width: 794, height: 1123 });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await settle(page);
+  await page.screenshot({ path: path.join(pictures, "print.png"), fullPage: true });
+  await page.pdf({ path: path.join(pictures, "rich.pdf"), format: "A4" });
   await page.close();
 }
 
@@ -232,6 +238,7 @@ async function survives(context) {
 async function staysFast(context) {
   const page = await open(context, "long");
   console.log(`long session: loaded in ${page.loadTime} ms`);
+  console.log(`long session: ${await page.evaluate(() => document.querySelectorAll("*").length)} elements`);
   check("a long session loads", page.loadTime < 15_000, `${page.loadTime} ms`);
   const time = async (what, action, limit) => {
     const started = Date.now();
@@ -261,7 +268,6 @@ async function staysFast(context) {
     await page.keyboard.press("g");
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }, 2_000);
-  console.log(`long session: ${await page.evaluate(() => document.querySelectorAll("*").length)} elements`);
   await calm(page, "long");
   await page.close();
 }

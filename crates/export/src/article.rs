@@ -338,12 +338,9 @@ fn push_ending(page: &mut String, answer: &Answer) {
 
 /// Returns tokens and cost in words.
 pub(crate) fn usage_text(usage: &Usage) -> String {
-    let mut parts = vec![format!("{} in", format::tokens(usage.input))];
+    let mut parts = vec![format!("{} in", format::tokens(usage.input.saturating_add(usage.cache_write)))];
     if usage.cache_read > 0 {
-        parts.push(format!("{} from cache", format::tokens(usage.cache_read)));
-    }
-    if usage.cache_write > 0 {
-        parts.push(format!("{} to cache", format::tokens(usage.cache_write)));
+        parts.push(format!("{} cached", format::tokens(usage.cache_read)));
     }
     parts.push(format!("{} out", format::tokens(usage.output)));
     if usage.cost.total > 0.0 {

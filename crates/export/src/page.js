@@ -113,11 +113,14 @@
     if (!isWide.matches) showPanel(false);
   }
 
-  // Scrolls to an element. What lies between may get its true height only when it comes in sight, so once more after
-  // that has happened.
-  function steady(element, block) {
+  // Scrolls to an element. What lies between gets its true height only when it comes in sight, so again in the next
+  // few frames, unless the reader has moved on.
+  let destination = null;
+
+  function steady(element, block, frames = 5) {
+    destination = element;
     element.scrollIntoView({ block });
-    requestAnimationFrame(() => requestAnimationFrame(() => element.scrollIntoView({ block })));
+    if (frames) requestAnimationFrame(() => { if (destination === element) steady(element, block, frames - 1); });
   }
 
   // ── Places: which message one is at ───────────────────────────────────────────────────────────────────────────
@@ -198,13 +201,12 @@
   const MOST_MARKED = 5000;
   const canMark = typeof Highlight === "function" && CSS.highlights;
 
-  function textNodes(article) {
-    const accept = (node) => node.nodeType === Node.TEXT_NODE
-      ? NodeFilter.FILTER_ACCEPT
-      : node.classList.contains("chrome") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
-    const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, accept);
-    const nodes = [];
-    while (walker.nextNode()) nodes.push(walker.currentNode);
+  // By hand: a tree walker that asks back for every node takes several times as long.
+  function textNodes(element, nodes = []) {
+    for (let node = element.firstChild; node; node = node.nextSibling) {
+      if (node.nodeType === Node.TEXT_NODE) nodes.push(node);
+      else if (!node.className.includes("chrome")) textNodes(node, nodes);
+    }
     return nodes;
   }
 
@@ -394,19 +396,26 @@
   const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const shortTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const longTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+  const withLocalTime = new WeakSet();
 
   // The day is named where it is not the one on which the session began.
   let firstDay;
 
   function showLocalTimes(within) {
-    for (const element of within.querySelectorAll("time:not([title])")) {
+    for (const element of within.querySelectorAll("time")) {
+      if (withLocalTime.has(element)) continue;
+      withLocalTime.add(element);
       const time = new Date(element.dateTime);
       if (Number.isNaN(time.getTime())) continue;
       const isFirst = firstDay === undefined;
       firstDay ??= time.toDateString();
       element.textContent = (isFirst || time.toDateString() !== firstDay ? shortTime : clockTime).format(time);
-      element.title = longTime.format(time);
     }
+  }
+
+  function explainTime(event) {
+    const element = event.target;
+    if (element.localName === "time" && !element.title) element.title = longTime.format(new Date(element.dateTime));
   }
 
   async function copyCode(button) {
@@ -493,6 +502,10 @@
       if (link && link.hash === location.hash) followAddress();
       if (!isWide.matches && root.classList.contains("panel") && !event.target.closest?.("#panel, #bar")) showPanel(false);
     });
+    for (const name of ["wheel", "touchmove", "keydown"]) {
+      addEventListener(name, () => { destination = null; }, { passive: true, capture: true });
+    }
+    document.addEventListener("pointerover", explainTime);
     document.addEventListener("scroll", markPlace, { passive: true });
     addEventListener("hashchange", followAddress);
     addEventListener("beforeprint", openForPrint);
