@@ -28,7 +28,8 @@ pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Positio
         Body::Answer(answer) => article.push_answer(page, answer),
         Body::ToolResult(result) => {
             let heading = format!("Result of {}", result.tool);
-            article.push(page, "message lone", &heading, "", |page| tool::push_lone_result(page, result));
+            article
+                .push(page, "message lone", &heading, "", |page| tool::push_lone_result(page, view, result));
         }
         Body::Bash(execution) => article.push_bash(page, execution),
         Body::Custom { kind, content, is_shown } => article.push_custom(page, kind, content, *is_shown),
@@ -171,7 +172,7 @@ impl Article<'_> {
                     calls += 1;
                 }
                 Block::Image { data, mime_type } => image::push_image(page, data, mime_type),
-                Block::Unknown(value) => tool::push_json(page, value),
+                Block::Unknown(value) => tool::push_json(page, self.view, value),
             }
         }
     }
@@ -179,7 +180,7 @@ impl Article<'_> {
     fn push_bash(&self, page: &mut String, execution: &BashExecution) {
         let about = if execution.is_private { "not shown to the model" } else { "" };
         self.push(page, "message shell", "User ran a command", about, |page| {
-            tool::push_command(page, &execution.command, &execution.output);
+            tool::push_command(page, self.view, &execution.command, &execution.output);
             let mut notes = Vec::new();
             match execution.exit_code {
                 _ if execution.is_cancelled => notes.push("cancelled".to_owned()),
@@ -284,7 +285,7 @@ impl Article<'_> {
     fn push_data(&self, page: &mut String, heading: &str, data: &Value) {
         self.push(page, "message quiet", heading, "", |page| {
             page.push_str("<details><summary>Show</summary>\n");
-            tool::push_json(page, data);
+            tool::push_json(page, self.view, data);
             page.push_str("</details>\n");
         });
     }

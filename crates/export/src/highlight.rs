@@ -10,8 +10,8 @@ pub(crate) use languages::{Language, of_name, of_path};
 
 use crate::escape;
 
-/// Longer code stays uncoloured: every token costs the browser an element.
-const LIMIT: usize = 64 * 1024;
+/// What comes after this many bytes of code stays uncoloured: every token costs the browser an element.
+pub(crate) const LIMIT: usize = 32 * 1024;
 
 /// What a piece of code is. The name is the class on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,10 +58,24 @@ impl Kind {
 
 /// Returns `code` in tokens; without a language, as one.
 pub(crate) fn tokens<'a>(code: &'a str, language: Option<&Language>) -> Vec<Token<'a>> {
-    match language {
-        Some(language) if code.len() <= LIMIT => language.tokens(code),
-        _ => vec![Token { kind: Kind::Plain, text: code }],
+    tokens_of_beginning(code, language, LIMIT)
+}
+
+/// Returns `code` in tokens of which the last is everything after the lines that are in the first `limit` bytes.
+pub(crate) fn tokens_of_beginning<'a>(
+    code: &'a str,
+    language: Option<&Language>,
+    limit: usize,
+) -> Vec<Token<'a>> {
+    let Some(language) = language else { return vec![Token { kind: Kind::Plain, text: code }] };
+    if code.len() <= limit {
+        return language.tokens(code);
     }
+    let end = code[..code.floor_char_boundary(limit)].rfind('\n').map_or(0, |end| end + 1);
+    let (coloured, rest) = code.split_at(end);
+    let mut tokens = language.tokens(coloured);
+    tokens.push(Token { kind: Kind::Plain, text: rest });
+    tokens
 }
 
 /// Appends tokens as content of an element.

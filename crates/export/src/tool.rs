@@ -38,14 +38,14 @@ pub(crate) fn push_call(page: &mut String, view: &View<'_>, call: &Call, result:
         found.filter(|_| call.name == "edit").and_then(|(_, result)| Diff::of_details(&result.details));
     let diff = diff.or_else(|| Diff::of_call(call).filter(|_| call.name == "edit"));
     push_heading(page, view, call, diff.as_ref(), found);
-    push_input(page, call);
+    push_input(page, view, call);
     if let Some(diff) = &diff {
         diff.push(page);
     }
     match found {
         // That an edit was made is what the change shows.
         Some((_, result)) if diff.is_none() || result.is_error => {
-            push_content(page, &result.content, language_of(call), result.is_error);
+            push_content(page, view, &result.content, language_of(call), result.is_error);
         }
         Some(_) => {}
         None => page.push_str("<p class=\"cut\">No result</p>\n"),
@@ -54,11 +54,11 @@ pub(crate) fn push_call(page: &mut String, view: &View<'_>, call: &Call, result:
 }
 
 /// Appends a result whose call is elsewhere.
-pub(crate) fn push_lone_result(page: &mut String, result: &ToolResult) {
+pub(crate) fn push_lone_result(page: &mut String, view: &View<'_>, result: &ToolResult) {
     if let Some(diff) = Diff::of_details(&result.details) {
         diff.push(page);
     }
-    push_content(page, &result.content, None, result.is_error);
+    push_content(page, view, &result.content, None, result.is_error);
 }
 
 fn push_heading(
@@ -163,31 +163,54 @@ fn is_known(call: &Call) -> bool {
 }
 
 /// Appends the argument that is too long for the heading, or all of them where the tool is not one of ours.
-fn push_input(page: &mut String, call: &Call) {
+fn push_input(page: &mut String, view: &View<'_>, call: &Call) {
     let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
     match call.name.as_str() {
         "bash" | "powershell" if is_known(call) => {
-            push_code(page, text("command").unwrap_or_default(), highlight::of_name("bash"), "command");
+            push_shell_code(page, view, text("command").unwrap_or_default());
         }
         "write" if is_known(call) => {
-            push_code(page, text("content").unwrap_or_default(), language_of(call), "");
+            push_code(
+                page,
+                view,
+                text("content").unwrap_or_default(),
+                Look { language: language_of(call), ..INPUT },
+            );
         }
         _ if is_known(call) => {}
         _ if call.arguments.is_empty() => {}
-        _ => push_json(page, &Value::Object(call.arguments.clone())),
+        _ => push_json(page, view, &Value::Object(call.arguments.clone())),
     }
 }
 
 /// Appends JSON, a few lines of it in sight.
-pub(crate) fn push_json(page: &mut String, value: &Value) {
+pub(crate) fn push_json(page: &mut String, view: &View<'_>, value: &Value) {
     let json = serde_json::to_string_pretty(value).unwrap_or_default();
-    push_code(page, &json, highlight::of_name("json"), "");
+    push_code(page, view, &json, Look { language: highlight::of_name("json"), ..INPUT });
 }
 
-fn push_code(page: &mut String, text: &str, language: Option<&Language>, class: &str) {
+/// How a piece of code is shown.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    language: Option<&'a Language>,
+    /// How many lines are in sight.
+    lines: usize,
+    class: &'static str,
+}
+
+const INPUT: Look<'static> = Look { language: None, lines: INPUT_LINES, class: "" };
+const OUTPUT: Look<'static> = Look { language: None, lines: OUTPUT_LINES, class: "output" };
+
+fn push_code(page: &mut String, view: &View<'_>, text: &str, look: Look<'_>) {
     let shown = code::cut(text).trim_end_matches('\n');
-    code::push_folded(page, &highlight::tokens(shown, language), INPUT_LINES, class);
+    let tokens = highlight::tokens_of_beginning(shown, look.language, view.coloured(shown.len()));
+    code::push_folded(page, &tokens, look.lines, look.class);
     code::push_cut_note(page, text);
+}
+
+fn push_shell_code(page: &mut String, view: &View<'_>, command: &str) {
+    let look = Look { language: highlight::of_name("bash"), class: "command", ..INPUT };
+    push_code(page, view, command, look);
 }
 
 fn language_of(call: &Call) -> Option<&'static Language> {
@@ -195,34 +218,33 @@ fn language_of(call: &Call) -> Option<&'static Language> {
     call.arguments.get("path").and_then(Value::as_str).filter(|_| has_file).and_then(highlight::of_path)
 }
 
-fn push_content(page: &mut String, content: &[Block], language: Option<&Language>, is_error: bool) {
+fn push_content(
+    page: &mut String,
+    view: &View<'_>,
+    content: &[Block],
+    language: Option<&Language>,
+    is_error: bool,
+) {
     for block in content {
         match block {
             Block::Text(text) if text.is_empty() => {}
             Block::Text(text) => match language {
                 Some(language) if !is_error => {
-                    let shown = code::cut(text).trim_end_matches('\n');
-                    code::push_folded(
-                        page,
-                        &highlight::tokens(shown, Some(language)),
-                        OUTPUT_LINES,
-                        "output",
-                    );
-                    code::push_cut_note(page, text);
+                    push_code(page, view, text, Look { language: Some(language), ..OUTPUT });
                 }
                 _ => code::push_output(page, text, OUTPUT_LINES),
             },
             Block::Image { data, mime_type } => image::push_image(page, data, mime_type),
             Block::Thinking { text, .. } => code::push_output(page, text, OUTPUT_LINES),
-            Block::Call(call) => push_json(page, &Value::Object(call.arguments.clone())),
-            Block::Unknown(value) => push_json(page, value),
+            Block::Call(call) => push_json(page, view, &Value::Object(call.arguments.clone())),
+            Block::Unknown(value) => push_json(page, view, value),
         }
     }
 }
 
 /// Appends the output of a command that the user ran.
-pub(crate) fn push_command(page: &mut String, command: &str, output: &str) {
-    push_code(page, command, highlight::of_name("bash"), "command");
+pub(crate) fn push_command(page: &mut String, view: &View<'_>, command: &str, output: &str) {
+    push_shell_code(page, view, command);
     if !output.trim().is_empty() {
         code::push_output(page, output, OUTPUT_LINES);
     }

@@ -1,10 +1,19 @@
 //! What rendering an entry needs to know of the other entries: where it is linked to, which label it has, and which
 //! result belongs to which call.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::entry::{Body, Entry, Position, Session};
+use crate::highlight;
 use crate::tree::Tree;
+
+/// How many bytes of what tools read and wrote a page has in colour before it saves them for what is in sight: a page
+/// of millions of elements is no use to anyone.
+const COLOURED: usize = 2 << 20;
+
+/// How many bytes of each are in colour then.
+const COLOURED_IN_SIGHT: usize = 1_024;
 
 /// A session with everything that rendering looks up.
 pub(crate) struct View<'a> {
@@ -15,6 +24,7 @@ pub(crate) struct View<'a> {
     /// The results that are shown within the answer that called for them, by answer and number of the call.
     results: HashMap<(Position, usize), Position>,
     is_within_answer: Vec<bool>,
+    colour_left: Cell<usize>,
 }
 
 impl<'a> View<'a> {
@@ -28,6 +38,7 @@ impl<'a> View<'a> {
             results: HashMap::new(),
             is_within_answer: vec![false; session.entries.len()],
             positions,
+            colour_left: Cell::new(COLOURED),
         };
         view.find_labels();
         view.find_results();
@@ -93,6 +104,17 @@ impl<'a> View<'a> {
     /// Returns the label of an entry.
     pub fn label(&self, position: Position) -> Option<&'a str> {
         self.labels.get(&position).copied()
+    }
+
+    /// Returns how much of a tool's code of this length is to be coloured.
+    pub fn coloured(&self, length: usize) -> usize {
+        match self.colour_left.get().checked_sub(length) {
+            Some(left) => {
+                self.colour_left.set(left);
+                highlight::LIMIT
+            }
+            None => COLOURED_IN_SIGHT,
+        }
     }
 
     /// Returns the name of an entry in addresses: its id, or its number where the id is not fit for one or is not its
