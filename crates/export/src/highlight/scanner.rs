@@ -163,11 +163,11 @@ impl<'a> Scanner<'a, '_> {
         let length = word_length(rest, inside).max(1);
         let word = &rest[..length];
         let after = rest[length..].trim_start_matches(' ').chars().next();
-        let is_in = |list: &[&str]| {
-            let same = |entry: &&str| {
-                if self.has(Quirk::AnyCase) { entry.eq_ignore_ascii_case(word) } else { *entry == word }
+        let is_in = |list: &str| {
+            let is_same = |entry: &str| {
+                if self.has(Quirk::AnyCase) { entry.eq_ignore_ascii_case(word) } else { entry == word }
             };
-            list.iter().any(same)
+            list.split(' ').any(is_same)
         };
         let follows_command = || {
             let before = self.code[..self.position].trim_end_matches([' ', '\t']);
