@@ -19,6 +19,8 @@ pub(crate) enum Action {
     Sessions,
     Auth,
     ListModels,
+    /// Writes a session as a web page.
+    Export,
     Help,
     Version,
 }
@@ -58,6 +60,8 @@ pub(crate) struct Arguments {
     pub repair: bool,
     /// The session that a new one begins with.
     pub fork: Option<String>,
+    /// Where a subcommand writes to.
+    pub out: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
     /// What to tell the user on stderr: flags that change nothing.
@@ -126,7 +130,7 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(self.action, Action::Auth | Action::Sessions) {
+        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export) {
             self.words.push(word.to_owned());
             return Ok(());
         }
@@ -173,6 +177,7 @@ fn subcommand(word: &str) -> Option<Action> {
     match word {
         "demo" => Some(Action::Demo),
         "sessions" => Some(Action::Sessions),
+        "export" => Some(Action::Export),
         "auth" => Some(Action::Auth),
         _ => None,
     }
@@ -275,6 +280,16 @@ mod tests {
         assert_eq!(
             arguments.warnings,
             ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
+        );
+    }
+
+    #[test]
+    fn an_export_has_a_file_and_may_have_another() {
+        let arguments = parse("export a.jsonl --out b.html").unwrap();
+        assert_eq!(arguments.action, Action::Export);
+        assert_eq!(
+            (&arguments.words[..], arguments.out.as_deref()),
+            (&["a.jsonl".to_owned()][..], Some("b.html"))
         );
     }
 

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] bowline_session::Error),
     #[error(transparent)]
+    Export(#[from] bowline_export::Error),
+    #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },

@@ -256,6 +256,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag(
+        Session,
+        "--out",
+        Some("-o"),
+        Value("FILE"),
+        "Where `bowline export` writes the page",
+        |arguments, value| set(&mut arguments.out, value),
+    ),
+    flag(
         Tools,
         "--tools",
         Some("-t"),

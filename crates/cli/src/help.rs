@@ -13,6 +13,7 @@ pub(crate) fn usage() -> &'static str {
   bowline sessions      sessions on disk: list, show, rm, fsck
   bowline auth          keys: list, set, remove, check
   bowline --list-models what there is to choose from
+  bowline export FILE   write a session as a web page (--out FILE)
   bowline --help        all options"
 }
 

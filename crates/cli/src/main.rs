@@ -3,6 +3,7 @@
 mod arguments;
 mod auth;
 mod demo;
+mod export;
 mod failure;
 mod flags;
 mod help;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Action::Sessions => return finish(sessions::main(&arguments)),
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
+        Action::Export => export::main(&arguments),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);
