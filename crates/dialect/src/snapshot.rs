@@ -228,6 +228,7 @@ mod tests {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
+            timing: None,
         }
     }
 
