@@ -12,8 +12,7 @@ use bowline_core::message::{AssistantMessage, ToolCall};
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
 
-/// Room for the blocks of one message in the keys by which deltas join.
-const BLOCKS_PER_MESSAGE: u64 = 1 << 20;
+use crate::delta_keys::DeltaKeys;
 
 /// What a message of a model looks like in a dialect.
 pub(crate) trait Shape {
@@ -45,8 +44,7 @@ pub(crate) enum Block<'update> {
 #[derive(Debug)]
 pub(crate) struct Snapshot<S> {
     shape: S,
-    /// Counts messages, so that deltas of different messages never join.
-    messages: u64,
+    keys: DeltaKeys,
     /// The message without its blocks.
     message: Option<AssistantMessage>,
     /// The members of the message other than its blocks, as bytes.
@@ -66,12 +64,12 @@ struct Growing {
 
 impl<S: Shape> Snapshot<S> {
     pub fn new(shape: S) -> Self {
-        Self { shape, messages: 0, message: None, members: Vec::new(), blocks: Vec::new() }
+        Self { shape, keys: DeltaKeys::default(), message: None, members: Vec::new(), blocks: Vec::new() }
     }
 
     /// Begins another message. It has no blocks yet.
     pub fn start(&mut self, message: &AssistantMessage) {
-        self.messages += 1;
+        self.keys.start_message();
         self.blocks.clear();
         let message = AssistantMessage { content: Vec::new(), ..message.clone() };
         self.describe(&message);
@@ -156,7 +154,7 @@ impl<S: Shape> Snapshot<S> {
 
     /// Returns the key by which the deltas of a block of this message join.
     pub fn key(&self, content_index: usize) -> u64 {
-        self.messages * BLOCKS_PER_MESSAGE + content_index as u64
+        self.keys.of_block(content_index)
     }
 }
 
@@ -309,13 +307,5 @@ mod tests {
             snapshot.shape.written.get()
         };
         assert_eq!(written_for(1), written_for(4_000));
-    }
-
-    #[test]
-    fn deltas_of_different_blocks_and_messages_have_different_keys() {
-        let mut snapshot = begun(Counting::default());
-        let first = [snapshot.key(0), snapshot.key(1)];
-        snapshot.start(&empty_message());
-        assert!(first[0] != first[1] && !first.contains(&snapshot.key(0)));
     }
 }

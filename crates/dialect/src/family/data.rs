@@ -1,4 +1,4 @@
-//! What answers look like on the wire.
+//! What goes along with the answers to commands, as `pi` has it; a dialect may have something else for some of them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, Reply, SessionStatistics, SessionSummary,
+    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, SessionStatistics, SessionSummary,
     ShellResult, State,
 };
 use bowline_core::thinking::ThinkingLevel;
@@ -15,29 +15,12 @@ use bowline_core::usage::{Usage, plain_number};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::events::SpokenCompaction;
-use crate::json;
+use super::records::SpokenCompaction;
 
-/// A response; keys in pi's order.
-#[derive(Serialize)]
-struct Response<'reply> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'reply RawValue>,
-    r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'reply str>,
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Data<'reply>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'reply str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-}
-
+/// What goes along with an answer.
 #[derive(Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-enum Data<'reply> {
+pub(crate) enum Data<'reply> {
     Nothing,
     Accepted {
         disposition: &'static str,
@@ -112,7 +95,7 @@ enum Data<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenState<'reply> {
+pub(crate) struct SpokenState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'reply Model>,
     thinking_level: ThinkingLevel,
@@ -137,14 +120,14 @@ struct SpokenState<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenForkMessage<'reply> {
+pub(crate) struct SpokenForkMessage<'reply> {
     entry_id: &'reply str,
     text: &'reply str,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenSession<'reply> {
+pub(crate) struct SpokenSession<'reply> {
     id: &'reply str,
     path: Cow<'reply, str>,
     cwd: Cow<'reply, str>,
@@ -157,7 +140,7 @@ struct SpokenSession<'reply> {
 }
 
 #[derive(Serialize)]
-struct SpokenCommand<'reply> {
+pub(crate) struct SpokenCommand<'reply> {
     name: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'reply str>,
@@ -166,8 +149,8 @@ struct SpokenCommand<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenShell<'reply> {
-    output: &'reply str,
+pub(crate) struct SpokenShell<'reply> {
+    pub output: Cow<'reply, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     cancelled: bool,
@@ -178,7 +161,7 @@ struct SpokenShell<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenStatistics<'reply> {
+pub(crate) struct SpokenStatistics<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_file: Option<Cow<'reply, str>>,
     session_id: &'reply str,
@@ -197,7 +180,7 @@ struct SpokenStatistics<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenModelUsage<'reply> {
+pub(crate) struct SpokenModelUsage<'reply> {
     provider: &'reply str,
     model: &'reply str,
     assistant_messages: u64,
@@ -206,7 +189,7 @@ struct SpokenModelUsage<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenTokens {
+pub(crate) struct SpokenTokens {
     input: u64,
     output: u64,
     cache_read: u64,
@@ -216,47 +199,14 @@ struct SpokenTokens {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenContext {
+pub(crate) struct SpokenContext {
     tokens: Option<u64>,
     context_window: u64,
     percent: Option<f64>,
 }
 
-/// Encodes the answer to a command.
-pub(super) fn encode(reply: &Reply) -> Vec<u8> {
-    let id = reply.origin.id.as_deref();
-    match &reply.result {
-        Ok(answer) => {
-            let response = Response {
-                id: id.and_then(|id| serde_json::from_str(id).ok()),
-                r#type: "response",
-                command: Some(reply.origin.name),
-                success: true,
-                data: data(answer),
-                error: None,
-                code: None,
-            };
-            json::to_line(&response)
-        }
-        Err(refusal) => failure(id, Some(reply.origin.name), &refusal.message, refusal.code.as_str()),
-    }
-}
-
-/// Encodes a response that says no.
-pub(super) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: &'static str) -> Vec<u8> {
-    json::to_line(&Response {
-        id: id.and_then(|id| serde_json::from_str(id).ok()),
-        r#type: "response",
-        command,
-        success: false,
-        data: None,
-        error: Some(error),
-        code: Some(code),
-    })
-}
-
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-fn data(answer: &Answer) -> Option<Data<'_>> {
+pub(crate) fn data(answer: &Answer) -> Option<Data<'_>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted {
@@ -347,9 +297,9 @@ fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
     }
 }
 
-fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
+pub(crate) fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
     SpokenShell {
-        output: &result.output,
+        output: Cow::Borrowed(&result.output),
         exit_code: result.exit_code,
         cancelled: result.cancelled,
         truncated: result.truncated,
@@ -390,7 +340,7 @@ fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-fn spoken_context(context: &ContextUsage) -> SpokenContext {
+pub(crate) fn spoken_context(context: &ContextUsage) -> SpokenContext {
     let percent = context.tokens.map(|tokens| tokens as f64 * 100.0 / context.window.max(1) as f64);
     SpokenContext { tokens: context.tokens, context_window: context.window, percent }
 }
