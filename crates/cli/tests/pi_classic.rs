@@ -1,6 +1,8 @@
 //! The dialect `pi-classic` through the real binary. The table at the end says which test shows which sentence of the
 //! first pi's document.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+
 use std::process::Command;
 
 use bowline_testkit::{Agent, Api, Gate, ModelServer, Reply, Workspace, announced, of_type, types};

@@ -1,5 +1,7 @@
 //! The dialect `omp` through the real binary. [`table`] says which test shows which sentence of omp's document.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test fails it by panicking")]
+
 mod commands;
 mod ending;
 mod prompting;

@@ -93,9 +93,10 @@ pub(crate) enum Data<'reply> {
     },
 }
 
+/// What every dialect tells of the state.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenState<'reply> {
+pub(crate) struct CommonState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'reply Model>,
     thinking_level: ThinkingLevel,
@@ -110,12 +111,19 @@ pub(crate) struct SpokenState<'reply> {
     session_name: Option<&'reply str>,
     auto_compaction_enabled: bool,
     message_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SpokenState<'reply> {
+    #[serde(flatten)]
+    common: CommonState<'reply>,
     pending_message_count: usize,
     auto_retry_enabled: bool,
     tools: &'reply [String],
     cwd: Cow<'reply, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
 }
 
 #[derive(Serialize)]
@@ -263,24 +271,32 @@ pub(crate) fn data(answer: &Answer) -> Option<Data<'_>> {
     })
 }
 
+impl<'reply> From<&'reply State> for CommonState<'reply> {
+    fn from(state: &'reply State) -> Self {
+        Self {
+            model: state.model.as_deref(),
+            thinking_level: state.thinking_level,
+            is_streaming: state.is_streaming,
+            is_compacting: state.is_compacting,
+            steering_mode: state.steering_mode.as_str(),
+            follow_up_mode: state.follow_up_mode.as_str(),
+            session_file: state.session_file.as_deref().map(Path::to_string_lossy),
+            session_id: &state.session_id,
+            session_name: state.session_name.as_deref(),
+            auto_compaction_enabled: state.auto_compaction,
+            message_count: state.message_count,
+            context_usage: state.context.as_ref().map(spoken_context),
+        }
+    }
+}
+
 fn spoken_state(state: &State) -> SpokenState<'_> {
     SpokenState {
-        model: state.model.as_deref(),
-        thinking_level: state.thinking_level,
-        is_streaming: state.is_streaming,
-        is_compacting: state.is_compacting,
-        steering_mode: state.steering_mode.as_str(),
-        follow_up_mode: state.follow_up_mode.as_str(),
-        session_file: state.session_file.as_deref().map(Path::to_string_lossy),
-        session_id: &state.session_id,
-        session_name: state.session_name.as_deref(),
-        auto_compaction_enabled: state.auto_compaction,
-        message_count: state.message_count,
+        common: state.into(),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,
         cwd: state.working_directory.to_string_lossy(),
-        context_usage: state.context.as_ref().map(spoken_context),
     }
 }
 
@@ -340,7 +356,7 @@ fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-pub(crate) fn spoken_context(context: &ContextUsage) -> SpokenContext {
+fn spoken_context(context: &ContextUsage) -> SpokenContext {
     let percent = context.tokens.map(|tokens| tokens as f64 * 100.0 / context.window.max(1) as f64);
     SpokenContext { tokens: context.tokens, context_window: context.window, percent }
 }

@@ -1,6 +1,6 @@
 //! Updates that repeat the message so far: `message` beside the step, and `partial` inside it.
 
-use bowline_core::message::AssistantMessage;
+use bowline_core::message::{AssistantMessage, Message, StopReason};
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
@@ -31,9 +31,15 @@ impl Repeating {
         Self { snapshot: Snapshot::new(FamilyShape), place }
     }
 
-    /// Begins another answer.
-    pub fn start(&mut self, message: &AssistantMessage) {
-        self.snapshot.start(message);
+    /// Begins another message. If it is an answer, returns it as these clients are told of it: that it is not
+    /// complete has no name here.
+    pub fn start(&mut self, message: &Message) -> Option<AssistantMessage> {
+        let mut answer = message.as_assistant()?.clone();
+        self.snapshot.start(&answer);
+        if answer.stop_reason == StopReason::Pending {
+            answer.stop_reason = StopReason::Stop;
+        }
+        Some(answer)
     }
 
     pub fn encode(&mut self, usage: &Usage, update: &Update) -> Record {

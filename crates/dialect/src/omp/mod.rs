@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{Command, InterruptMode, Origin};
 use bowline_core::event::{CompactionReason, Event};
-use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::message::Message;
 use bowline_core::policy::{IdleQueue, Policy, ToolResults};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
@@ -105,10 +105,9 @@ impl Dialect for Omp {
             }
             Event::RunEnd { messages, .. } => self.stretch.clone_from(messages),
             Event::Settled(_) => self.settle(records),
-            Event::MessageStart(message) => match message.as_assistant() {
+            Event::MessageStart(message) => match self.updates.start(message) {
                 Some(answer) => {
-                    self.updates.start(answer);
-                    records.extend(shared(&Event::MessageStart(Arc::new(begun(answer)))));
+                    records.extend(shared(&Event::MessageStart(Arc::new(Message::Assistant(answer)))));
                 }
                 None => records.extend(shared(event)),
             },
@@ -188,15 +187,6 @@ fn plain(spoken: &Spoken<'_>) -> Record {
 fn shared(event: &Event) -> Option<Record> {
     let spoken = records::Spoken::of(event, Timed::complete)?;
     Some(Record::Plain(json::to_line(&spoken)))
-}
-
-/// Returns an answer as it is announced. That it is not complete has no name here.
-fn begun(answer: &AssistantMessage) -> Message {
-    let mut answer = answer.clone();
-    if answer.stop_reason == StopReason::Pending {
-        answer.stop_reason = StopReason::Stop;
-    }
-    Message::Assistant(answer)
 }
 
 /// Leaves out the id where omp does: its clients know such a response by its having none.

@@ -1,17 +1,12 @@
 //! What goes along with answers where omp has it its own way, and how it words refusals.
 
-use std::borrow::Cow;
-use std::path::Path;
-
-use bowline_core::model::Model;
 use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult, State};
-use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::timed::Timed;
-use crate::family::data::{self, SpokenContext, SpokenShell};
+use crate::family::data::{self, CommonState, SpokenShell};
 
 /// Clients match this text, so it is that of omp.
 const BUSY: &str =
@@ -30,28 +25,14 @@ pub(super) enum Data<'reply> {
     Shell(SpokenShell<'reply>),
 }
 
-/// The state; keys in the order of omp's documentation, then what later versions added.
+/// The state: what omp's documentation has, and what later versions added.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SpokenState<'reply> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'reply Model>,
-    thinking_level: ThinkingLevel,
-    is_streaming: bool,
-    is_compacting: bool,
-    steering_mode: &'static str,
-    follow_up_mode: &'static str,
+    #[serde(flatten)]
+    common: CommonState<'reply>,
     interrupt_mode: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_file: Option<Cow<'reply, str>>,
-    session_id: &'reply str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_name: Option<&'reply str>,
-    auto_compaction_enabled: bool,
-    message_count: usize,
     queued_message_count: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
     system_prompt: [&'reply str; 1],
     dump_tools: Vec<SpokenTool<'reply>>,
 }
@@ -89,20 +70,9 @@ pub(super) fn reword(refusal: &mut Refusal) {
 
 fn spoken_state(state: &State) -> SpokenState<'_> {
     SpokenState {
-        model: state.model.as_deref(),
-        thinking_level: state.thinking_level,
-        is_streaming: state.is_streaming,
-        is_compacting: state.is_compacting,
-        steering_mode: state.steering_mode.as_str(),
-        follow_up_mode: state.follow_up_mode.as_str(),
+        common: state.into(),
         interrupt_mode: state.interrupt_mode.as_str(),
-        session_file: state.session_file.as_deref().map(Path::to_string_lossy),
-        session_id: &state.session_id,
-        session_name: state.session_name.as_deref(),
-        auto_compaction_enabled: state.auto_compaction,
-        message_count: state.message_count,
         queued_message_count: state.pending_message_count,
-        context_usage: state.context.as_ref().map(data::spoken_context),
         system_prompt: [&state.system_prompt],
         dump_tools: state.tool_definitions.iter().map(spoken_tool).collect(),
     }

@@ -84,9 +84,8 @@ impl Dialect for PiClassic {
                 let messages = self.run.take().unwrap_or_default();
                 records.push(Record::Plain(json::to_line(&Spoken::AgentEnd { messages: &messages })));
             }
-            Event::MessageStart(message) => match message.as_assistant() {
+            Event::MessageStart(message) => match self.updates.start(message) {
                 Some(answer) => {
-                    self.updates.start(answer);
                     records.extend(shared(&Event::MessageStart(Arc::new(begun(answer)))));
                 }
                 None => records.extend(shared(event)),
@@ -123,13 +122,13 @@ fn shared(event: &Event) -> Option<Record> {
     Some(Record::Plain(json::to_line(&spoken)))
 }
 
-/// Returns an answer as it is announced: without blocks, and with a reason to stop that these clients know.
-fn begun(answer: &AssistantMessage) -> Message {
+/// Returns an answer as it is announced: always without blocks and without an error, which are told by its end.
+fn begun(answer: AssistantMessage) -> Message {
     Message::Assistant(AssistantMessage {
         content: Vec::new(),
         stop_reason: StopReason::Stop,
         error_message: None,
-        ..answer.clone()
+        ..answer
     })
 }
 
