@@ -197,3 +197,26 @@ fn without_id(problem: Problem) -> Problem {
         problem @ Problem::BadField { .. } => problem,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_29_commands_of_the_document_are_known() {
+        assert_eq!(commands::TABLE.len(), 29);
+    }
+
+    #[test]
+    fn every_command_refuses_every_wrong_field_and_is_not_acknowledged() {
+        for row in commands::TABLE {
+            for field in row.fields {
+                let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
+                let mut records = Vec::new();
+                assert_eq!(Omp::default().decode(Line::Text(line.clone()), &mut records), None);
+                let [Record::Plain(bytes)] = &records[..] else { panic!("{line}: {records:?}") };
+                assert!(String::from_utf8_lossy(bytes).contains("\"success\":false"), "{line}");
+            }
+        }
+    }
+}
