@@ -69,7 +69,7 @@ Usage: bowline-bench [OPTIONS]
   --binary PATH    The bowline to measure (default: the one next to this program)
   --only NAME      Take this measure alone
   --samples N      Take N samples of each measure; round trips are sampled in blocks of 500
-  --instructions   Count instructions too; needs valgrind and some minutes
+  --instructions   Count instructions too; needs valgrind
   --json           Print one JSON object in place of the table
   --help           Show this help
 ";

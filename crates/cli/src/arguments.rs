@@ -13,6 +13,7 @@ pub(crate) enum Action {
     Nothing,
     Rpc,
     Demo,
+    Sessions,
     Help,
     Version,
 }
@@ -40,6 +41,15 @@ pub(crate) struct Arguments {
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
     pub line_limit: Option<usize>,
+    /// What listed things must have in their names.
+    pub search: String,
+    pub all: bool,
+    pub repair: bool,
+    pub json: bool,
+    /// The session that a new one begins with.
+    pub fork: Option<String>,
+    /// The words after the name of a subcommand.
+    pub words: Vec<String>,
     /// What to tell the user on stderr: flags that change nothing.
     pub warnings: Vec<String>,
 }
@@ -50,8 +60,10 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
-            if word == "demo" && arguments.action == Action::Nothing {
-                arguments.action = Action::Demo;
+            if arguments.action == Action::Nothing
+                && let Some(action) = subcommand(&word)
+            {
+                arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 arguments.take_flag(&word, &mut words)?;
             } else {
@@ -97,6 +109,10 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
+        if matches!(self.action, Action::Sessions) {
+            self.words.push(word.to_owned());
+            return Ok(());
+        }
         if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
@@ -112,6 +128,7 @@ impl Arguments {
             (self.session.is_some(), "--session"),
             (self.continue_session, "--continue"),
             (self.session_id.is_some(), "--session-id"),
+            (self.fork.is_some(), "--fork"),
         ];
         let given: Vec<_> = conflicts.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
         if given.len() > 1 {
@@ -128,6 +145,15 @@ impl Arguments {
             ));
         }
         Ok(())
+    }
+}
+
+/// Returns what a word that names a subcommand stands for.
+fn subcommand(word: &str) -> Option<Action> {
+    match word {
+        "demo" => Some(Action::Demo),
+        "sessions" => Some(Action::Sessions),
+        _ => None,
     }
 }
 

@@ -32,11 +32,16 @@ impl Failure {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Says what happened, to people and to programs, and returns the exit code.
+    /// Says what happened, to people, and returns the exit code.
+    pub fn tell(&self) -> ExitCode {
+        eprintln!("bowline: {self}");
+        ExitCode::FAILURE
+    }
+
+    /// Says what happened, to people and to the program that waits for records on stdout.
     pub fn report(self) -> ExitCode {
-        let text = self.to_string();
-        eprintln!("bowline: {text}");
-        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&text) else {
+        self.tell();
+        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
             return ExitCode::FAILURE;
         };
         line.push(b'\n');

@@ -33,6 +33,7 @@ pub(crate) enum Group {
     Session,
     Tools,
     Prompt,
+    Subcommand,
     /// Accepted for clients of pi.
     Accepted,
 }
@@ -53,7 +54,7 @@ const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes)
     Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
 }
 
-use Group::{Accepted, Mode, Model, Prompt, Session, Tools};
+use Group::{Accepted, Mode, Model, Prompt, Session, Subcommand, Tools};
 use Takes::{Nothing, Value};
 
 /// Every flag.
@@ -168,6 +169,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Go on with the session that has exactly this id, or begin it",
         |arguments, value| set(&mut arguments.session_id, value),
     ),
+    flag(
+        Session,
+        "--fork",
+        None,
+        Value("PATH|ID"),
+        "Begin a session with all that is in this one",
+        |arguments, value| set(&mut arguments.fork, value),
+    ),
     flag(Session, "--session-dir", None, Value("FOLDER"), "Keep sessions here", |arguments, value| {
         set(&mut arguments.session_dir, value)
     }),
@@ -238,6 +247,29 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        Subcommand,
+        "--json",
+        None,
+        Nothing,
+        "One JSON object per line instead of a table",
+        |arguments, _| {
+            arguments.json = true;
+            Ok(())
+        },
+    ),
+    flag(Subcommand, "--all", None, Nothing, "The sessions of every folder", |arguments, _| {
+        arguments.all = true;
+        Ok(())
+    }),
+    flag(Subcommand, "--search", None, Value("TEXT"), "Only what has this in it", |arguments, value| {
+        arguments.search = value;
+        Ok(())
+    }),
+    flag(Subcommand, "--repair", None, Nothing, "Set damaged lines of sessions aside", |arguments, _| {
+        arguments.repair = true;
+        Ok(())
+    }),
     // bowline contacts nobody but the model's provider, with or without it.
     Flag { has_effect: true, ..accepted("--offline", None, Nothing) },
     accepted("--extension", Some("-e"), Value("PATH")),
@@ -264,12 +296,13 @@ fn list(names: &str) -> Vec<String> {
 
 impl Group {
     /// The groups in the order of the help, with their headings.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Mode, "How it runs"),
         (Model, "The model"),
         (Session, "The session"),
         (Tools, "Tools"),
         (Prompt, "Instructions"),
+        (Subcommand, "For subcommands"),
         (Accepted, "Accepted for clients of pi, without effect so far"),
     ];
 }

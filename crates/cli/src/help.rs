@@ -10,6 +10,7 @@ pub(crate) fn usage() -> &'static str {
 
   bowline demo          see what that looks like (no key, no network)
   bowline --mode rpc    start it: one JSON object per line, both ways
+  bowline sessions      sessions on disk: list, show, rm, fsck
   bowline --help        all options"
 }
 

@@ -7,9 +7,11 @@ mod flags;
 mod help;
 mod home;
 mod rpc;
+mod sessions;
 mod settings_file;
 mod signals;
 mod startup;
+mod table;
 mod terminal;
 
 use std::process::ExitCode;
@@ -28,15 +30,21 @@ fn main() -> ExitCode {
         Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
         Action::Demo => demo::main(),
+        Action::Sessions => return finish(sessions::main(&arguments)),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);
         }
     };
+    finish(result.map(|()| ExitCode::SUCCESS))
+}
+
+/// Reports a failure, if it is one.
+fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         // Whoever reads the help through a pipe may close it early.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.tell(),
     }
 }

@@ -3,9 +3,6 @@
 use bowline_testkit::{Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, of_type};
 use serde_json::{Value, json};
 
-const NOT_IMPLEMENTED: [&str; 7] =
-    ["compact", "fork", "clone", "get_fork_messages", "get_entries", "get_tree", "export_html"];
-
 fn start(workspace: &Workspace) -> Agent {
     Agent::start(env!("CARGO_BIN_EXE_bowline"), workspace, &["--mode", "rpc", "--model", "mock/m1"])
 }
@@ -116,7 +113,7 @@ fn every_command_is_answered_once_while_a_tool_runs() {
     agent.until_type("tool_execution_start");
     send_all(&mut agent);
     check_answers(&mut agent);
-    assert!(agent.survivors().is_empty());
+    agent.assert_no_survivors();
 }
 
 #[test]
@@ -154,20 +151,6 @@ fn a_command_without_an_id_is_answered_without_one() {
         let response = agent.next();
         assert_eq!(response["command"], command);
         assert_eq!(response.get("id"), None);
-    }
-}
-
-#[test]
-fn commands_that_are_not_built_yet_say_so() {
-    let workspace = Workspace::empty();
-    let mut agent = Agent::start(env!("CARGO_BIN_EXE_bowline"), &workspace, &["--mode", "rpc"]);
-    for command in commands()
-        .into_iter()
-        .filter(|command| command["type"].as_str().is_some_and(|name| NOT_IMPLEMENTED.contains(&name)))
-    {
-        let name = command["type"].clone();
-        let error = agent.refuse(command);
-        assert_eq!(json!(error), json!(format!("not implemented yet: {}", name.as_str().unwrap())));
     }
 }
 

@@ -112,7 +112,7 @@ fn json_of_any_depth_is_one_error() {
         objects.clone(),
         format!(r#"{{"id":"7","type":"prompt","message":{open}{close}}}"#),
         format!(r#"{{"id":"7","type":{open}{close}}}"#),
-        format!(r#"{{"id":"7","type":"get_state","extra":{objects}}}"#),
+        format!(r#"{{"id":"7","type":"bash","command":"true","extra":{objects}}}"#),
     ] {
         let response = refusal(&mut agent, line.as_bytes());
         let expected = if line.starts_with("{\"id\"") { json!("7") } else { json!(null) };

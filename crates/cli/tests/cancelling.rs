@@ -40,31 +40,7 @@ fn abort_kills_a_tool_with_all_its_descendants() {
     agent.send(json!({ "id": "a", "type": "abort" }));
     let records = agent.until(|record| record["id"] == "a");
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
-    let found = agent.survivors();
-    if !found.is_empty() {
-        let t = Instant::now();
-        let stats: Vec<_> = found
-            .iter()
-            .map(|p| {
-                std::fs::read_to_string(format!("/proc/{p}/status"))
-                    .unwrap_or_default()
-                    .lines()
-                    .filter(|l| {
-                        l.starts_with("Name")
-                            || l.starts_with("State")
-                            || l.starts_with("SigPnd")
-                            || l.starts_with("ShdPnd")
-                            || l.starts_with("PPid")
-                    })
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            })
-            .collect();
-        while !agent.survivors().is_empty() && t.elapsed() < Duration::from_secs(5) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        panic!("{found:?} {stats:#?} gone after {:?}", t.elapsed());
-    }
+    agent.assert_no_survivors();
     assert_eq!(of_type(&records, "tool_execution_end")[0]["isError"], true);
     assert_eq!(of_type(&records, "agent_settled")[0]["aborted"], true);
     assert_well_formed(agent.transcript());
@@ -87,7 +63,7 @@ fn abort_bash_overtakes_the_bash_that_it_stops() {
         assert_eq!((&data["cancelled"], data.get("exitCode")), (&json!(true), None), "{data}");
     }
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
-    assert!(agent.survivors().is_empty(), "{:?}", agent.survivors());
+    agent.assert_no_survivors();
 }
 
 #[test]
@@ -148,7 +124,7 @@ fn abort_acts_while_nobody_reads() {
     eventually("the second command runs", || agent.survivors().len() > STUBBORN_PROCESSES);
     agent.send_raw(b"{\"id\":\"a\",\"type\":\"abort\"}\n{\"id\":\"ab\",\"type\":\"abort_bash\"}\n");
     let started = Instant::now();
-    eventually("everything is dead", || agent.survivors().is_empty());
+    agent.assert_no_survivors();
     assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
     agent.resume_reading();
     agent.response("ab");

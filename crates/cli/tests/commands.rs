@@ -38,6 +38,7 @@ fn the_state_has_pi_s_fields_in_pi_s_order_and_then_our_own() {
         "autoRetryEnabled",
         "tools",
         "cwd",
+        "contextUsage",
     ];
     let state = agent.get("get_state");
     assert_eq!(keys(&state), without_name);
@@ -235,27 +236,6 @@ fn a_command_by_hand_is_cancelled_without_an_exit_code() {
     let data = agent.response("b")["data"].clone();
     assert!(started.elapsed() < Duration::from_secs(3));
     assert_eq!(data, json!({ "output": "begun\n", "cancelled": true, "truncated": false }));
-}
-
-#[test]
-fn what_is_not_there_yet_says_so() {
-    let (_server, workspace) = prepare();
-    let mut agent = start(&workspace);
-    for command in [
-        json!({ "type": "compact" }),
-        json!({ "type": "fork", "entryId": "x" }),
-        json!({ "type": "clone" }),
-        json!({ "type": "get_fork_messages" }),
-        json!({ "type": "get_entries" }),
-        json!({ "type": "get_tree" }),
-        json!({ "type": "export_html" }),
-    ] {
-        let name = command["type"].clone();
-        let response = agent.ask(command);
-        assert_eq!((&response["success"], &response["command"]), (&json!(false), &name));
-        assert_eq!(response["code"], "not_implemented", "{response}");
-        assert!(response["error"].as_str().unwrap().contains(name.as_str().unwrap()), "{response}");
-    }
 }
 
 #[test]

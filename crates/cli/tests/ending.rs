@@ -67,7 +67,7 @@ fn check_ends(end: impl Fn(&mut Agent), expected_code: i32) {
         let records = agent.rest();
         assert_eq!(agent.wait(), expected_code);
         assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
-        assert!(agent.survivors().is_empty(), "{:?}", agent.survivors());
+        agent.assert_no_survivors();
         assert_well_formed(agent.transcript());
         assert!(of_type(&records, "agent_settled").iter().all(|settled| settled["aborted"] == true));
         assert!(of_type(&records, "response").iter().all(|response| response["data"]["cancelled"] == true));
@@ -112,7 +112,7 @@ fn every_command_before_the_end_is_answered() {
     answered.sort_unstable();
     assert_eq!(answered, [1, 2, 3, 4, 5, 6]);
     assert_well_formed(&records);
-    assert!(agent.survivors().is_empty());
+    agent.assert_no_survivors();
 }
 
 #[test]
@@ -156,6 +156,6 @@ fn a_reader_that_has_gone_ends_the_process() {
         let started = Instant::now();
         assert_eq!(agent.wait(), 1);
         assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
-        assert!(agent.survivors().is_empty(), "{:?}", agent.survivors());
+        agent.assert_no_survivors();
     }
 }

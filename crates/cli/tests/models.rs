@@ -249,22 +249,31 @@ fn a_thinking_level_is_told_before_the_answer_and_only_when_it_changes() {
         records
     };
     let set = |level: &str| json!({ "type": "set_thinking_level", "level": level });
-    let changed = |level: &str| json!({ "type": "thinking_level_changed", "level": level });
+    let changed = |level: &str, record: &Value| json!({ "type": "thinking_level_changed", "level": level, "entryId": record["entryId"] });
     let records = records_of(set("low"));
     assert_eq!(types(&records), ["thinking_level_changed", "response"]);
-    assert_eq!(records[0], changed("low"));
+    assert_eq!(records[0], changed("low", &records[0]));
     assert_eq!(records[1].get("data"), None);
     assert_eq!(types(&records_of(set("low"))), ["response"], "nothing changed");
     let records = records_of(set("max"));
-    assert_eq!(records[0], changed("high"), "the nearest that the model has");
+    assert_eq!(records[0], changed("high", &records[0]), "the nearest that the model has");
     let records = records_of(json!({ "type": "cycle_thinking_level" }));
-    assert_eq!((&records[0], &records[1]["data"]), (&changed("off"), &json!({ "level": "off" })));
+    assert_eq!(
+        (&records[0], &records[1]["data"]),
+        (&changed("off", &records[0]), &json!({ "level": "off" }))
+    );
     let records = records_of(json!({ "type": "cycle_thinking_level" }));
-    assert_eq!((&records[0], &records[1]["data"]), (&changed("minimal"), &json!({ "level": "minimal" })));
+    assert_eq!(
+        (&records[0], &records[1]["data"]),
+        (&changed("minimal", &records[0]), &json!({ "level": "minimal" }))
+    );
     let records = records_of(json!({ "type": "get_available_thinking_levels" }));
     assert_eq!(records[0]["data"], json!({ "levels": ["off", "minimal", "low", "medium", "high"] }));
     let records = records_of(json!({ "type": "set_model", "provider": "mock", "modelId": "m1" }));
-    assert_eq!((types(&records), &records[0]), (vec!["thinking_level_changed", "response"], &changed("off")));
+    assert_eq!(
+        (types(&records), &records[0]),
+        (vec!["thinking_level_changed", "response"], &changed("off", &records[0]))
+    );
     let records = records_of(json!({ "type": "cycle_thinking_level" }));
     assert_eq!((types(&records), records[0].get("data")), (vec!["response"], Some(&Value::Null)));
     let records = records_of(json!({ "type": "get_available_thinking_levels" }));

@@ -339,7 +339,7 @@ fn check_abort(api: Api, Moment { name, reply, is_reached }: Moment) {
     let settled = &records[records.len() - 2];
     assert_eq!(*settled, json!({ "type": "agent_settled", "aborted": true }), "{name}");
     assert_well_formed(agent.transcript());
-    assert!(agent.survivors().is_empty(), "{name}");
+    agent.assert_no_survivors();
     if !matches!(name, "in a tool" | "in the back-off") {
         server.wait_for_hang_ups(1, PATIENCE);
         let end = of_type(&records, "message_end");

@@ -313,7 +313,9 @@ fn a_session_name_is_one_trimmed_line_and_is_kept() {
     {
         agent.send(json!({ "id": "n", "type": "set_session_name", "name": given }));
         let records = agent.until(|record| record["id"] == "n");
-        assert_eq!(records[0], json!({ "type": "session_info_changed", "name": expected }));
+        let entry = records[0]["entryId"].clone();
+        let changed = json!({ "type": "session_info_changed", "name": expected, "entryId": entry });
+        assert_eq!(records[0], changed);
         assert_eq!(records[1]["success"], true);
         assert_eq!(agent.get("get_state")["sessionName"], expected);
     }
@@ -358,7 +360,8 @@ fn statistics_add_up_tokens_and_cost() {
             "totalMessages",
             "tokens",
             "cost",
-            "contextUsage"
+            "contextUsage",
+            "byModel"
         ]
     );
     assert_eq!((&stats["sessionFile"], &stats["sessionId"]), (&state["sessionFile"], &state["sessionId"]));
@@ -575,19 +578,25 @@ fn a_command_by_hand_is_recorded_and_shown_to_the_model_unless_excluded() {
 }
 
 #[test]
-fn a_command_by_hand_during_a_run_is_recorded_after_the_turn() {
+fn a_command_by_hand_is_recorded_at_once_but_never_between_a_call_and_its_result() {
     let (server, workspace) = prepare();
     let gate = Gate::new();
-    server.reply(Reply::text("thinking").gate(&gate).tool("bash", json!({ "command": "echo by the model" })));
+    let wait = "until [ -e go ]; do sleep 0.01; done";
+    server.reply(Reply::text("thinking").gate(&gate).tool("bash", json!({ "command": wait })));
     let mut agent = start(&workspace, &[]);
     agent.carry_out(json!({ "type": "prompt", "message": "go" }));
     gate.wait_until_reached(LIMIT);
-    agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
+    agent.carry_out(json!({ "type": "bash", "command": "echo at once" }));
     let file = agent.get("get_state")["sessionFile"].as_str().unwrap().to_owned();
-    assert_eq!(session_messages(&file).len(), 1);
+    assert_eq!(session_messages(&file).len(), 2, "nothing keeps it from being written");
     gate.open();
+    agent.until_type("tool_execution_start");
+    agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
+    assert_eq!(session_messages(&file).len(), 3, "a call and its result are not parted");
+    std::fs::write(workspace.work().join("go"), "").unwrap();
     agent.collect_until_settled();
     let roles: Vec<_> = session_messages(&file).iter().map(|message| message["role"].clone()).collect();
-    assert_eq!(roles, ["user", "assistant", "toolResult", "bashExecution", "assistant"]);
+    let [user, answer, result, shell] = ["user", "assistant", "toolResult", "bashExecution"];
+    assert_eq!(roles, [user, shell, answer, result, shell, answer]);
     assert!(server.requests()[1].body["messages"].to_string().contains("by hand"));
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bowline_testkit::{
-    Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, cpu_time_of, eventually, of_type,
+    Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, cpu_time_of, of_type,
 };
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ fn a_bash_by_hand_without_an_end_is_held_up_and_can_be_stopped() {
     agent.send(json!({ "id": "b", "type": "bash", "command": "yes 'and so on, and so on, and so on'" }));
     watch_memory(&agent, Duration::from_secs(2));
     agent.send(json!({ "id": "a", "type": "abort_bash" }));
-    eventually("the command is dead", || agent.survivors().is_empty());
+    agent.assert_no_survivors();
     agent.resume_reading();
     let data = agent.response("b")["data"].take();
     assert_eq!(data["cancelled"], true);

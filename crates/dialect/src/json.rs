@@ -3,23 +3,27 @@
 //! U+2028 and U+2029 may stand in a JSON string, but programs that split their input with a general-purpose line
 //! reader break there. Written as escapes they mean the same and harm nobody.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter, Serializer};
+use serde_json::Serializer;
 
-/// Both separators are encoded as this pair and one more byte.
-const SEPARATOR_HEAD: [u8; 2] = [0xE2, 0x80];
+/// The first byte of both separators; most records have none.
+const HEAD: u8 = 0xE2;
 
 /// Appends `value` to `out`.
 pub(crate) fn write(out: &mut Vec<u8>, value: &impl Serialize) {
+    let start = out.len();
     // Nothing that is encoded here can fail to be: no map has keys that are not text, and memory takes all bytes.
-    let _ = value.serialize(&mut Serializer::with_formatter(out, LineFormatter));
+    let _ = value.serialize(&mut Serializer::new(&mut *out));
+    // In JSON the separators can only stand in strings, so the finished bytes are searched once instead of every
+    // string for itself; that also finds them in what was not encoded here.
+    if out[start..].contains(&HEAD) {
+        escape_separators(out, start);
+    }
 }
 
 /// Returns `value` as one record's bytes, without a line end.
 pub(crate) fn to_line(value: &impl Serialize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+    let mut out = Vec::with_capacity(1024);
     write(&mut out, value);
     out
 }
@@ -34,28 +38,27 @@ pub(crate) fn string_body(text: &str) -> Vec<u8> {
     out
 }
 
-struct LineFormatter;
-
-impl Formatter for LineFormatter {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        if !has_separator(fragment.as_bytes()) {
-            return CompactFormatter.write_string_fragment(writer, fragment);
+/// Writes the separators from `start` on as escapes.
+fn escape_separators(out: &mut Vec<u8>, start: usize) {
+    let escape_of = |bytes: &[u8]| match bytes {
+        [HEAD, 0x80, 0xA8, ..] => Some(br"\u2028"),
+        [HEAD, 0x80, 0xA9, ..] => Some(br"\u2029"),
+        _ => None,
+    };
+    let Some(first) = (start..out.len()).find(|at| escape_of(&out[*at..]).is_some()) else { return };
+    let mut rest = out.split_off(first).into_iter();
+    while let Some(byte) = rest.as_slice().first().copied() {
+        match escape_of(rest.as_slice()) {
+            Some(escape) => {
+                out.extend_from_slice(escape);
+                rest.nth(2);
+            }
+            None => {
+                out.push(byte);
+                rest.next();
+            }
         }
-        let mut rest = fragment;
-        while let Some(at) = rest.find(['\u{2028}', '\u{2029}']) {
-            let (before, from) = rest.split_at(at);
-            let escape = if from.starts_with('\u{2028}') { "\\u2028" } else { "\\u2029" };
-            writer.write_all(before.as_bytes())?;
-            writer.write_all(escape.as_bytes())?;
-            rest = &from['\u{2028}'.len_utf8()..];
-        }
-        writer.write_all(rest.as_bytes())
     }
-}
-
-fn has_separator(bytes: &[u8]) -> bool {
-    // Looking for one byte first is many times faster, and most texts do not have it.
-    bytes.contains(&SEPARATOR_HEAD[0]) && bytes.windows(2).any(|pair| pair == SEPARATOR_HEAD)
 }
 
 #[cfg(test)]

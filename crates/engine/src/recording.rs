@@ -8,6 +8,7 @@ use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_session::{EntryBody, EntryId};
 
 use crate::engine::Engine;
+use crate::run::Phase;
 
 /// A message and the entry that holds it, if it could be written.
 #[derive(Debug, Clone)]
@@ -89,7 +90,8 @@ impl Engine {
     /// Records a command that was run by hand: now, or, while tools are running, at the end of the turn, because a
     /// call and its result must not be parted.
     pub(crate) fn record_shell(&mut self, message: BashExecutionMessage) -> Result<(), Refusal> {
-        if self.run.is_some() {
+        let are_tools_running = matches!(self.run.as_ref().map(|run| &run.phase), Some(Phase::Tools(_)));
+        if are_tools_running {
             self.shells.keep_finished(message);
             return Ok(());
         }

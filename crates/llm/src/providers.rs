@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 
-use crate::api::{self, Endpoint};
+use crate::api::{self, Endpoint, Variables};
 use crate::catalog;
 use crate::credentials::{AuthFile, KeySources};
 use crate::error::Error;
@@ -164,7 +164,8 @@ impl Inner {
         }
         let auth_header = settings.is_some_and(|settings| settings.auth_header);
         let base_url = self.fill_in(&model.base_url)?;
-        Ok(Endpoint { base_url, headers, credential, auth_header })
+        let variables = Variables::of(&self.environment.0);
+        Ok(Endpoint { base_url, headers, credential, auth_header, variables })
     }
 
     async fn header(&self, provider: &str, name: &str, value: &SettingValue) -> Result<Secret, StreamError> {

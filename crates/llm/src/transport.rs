@@ -139,6 +139,7 @@ impl Flow {
         let (http, endpoint) = prepare.await?;
         self.secrets = endpoint.headers.iter().map(|(_, value)| value.clone()).collect();
         self.secrets.extend(endpoint.credential.iter().map(|credential| credential.secret.clone()));
+        self.secrets.extend(endpoint.variables.secrets());
         let url = reqwest::Url::parse(&http.url).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = url.host_str().unwrap_or_default().to_owned();
         let client = self.shared.client(url.scheme(), &endpoint.base_url).await?;

@@ -87,7 +87,7 @@ impl Generator {
         let thinking = self.text(300);
         self.answer(
             "toolUse",
-            json!([
+            &json!([
                 { "type": "thinking", "thinking": thinking, "thinkingSignature": "c2lnbmF0dXJl" },
                 { "type": "toolCall", "id": id, "name": "read", "arguments": arguments },
             ]),
@@ -97,10 +97,10 @@ impl Generator {
             json!({ "role": "toolResult", "toolCallId": id, "toolName": "read", "content": output, "isError": false }),
         )?;
         let answer = json!([{ "type": "text", "text": self.text(500) }]);
-        self.answer("stop", answer)
+        self.answer("stop", &answer)
     }
 
-    fn answer(&mut self, stop_reason: &str, content: Value) -> std::io::Result<()> {
+    fn answer(&mut self, stop_reason: &str, content: &Value) -> std::io::Result<()> {
         let usage = json!({
             "input": 12, "output": 345, "cacheRead": 45_678, "cacheWrite": 901, "totalTokens": 46_936,
             "cost": { "input": 0.000_036, "output": 0.005_175, "cacheRead": 0.013_7, "cacheWrite": 0.003_38, "total": 0.022_29 },

@@ -160,3 +160,67 @@ impl Check {
         Ok(report)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::fixture::Written;
+
+    #[test]
+    fn a_report_names_everything_that_is_odd() {
+        let written = Written::new(&[
+            "before the header",
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"custom","id":"2","parentId":"1"}"#,
+            r#"{"type":"custom","id":"1","parentId":null}"#,
+            "",
+            r#"{"type":"from_the_future","id":"2","parentId":"gone"}"#,
+            r#"{"type":"message"}"#,
+            r#"["custom","5",null]"#,
+            r#"{"a":1}"#,
+        ]);
+        let mut content = fs::read(written.path()).unwrap();
+        let whole = content.len() as u64;
+        content.extend_from_slice(br#"{"type":"mess"#);
+        fs::write(written.path(), &content).unwrap();
+        let report = check_file(written.path()).unwrap();
+        assert_eq!((report.id.as_str(), report.version, report.entries), ("s", 3, 3));
+        assert_eq!(report.duplicate_ids, ["2".into()]);
+        assert_eq!(report.missing_parents, [("2".into(), "gone".into())]);
+        assert_eq!(report.unknown_types, BTreeMap::from([("from_the_future".to_owned(), 1)]));
+        let problems: Vec<_> = report.bad_lines.iter().map(|line| (line.number, line.problem)).collect();
+        assert_eq!(
+            problems,
+            [
+                (1, Problem::NotJson),
+                (7, Problem::NotAnEntry),
+                (8, Problem::NotJson),
+                (9, Problem::NotAnEntry),
+                (10, Problem::Torn)
+            ]
+        );
+        let torn = report.bad_lines.last().unwrap();
+        assert_eq!((torn.offset, torn.length), (whole, 13));
+        assert_eq!(fs::read(written.path()).unwrap(), content);
+    }
+
+    #[test]
+    fn a_file_in_use_can_be_checked_and_a_good_one_needs_nothing() {
+        let entry = r#"{"type":"custom","id":"1","parentId":null}"#;
+        let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, entry]);
+        let _session = written.open();
+        let report = check_file(written.path()).unwrap();
+        assert!(!report.needs_repair() && report.entries == 1);
+    }
+
+    #[test]
+    fn what_is_no_session_is_not_checked() {
+        for lines in [&[r#"{"a":1}"#][..], &["text"], &[]] {
+            let result = check_file(Written::new(lines).path());
+            assert!(matches!(result, Err(Error::NotASession { .. })), "{lines:?}");
+        }
+        assert!(matches!(check_file(Path::new("/no/such/file")), Err(Error::NotFound { .. })));
+    }
+}

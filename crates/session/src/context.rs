@@ -62,7 +62,7 @@ impl Context {
                 summary: compaction.summary.clone(),
                 first_kept: kept.first().map(|node| node.id.clone()),
                 details: compaction.details.clone(),
-                from_hook: compaction.from_hook,
+                from_hook: compaction.from_hook.unwrap_or(false),
                 position: None,
                 first_after: 0,
             });
@@ -264,6 +264,44 @@ mod tests {
         check(&lines, &["summary: second", "c", "d", "e"]);
         check(&lines[..6], &["summary: second", "c", "d"]);
         check(&lines[..4], &["summary: first", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn the_next_compaction_can_build_on_the_last() {
+        let lines = [
+            said(1, "user", "a"),
+            said(2, "user", "b"),
+            entry(
+                3,
+                r#""type":"compaction","summary":"s","firstKeptEntryId":"2","tokensBefore":9,"details":{"readFiles":[]},"fromHook":true"#,
+            ),
+            said(4, "user", "c"),
+            entry(5, r#""type":"context_edit","targetId":"2","replacement":null"#),
+            entry(6, r#""type":"context_edit","targetId":"3","replacement":null"#),
+            entry(7, r#""type":"compaction","summary":"t","firstKeptEntryId":"7","tokensBefore":9"#),
+        ];
+        let context = |count: usize| written(&lines[..count]).open().context().unwrap();
+        let last = context(4).last_compaction.unwrap();
+        let expected = CompactionEntry {
+            id: "3".into(),
+            summary: "s".into(),
+            first_kept: Some("2".into()),
+            details: Some(json!({ "readFiles": [] })),
+            from_hook: true,
+            position: Some(0),
+            first_after: 2,
+        };
+        assert_eq!(last, expected);
+        let at = |count: usize| {
+            let context = context(count);
+            let last = context.last_compaction.map(|last| (last.position, last.first_after));
+            (last, context.ends_with_compaction)
+        };
+        assert_eq!(at(2), (None, false));
+        assert_eq!(at(3), (Some((Some(0), 2)), true));
+        assert_eq!(at(5), (Some((Some(0), 1)), false), "the kept message was removed");
+        assert_eq!(at(6), (Some((None, 0)), false), "the summary was removed too");
+        assert_eq!(context(7).last_compaction.unwrap().first_kept, None);
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub(crate) struct Compaction {
     #[serde(default)]
     pub(crate) details: Option<Value>,
     #[serde(default)]
-    pub(crate) from_hook: bool,
+    pub(crate) from_hook: Option<bool>,
     #[serde(default)]
     tokens_before: u64,
     #[serde(default)]
@@ -226,6 +226,13 @@ pub(crate) struct Dated<'a> {
 pub(crate) struct ParentOf<'a> {
     #[serde(borrow, rename = "parentId")]
     pub(crate) parent: &'a RawValue,
+}
+
+/// Where the id of the first entry that a compaction keeps stands in its line.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FirstKeptOf<'a> {
+    #[serde(borrow, rename = "firstKeptEntryId")]
+    pub(crate) first_kept: &'a RawValue,
 }
 
 /// Returns what an entry adds to the context, if it adds anything. Messages of a role that we do not know, such

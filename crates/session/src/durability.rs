@@ -38,12 +38,17 @@ pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     for directory in path.ancestors().skip(1).take(2) {
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         match File::open(directory).and_then(|directory| directory.sync_all()) {
-            // We may have the right to write there without the right to list.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            // We may have the right to write there without the right to list, and not every file system can do it.
+            Err(error) if is_no_fault(error.kind()) => {}
             result => result?,
         }
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn is_no_fault(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 /// Elsewhere a directory is not something that can be opened.

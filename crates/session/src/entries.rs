@@ -39,3 +39,73 @@ impl Session {
         upgrade::upgraded_entry(&line, node, &self.tree)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::fixture::Written;
+
+    fn texts(session: &Session, since: Option<&str>) -> Vec<String> {
+        session.entries(since).unwrap().iter().map(|entry| entry.get().to_owned()).collect()
+    }
+
+    #[test]
+    fn entries_are_returned_byte_for_byte() {
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{ "type": "message", "id": "1", "parentId": null, "message": {"n": 1.50, "big": 123456789012345678901234567890} }"#,
+            r#"{"type":"from_the_future","id":"2","parentId":null,"x":"\ud83d"}"#,
+            r#"{"type":"label","id":"3","parentId":"2","targetId":"1"}"#,
+        ];
+        let session = Written::new(&lines).open();
+        assert_eq!(texts(&session, None), lines[1..]);
+        assert_eq!(texts(&session, Some("1")), lines[2..]);
+        assert!(texts(&session, Some("3")).is_empty());
+        let error = session.entries(Some("nope")).unwrap_err();
+        assert_eq!(error.to_string(), "Entry not found: nope");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_cost_only_themselves() {
+        let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#]);
+        let mut content = fs::read(written.path()).unwrap();
+        content
+            .extend_from_slice(b"{\"type\":\"custom\",\"id\":\"1\",\"parentId\":null,\"data\":\"a\xffb\"}\n");
+        fs::write(written.path(), content).unwrap();
+        let expected = "{\"type\":\"custom\",\"id\":\"1\",\"parentId\":null,\"data\":\"a\u{fffd}b\"}";
+        assert_eq!(texts(&written.open(), None), [expected]);
+    }
+
+    #[test]
+    fn a_list_is_no_entry() {
+        let written =
+            Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, r#"["message","1",null]"#]);
+        let session = written.open();
+        assert_eq!((session.entries(None).unwrap().len(), session.malformed_lines()), (0, 1));
+    }
+
+    #[test]
+    fn entries_of_the_first_format_have_the_ids_that_the_upgrade_gives_them() {
+        let message = r#""timestamp":"T","message":{"role":"user","content":"a","timestamp":1}}"#;
+        let line = format!(r#"{{"type":"message",{message}"#);
+        let written = Written::new(&[r#"{"type":"session","id":"s"}"#, &line, &line]);
+        let expected = [
+            format!(r#"{{"type":"message","id":"00000001","parentId":null,{message}"#),
+            format!(r#"{{"type":"message","id":"00000002","parentId":"00000001",{message}"#),
+        ];
+        assert_eq!(texts(&written.open(), None), expected);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_under_us_is_an_error() {
+        let entry = r#"{"type":"custom","id":"1","parentId":null}"#;
+        let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, entry]);
+        let session = written.open();
+        fs::write(written.path(), "x").unwrap();
+        assert!(matches!(session.entries(None), Err(Error::Changed { .. })));
+        assert!(matches!(session.tree_json(), Err(Error::Changed { .. })));
+        assert_eq!(fs::read(written.path()).unwrap(), b"x");
+    }
+}

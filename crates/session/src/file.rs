@@ -46,13 +46,8 @@ impl SessionFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         loop {
             let read_error = |error| Error::read(path, error);
-            let open_error = |error: io::Error| match error.kind() {
-                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if File::open(path).is_ok() => {
-                    Error::ReadOnly { file: path.to_path_buf() }
-                }
-                _ => read_error(error),
-            };
-            let file = OpenOptions::new().read(true).append(true).open(path).map_err(open_error)?;
+            let opened = OpenOptions::new().read(true).append(true).open(path);
+            let file = opened.map_err(|error| open_error(path, error))?;
             lock(&file, path)?;
             let metadata = file.metadata().map_err(read_error)?;
             // Between the opening and the lock an upgrade may have put another file in this place.
@@ -136,7 +131,8 @@ impl SessionFile {
         let copy = replaced.map_err(|error| Error::write(&self.path, error))?;
         self.file = next.file;
         self.length = next.length;
-        sync_directory(&self.path).map_err(|error| Error::write(&self.path, error))?;
+        // Should the disk lose the new name, the file under it is the old one, which is just as good.
+        let _ = sync_directory(&self.path);
         Ok(copy)
     }
 
@@ -160,6 +156,16 @@ fn write_whole(file: &mut impl Write, bytes: &[u8], undo: impl FnOnce() -> io::R
         // If this fails too, the next append sees that the length is wrong, and the next opening repairs it.
         let _ = undo();
     })
+}
+
+/// Returns the error of a file that could not be opened for reading and writing.
+fn open_error(path: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if File::open(path).is_ok() => {
+            Error::ReadOnly { file: path.to_path_buf() }
+        }
+        _ => Error::read(path, error),
+    }
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
@@ -288,6 +294,36 @@ mod tests {
         let error = write_whole(&mut disk, b"second\n", || session.file.set_len(session.length)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert_eq!(fs::read(session.path()).unwrap(), b"whole\n");
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_on_the_disk_is_not_left_behind() {
+        let (_directory, session) = new_file(b"");
+        let mut disk = SmallDisk { file: &session.file, room: 3 };
+        let error = write_whole(&mut disk, b"header\n", || fs::remove_file(session.path())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(!session.path().exists());
+    }
+
+    #[test]
+    fn a_file_that_can_only_be_read_is_said_to_be_that() {
+        let (_directory, session) = new_file(b"x\n");
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
+            assert!(matches!(open_error(session.path(), kind.into()), Error::ReadOnly { .. }));
+        }
+        let missing = session.path().with_extension("none");
+        assert!(matches!(open_error(&missing, ErrorKind::PermissionDenied.into()), Error::Read { .. }));
+    }
+
+    #[test]
+    fn what_is_on_the_disk_does_not_depend_on_the_durability() {
+        let directory = tempfile::tempdir().unwrap();
+        for durability in [Durability::Flush, Durability::Fsync] {
+            let path = directory.path().join(format!("{durability:?}/s.jsonl"));
+            let mut session = SessionFile::create(&path, b"one\n", durability).unwrap();
+            assert_eq!(session.append(b"two\n").unwrap(), 4);
+            assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::value::RawValue;
 
-use crate::decode::{self, ParentOf};
+use crate::decode::{self, FirstKeptOf, ParentOf};
 use crate::entry::Kind;
 use crate::header::Header;
 use crate::scan::scan_content;
@@ -68,7 +68,7 @@ impl Session {
         let mut is_answered = false;
         let path = self.tree.path_to(end);
         for node in path.iter().filter(|node| node.kind != Kind::Label) {
-            let line = self.without_label_as_parent(node)?;
+            let line = self.line_without_labels(node, &path)?;
             is_answered |= node.kind == Kind::Message && decode::role_is(&line, "assistant");
             content.extend_from_slice(&line);
             content.push(b'\n');
@@ -92,16 +92,25 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns the line of an entry, with the nearest ancestor that is no label as its parent.
-    fn without_label_as_parent(&self, node: &Node) -> Result<Vec<u8>, Error> {
+    /// Returns the line of an entry on `path` as it has to be when the labels on the path are gone: where it names
+    /// one, it names its neighbour instead.
+    fn line_without_labels(&self, node: &Node, path: &[&Node]) -> Result<Vec<u8>, Error> {
         let mut line = self.line(node)?;
-        if node.parent.is_none_or(|parent| self.tree.node(parent).kind != Kind::Label) {
-            return Ok(line);
+        if node.parent.is_some_and(|parent| self.tree.node(parent).kind == Kind::Label) {
+            let mut ancestors = self.tree.upwards(node.parent).map(|position| self.tree.node(position));
+            let parent = ancestors.find(|ancestor| ancestor.kind != Kind::Label).map(|ancestor| &ancestor.id);
+            let place = place_of(serde_json::from_slice::<ParentOf<'_>>(&line)?.parent, &line);
+            line.splice(place, serde_json::to_vec(&parent)?);
         }
-        let mut ancestors = self.tree.upwards(node.parent).map(|position| self.tree.node(position));
-        let parent = ancestors.find(|ancestor| ancestor.kind != Kind::Label).map(|ancestor| &ancestor.id);
-        let place = place_of(serde_json::from_slice::<ParentOf<'_>>(&line)?.parent, &line);
-        line.splice(place, serde_json::to_vec(&parent)?);
+        if node.kind == Kind::Compaction
+            && let Ok(FirstKeptOf { first_kept }) = serde_json::from_slice(&line)
+            && let Ok(id) = serde_json::from_str::<EntryId>(first_kept.get())
+            && let Some(label) = path.iter().position(|node| node.id == id && node.kind == Kind::Label)
+            && let Some(next) = path[label..].iter().find(|node| node.kind != Kind::Label)
+        {
+            let place = place_of(first_kept, &line);
+            line.splice(place, serde_json::to_vec(&next.id)?);
+        }
         Ok(line)
     }
 }
@@ -110,4 +119,165 @@ impl Session {
 fn place_of(value: &RawValue, line: &[u8]) -> Range<usize> {
     let start = value.get().as_ptr().addr() - line.as_ptr().addr();
     start..start + value.get().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::fixture::{Written, texts};
+    use crate::{Durability, Location, NewSession};
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/work"}"#;
+
+    fn said(id: u32, parent: &str, role: &str, text: &str) -> String {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"T{id}","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"timestamp":1}}}}"#
+        )
+    }
+
+    /// A question, its answer, a label on the question, and then two branches, with a label on the answer in the
+    /// first one.
+    fn written() -> Written {
+        Written::new(&[
+            HEADER,
+            &said(1, "null", "user", "first"),
+            &said(2, r#""1""#, "assistant", "answer"),
+            r#"{"type":"label","id":"3","parentId":"2","timestamp":"T3","targetId":"1","label":"start"}"#,
+            r#"{"type":"from_the_future","id":"4","parentId":"3","number":1.50}"#,
+            &said(5, r#""4""#, "user", "left"),
+            r#"{"type":"label","id":"6","parentId":"5","timestamp":"T6","targetId":"2","label":"there"}"#,
+            r#"{"type":"label","id":"7","parentId":"6","timestamp":"T7","targetId":"5","label":"not on the path"}"#,
+            &said(8, r#""4""#, "user", ""),
+            &said(9, r#""8""#, "user", "right"),
+        ])
+    }
+
+    fn lines(session: &Session) -> Vec<String> {
+        session.entries(None).unwrap().iter().map(|entry| entry.get().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_fork_is_the_path_to_the_message_with_the_labels_at_the_end() {
+        let written = written();
+        let session = written.open();
+        let Fork { session: fork, text } = session.fork("8").unwrap();
+        assert_eq!((text.as_str(), texts(&fork)), ("", vec!["first".to_owned(), "answer".to_owned()]));
+        let lines = lines(&fork);
+        assert_eq!(lines[..2], [said(1, "null", "user", "first"), said(2, r#""1""#, "assistant", "answer")]);
+        assert_eq!(lines[2], r#"{"type":"from_the_future","id":"4","parentId":"2","number":1.50}"#);
+        let [start, there] = &lines[3..] else { panic!("{lines:?}") };
+        assert!(
+            start.contains(r#""parentId":"4","timestamp":"T3","targetId":"1","label":"start"}"#),
+            "{start}"
+        );
+        assert!(there.contains(r#""timestamp":"T6","targetId":"2","label":"there"}"#), "{there}");
+        assert!(fork.leaf().is_some_and(|leaf| there.contains(leaf.as_str())));
+
+        assert_ne!(fork.id(), session.id());
+        assert_eq!(fork.header().parent_session.as_deref(), written.path().to_str());
+        assert_eq!(fork.header().cwd, "/work");
+        let file = fork.file().unwrap().to_path_buf();
+        assert_eq!((file.parent(), fork.is_saved()), (written.path().parent(), true));
+        drop(fork);
+        assert_eq!(texts(&Session::open(&file, Path::new("/")).unwrap()), ["first", "answer"]);
+    }
+
+    #[test]
+    fn a_clone_keeps_what_a_compaction_has_kept_from_a_label_on() {
+        let written = Written::new(&[
+            HEADER,
+            &said(1, "null", "user", "gone"),
+            r#"{"type":"label","id":"2","parentId":"1","timestamp":"T","targetId":"1","label":"x"}"#,
+            &said(3, r#""2""#, "user", "kept"),
+            r#"{"type":"compaction","id":"4","parentId":"3","timestamp":"T","summary":"s","firstKeptEntryId":"2","tokensBefore":1}"#,
+        ]);
+        let session = written.open();
+        assert_eq!(texts(&session), ["summary: s", "kept"]);
+        assert_eq!(texts(&session.clone_at_leaf().unwrap()), ["summary: s", "kept"]);
+    }
+
+    #[test]
+    fn a_clone_is_the_path_to_the_leaf() {
+        let written = written();
+        let session = written.open();
+        let clone = session.clone_at_leaf().unwrap();
+        assert_eq!(texts(&clone), texts(&session));
+        assert_eq!(lines(&clone).len(), 7);
+    }
+
+    #[test]
+    fn a_fork_without_an_answer_has_no_file_before_its_first_message() {
+        let written = written();
+        let session = written.open();
+        let mut fork = session.fork("1").unwrap().session;
+        assert_eq!((fork.leaf(), fork.is_saved()), (None, false));
+        assert!(matches!(fork.clone_at_leaf(), Err(Error::NothingToClone)));
+        fork.append(EntryBody::SessionInfo { name: "n".into() }).unwrap();
+        assert!(matches!(fork.clone_at_leaf(), Err(Error::NotSaved)));
+        let body = EntryBody::Message(bowline_core::Message::user("again", Vec::new(), 1).into());
+        fork.append(body).unwrap();
+        assert!(fork.is_saved());
+        assert_eq!(texts(&fork.clone_at_leaf().unwrap()), ["again"]);
+    }
+
+    #[test]
+    fn only_a_message_of_the_user_can_be_forked_at() {
+        let written = written();
+        let session = written.open();
+        for entry in ["2", "3", "4", "nope"] {
+            let error = session.fork(entry).unwrap_err();
+            assert_eq!(error.to_string(), "Invalid entry ID for forking", "{entry}");
+        }
+        let messages = session.fork_messages().unwrap();
+        let messages: Vec<_> =
+            messages.iter().map(|message| (message.entry.as_str(), message.text.as_str())).collect();
+        assert_eq!(messages, [("1", "first"), ("5", "left"), ("9", "right")]);
+    }
+
+    #[test]
+    fn a_fork_of_a_session_in_memory_stays_in_memory() {
+        let (working_directory, location) = ("/".into(), Location::Memory);
+        let options = NewSession { working_directory, location, id: None, parent: None };
+        let mut session = Session::create(options).unwrap();
+        session.set_durability(Durability::Fsync);
+        let body = EntryBody::Message(bowline_core::Message::user("a", Vec::new(), 1).into());
+        session.append(body).unwrap();
+        let clone = session.clone_at_leaf().unwrap();
+        assert_eq!((clone.file(), &clone.header().parent_session), (None, &None));
+        assert_ne!(clone.id(), session.id());
+        assert_eq!((texts(&clone), clone.durability), (vec!["a".to_owned()], Durability::Fsync));
+    }
+
+    #[test]
+    fn a_session_of_the_first_format_is_forked_into_the_current_one() {
+        let message = |role: &str, text: &str| {
+            format!(
+                r#"{{"type":"message","timestamp":"T","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"timestamp":1}}}}"#
+            )
+        };
+        let written = Written::new(&[
+            r#"{"type":"session","id":"s"}"#,
+            &message("user", "a"),
+            &message("assistant", "b"),
+            &message("user", "c"),
+        ]);
+        let before = fs::read(written.path()).unwrap();
+        let fork = written.open().fork("00000003").unwrap();
+        assert_eq!((fork.text.as_str(), texts(&fork.session)), ("c", vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(fork.session.leaf().unwrap().as_str(), "00000002");
+        assert_eq!(fs::read(written.path()).unwrap(), before);
+    }
+
+    #[test]
+    fn a_session_whose_file_is_gone_can_still_be_saved_as_a_clone() {
+        let written = written();
+        let mut session = written.open();
+        fs::remove_file(written.path()).unwrap();
+        assert!(matches!(session.label("1", None), Err(Error::Vanished { .. })));
+        let clone = session.clone_at_leaf().unwrap();
+        assert!(clone.is_saved() && clone.file().unwrap().exists());
+    }
 }

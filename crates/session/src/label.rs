@@ -42,3 +42,36 @@ impl Session {
         Ok(labels.into_iter().map(|(_, label)| label).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Written;
+
+    fn check(session: &Session, expected: &[(&str, &str)]) {
+        let labels = session.labels().unwrap();
+        let labels: Vec<_> =
+            labels.iter().map(|label| (label.target.as_str(), label.text.as_str())).collect();
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn the_last_label_of_an_entry_counts() {
+        let written = Written::new(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"custom","id":"1","parentId":null}"#,
+            r#"{"type":"custom","id":"2","parentId":"1"}"#,
+        ]);
+        let mut session = written.open();
+        let first = session.label("1", Some(" a ")).unwrap();
+        assert_eq!(session.leaf(), Some(&first));
+        session.label("2", Some("b")).unwrap();
+        check(&session, &[("1", "a"), ("2", "b")]);
+        session.label("1", Some("c")).unwrap();
+        check(&session, &[("2", "b"), ("1", "c")]);
+        session.label("2", None).unwrap();
+        session.label("1", Some("")).unwrap();
+        check(&session, &[]);
+        assert!(matches!(session.label("9", Some("x")), Err(Error::UnknownEntry { .. })));
+    }
+}

@@ -12,6 +12,7 @@
 mod check;
 mod clock;
 mod context;
+mod copy;
 mod decode;
 mod durability;
 mod entries;

@@ -153,3 +153,168 @@ fn candidate(path: PathBuf) -> Option<Candidate> {
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     Some(Candidate { modified: Reverse(modified), path })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    struct Sessions {
+        store: Store,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Sessions {
+        fn new(flat: bool) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            Self { store: Store::new(directory.path().join("sessions"), flat), _directory: directory }
+        }
+
+        /// Writes a session that was last written to `age` seconds ago.
+        fn add(&self, working_directory: &str, id: &str, age: u64, lines: &[&str]) -> PathBuf {
+            let directory = self.store.directory_for(Path::new(working_directory));
+            fs::create_dir_all(&directory).unwrap();
+            let path = directory.join(format!("2026_{id}.jsonl"));
+            let mut content = format!(
+                "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"T\",\"cwd\":\"{working_directory}\"}}\n"
+            );
+            lines.iter().for_each(|line| content += &format!("{line}\n"));
+            fs::write(&path, content).unwrap();
+            let file = fs::File::options().append(true).open(&path).unwrap();
+            // Whole seconds, so that ages can be equal.
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age)).unwrap();
+            path
+        }
+
+        fn list(&self, query: &ListQuery) -> (String, Option<String>) {
+            let page = self.store.list(query).unwrap();
+            let ids: Vec<_> = page.sessions.into_iter().map(|session| session.id).collect();
+            (ids.join(" "), page.cursor)
+        }
+    }
+
+    fn here() -> Scope {
+        Scope::Directory("/here".into())
+    }
+
+    #[test]
+    fn a_summary_says_what_a_person_recognises_a_session_by() {
+        let sessions = Sessions::new(false);
+        let long = "ä".repeat(300);
+        let path = sessions.add(
+            "/here",
+            "one",
+            0,
+            &[
+                r#"{"type":"session_info","id":"1","parentId":null,"name":"old"}"#,
+                r#"{"type":"message","id":"2","parentId":"1","message":{"role":"system","content":"prompt"}}"#,
+                r#"{"type":"message","id":"3","parentId":"2","message":{"role":"user","content":""}}"#,
+                &format!(
+                    r#"{{"id":"4","parentId":"3","message":{{"content":[{{"type":"text","text":"{long}"}}],"role":"user"}},"type":"message"}}"#
+                ),
+                r#"{"type":"message","id":"5","parentId":"4","message":{"role":"toolResult","content":[],"details":{"type":"message","message":{"role":"system"}}}}"#,
+                r#"{"type":"custom","id":"6","parentId":"5","data":{"type":"message"}}"#,
+                r#"{"type":"session_info","id":"7","parentId":"6","name":" new "}"#,
+                r#"{"type":"message","id":"8","parentId":"7","message":{"role":"assist"#,
+            ],
+        );
+        let page = sessions.store.list(&ListQuery::default()).unwrap();
+        let expected = SessionSummary {
+            id: "one".into(),
+            path,
+            working_directory: "/here".into(),
+            name: Some("new".into()),
+            first_message: "ä".repeat(200),
+            message_count: 3,
+            created: "T".into(),
+            modified: 1_000_000_000,
+        };
+        assert_eq!(page, SessionPage { sessions: vec![expected], cursor: None });
+    }
+
+    #[test]
+    fn a_list_starts_with_what_was_written_last() {
+        for flat in [false, true] {
+            let sessions = Sessions::new(flat);
+            sessions.add("/here", "b", 20, &[]);
+            sessions.add("/here", "a", 30, &[]);
+            sessions.add("/away", "c", 10, &[]);
+            let broken = sessions.add("/here", "broken", 0, &[]);
+            fs::write(broken, "no session").unwrap();
+            assert_eq!(sessions.list(&ListQuery::default()), ("c b a".into(), None));
+            let query = ListQuery { scope: here(), ..ListQuery::default() };
+            assert_eq!(sessions.list(&query), ("b a".into(), None));
+        }
+        let nothing = Sessions::new(false);
+        assert_eq!(nothing.list(&ListQuery::default()), (String::new(), None));
+    }
+
+    #[test]
+    fn pages_have_every_session_once_also_when_new_ones_come_meanwhile() {
+        let sessions = Sessions::new(false);
+        for number in 0..7 {
+            // Pairs of the same age.
+            sessions.add("/here", &format!("s{number}"), number / 2 * 10, &[]);
+        }
+        let mut query = ListQuery { scope: here(), limit: 3, ..ListQuery::default() };
+        let mut pages = Vec::new();
+        loop {
+            let (page, cursor) = sessions.list(&query);
+            pages.push(page);
+            query.cursor = cursor;
+            sessions.add("/here", "newest", 0, &[]);
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, ["s0 s1 s2", "s3 s4 s5", "s6"]);
+        query.cursor = Some("nonsense".into());
+        assert!(matches!(sessions.store.list(&query), Err(Error::InvalidCursor { .. })));
+    }
+
+    #[test]
+    fn a_search_finds_names_ids_and_first_messages_in_any_case() {
+        let sessions = Sessions::new(false);
+        let user = |text: &str| {
+            format!(
+                r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"user","content":"{text}"}}}}"#
+            )
+        };
+        let name = r#"{"type":"session_info","id":"2","parentId":"1","name":"Die GRÖSSE"}"#;
+        sessions.add("/here", "in-name", 1, &[&user("x"), name]);
+        sessions.add("/here", "in-message", 2, &[&user(&format!("{} größe Ärger", "x".repeat(400)))]);
+        sessions.add("/here", "in-second", 3, &[&user("x"), &user("ärger")]);
+        let check = |search: &str, expected: &str| {
+            let query = ListQuery { search: Some(search.into()), ..ListQuery::default() };
+            assert_eq!(sessions.list(&query), (expected.into(), None), "{search}");
+        };
+        check("größe", "in-message");
+        check("grösse", "in-name");
+        check("ÄRGER", "in-message");
+        check("IN-", "in-name in-message in-second");
+        check("", "in-name in-message in-second");
+        check("nothing", "");
+    }
+
+    #[test]
+    fn a_search_goes_on_where_its_last_page_ended() {
+        let sessions = Sessions::new(true);
+        for number in 0..100 {
+            sessions.add("/here", &format!("s{number:02}"), number, &[]);
+        }
+        let mut query = ListQuery { search: Some("5".into()), limit: 4, ..ListQuery::default() };
+        let mut found = Vec::new();
+        loop {
+            let (page, cursor) = sessions.list(&query);
+            found.extend(page.split(' ').map(str::to_owned));
+            query.cursor = cursor;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        let expected: Vec<_> =
+            (0..100).map(|number| format!("s{number:02}")).filter(|id| id.contains('5')).collect();
+        assert_eq!(found, expected);
+    }
+}

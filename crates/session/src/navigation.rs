@@ -73,3 +73,74 @@ impl Session {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Written;
+
+    /// A conversation that was left after `4` and went on from `1`.
+    fn session() -> Session {
+        let message = |id: u32, parent: u32, rest: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{{rest},"timestamp":1}}}}"#
+            )
+        };
+        let user = r#""role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#;
+        Written::new(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            &message(1, 0, user),
+            &message(2, 1, r#""role":"assistant","content":[{"type":"text","text":"c"}]"#),
+            r#"{"type":"custom_message","id":"3","parentId":"2","customType":"n","content":"note","display":true}"#,
+            r#"{"type":"compaction","id":"4","parentId":"3","summary":"s","firstKeptEntryId":"3","tokensBefore":1}"#,
+            r#"{"type":"label","id":"5","parentId":"1","targetId":"1","label":"here"}"#,
+            &message(6, 5, user),
+        ])
+        .open()
+    }
+
+    #[track_caller]
+    fn check(
+        from: &str,
+        to: &str,
+        leaf: Option<&str>,
+        text: Option<&str>,
+        ancestor: Option<&str>,
+        roles: &[&str],
+    ) {
+        let mut session = session();
+        session.move_leaf(Some(&from.into())).unwrap();
+        let navigation = session.navigation(to).unwrap();
+        let abandoned: Vec<_> = navigation.abandoned.iter().map(|message| message.role()).collect();
+        assert_eq!(abandoned, roles);
+        assert_eq!(navigation.leaf, leaf.map(EntryId::from));
+        assert_eq!(navigation.text.as_deref(), text);
+        assert_eq!(navigation.common_ancestor, ancestor.map(EntryId::from));
+        assert_eq!(navigation.old_leaf, Some(from.into()));
+    }
+
+    #[test]
+    fn what_was_said_to_the_model_can_be_said_again() {
+        check("4", "1", None, Some("ab"), Some("1"), &["assistant", "custom", "compactionSummary"]);
+        check("6", "3", Some("2"), Some("note"), Some("1"), &["user"]);
+        check("6", "6", Some("5"), Some("ab"), Some("6"), &[]);
+    }
+
+    #[test]
+    fn every_other_entry_is_where_the_conversation_goes_on() {
+        check("4", "2", Some("2"), None, Some("2"), &["custom", "compactionSummary"]);
+        check("6", "4", Some("4"), None, Some("1"), &["user"]);
+        check("4", "5", Some("5"), None, Some("1"), &["assistant", "custom", "compactionSummary"]);
+        check("1", "4", Some("4"), None, Some("1"), &[]);
+    }
+
+    #[test]
+    fn from_before_the_first_entry_nothing_is_abandoned() {
+        let mut session = session();
+        session.move_leaf(None).unwrap();
+        let navigation = session.navigation("2").unwrap();
+        assert_eq!((navigation.old_leaf, navigation.common_ancestor), (None, None));
+        assert!(navigation.abandoned.is_empty());
+        assert!(matches!(session.navigation("9"), Err(Error::UnknownEntry { .. })));
+    }
+}

@@ -130,3 +130,74 @@ fn close(json: &mut String, label: Option<&&Label>) -> Result<(), Error> {
     json.push('}');
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use crate::fixture::Written;
+
+    fn entry(id: u32, parent: &str, second: u32) -> String {
+        format!(
+            r#"{{"type":"custom","id":"{id}","parentId":{parent},"timestamp":"2026-11-16T00:00:{second:02}.000Z"}}"#
+        )
+    }
+
+    #[test]
+    fn children_stand_in_the_order_of_their_times_and_roots_in_that_of_the_file() {
+        let label = r#"{"type":"label","id":"6","parentId":"1","timestamp":"2026-11-16T00:00:07.000Z","targetId":"2","label":"\"x\""}"#;
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+            entry(1, "null", 9),
+            entry(2, r#""1""#, 8),
+            entry(3, r#""1""#, 2),
+            entry(4, r#""gone""#, 1),
+            entry(5, r#""2""#, 9),
+            label.to_owned(),
+        ];
+        let session = Written::new(&lines.each_ref().map(String::as_str)).open();
+        let expected = format!(
+            r#"[{{"entry":{},"children":[{{"entry":{},"children":[]}},{{"entry":{label},"children":[]}},{{"entry":{},"children":[{{"entry":{},"children":[]}}],"label":"\"x\"","labelTimestamp":"2026-11-16T00:00:07.000Z"}}]}},{{"entry":{},"children":[]}}]"#,
+            lines[1], lines[3], lines[2], lines[5], lines[4],
+        );
+        assert_eq!(session.tree_json().unwrap().get(), expected);
+
+        let tree = session.tree().unwrap();
+        let places: Vec<_> =
+            tree.iter().map(|node| (node.parent, node.depth, node.label.as_deref())).collect();
+        assert_eq!(
+            places,
+            [
+                (None, 0, None),
+                (Some(0), 1, None),
+                (Some(0), 1, None),
+                (Some(0), 1, Some("\"x\"")),
+                (Some(3), 2, None),
+                (None, 0, None)
+            ]
+        );
+        assert_eq!(tree[3].entry.get(), lines[2]);
+    }
+
+    #[test]
+    fn an_empty_session_is_an_empty_list() {
+        let session = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#]).open();
+        assert_eq!(session.tree_json().unwrap().get(), "[]");
+        assert!(session.tree().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_conversation_of_any_length_fits_on_a_small_stack() {
+        let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+        lines.extend((1..=100_000).map(|id| entry(id, &format!(r#""{}""#, id - 1), 0)));
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        let written = Written::new(&lines);
+        let run = move || {
+            let session = written.open();
+            assert_eq!(session.tree().unwrap().last().map(|node| node.depth), Some(99_999));
+            session.tree_json().unwrap().get().len()
+        };
+        let small = thread::Builder::new().stack_size(256 * 1024).spawn(run).unwrap();
+        assert!(small.join().unwrap() > 100_000 * 100);
+    }
+}

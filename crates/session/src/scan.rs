@@ -1,9 +1,10 @@
 //! Reads a session file once from start to end and notes where everything is.
 
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 use std::mem;
 use std::path::Path;
 
+use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use crate::decode::{Head, SessionInfo};
@@ -97,16 +98,31 @@ struct Scanner {
 impl Scanner {
     /// Reads all whole lines and returns what follows the last one.
     fn read_lines(&mut self, mut reader: impl BufRead, path: &Path) -> Result<Vec<u8>, Error> {
-        let mut line = Vec::new();
+        // The beginning of a line that goes on in the next block. All other lines are looked at where they are.
+        let mut beginning = Vec::new();
         let mut offset = 0;
         loop {
-            line.clear();
-            let length = reader.read_until(b'\n', &mut line).map_err(|error| Error::read(path, error))?;
-            if line.pop_if(|last| *last == b'\n').is_none() {
-                return Ok(line);
+            let block = match reader.fill_buf() {
+                Ok([]) => return Ok(beginning),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                block => block.map_err(|error| Error::read(path, error))?,
+            };
+            let mut rest = block;
+            while let Some(end) = memchr(b'\n', rest) {
+                let line = if beginning.is_empty() {
+                    &rest[..end]
+                } else {
+                    beginning.extend_from_slice(&rest[..end]);
+                    &beginning
+                };
+                self.line(line, offset, path)?;
+                offset += line.len() as u64 + 1;
+                beginning.clear();
+                rest = &rest[end + 1..];
             }
-            self.line(&line, offset, path)?;
-            offset += length as u64;
+            beginning.extend_from_slice(rest);
+            let length = block.len();
+            reader.consume(length);
         }
     }
 

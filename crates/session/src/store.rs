@@ -194,6 +194,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::Session;
 
     fn store(flat: bool) -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
@@ -258,6 +259,35 @@ mod tests {
             assert!(matches!(store.find(here, "zzz"), Err(Error::NoMatch { .. })));
             assert_eq!(store.with_id(here, "abc-1").unwrap(), Some(one));
             assert_eq!(store.with_id(here, "abc").unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn only_a_session_of_the_store_that_nobody_has_open_is_deleted() {
+        for flat in [false, true] {
+            let (directory, store) = store(flat);
+            let file = add(&store, "/here", "one", 0);
+            let outside = directory.path().join("outside.jsonl");
+            fs::copy(&file, &outside).unwrap();
+            let link = store.directory_for(Path::new("/here")).join("link.jsonl");
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(&outside, &link).unwrap();
+            let other = file.with_extension("txt");
+            fs::copy(&file, &other).unwrap();
+            let no_session = file.with_file_name("no.jsonl");
+            fs::write(&no_session, "text").unwrap();
+            for path in [&outside, &link, &other, &no_session, &file.join("../../../outside.jsonl")] {
+                assert!(store.delete(path).is_err(), "{}", path.display());
+            }
+            assert!(outside.exists() && other.exists() && no_session.exists());
+
+            let session = Session::open(&file, Path::new("/")).unwrap();
+            let error = store.delete(&file).unwrap_err();
+            assert!(matches!(error, Error::Locked { .. }) && file.exists());
+            drop(session);
+            store.delete(&file).unwrap();
+            assert!(!file.exists());
+            assert!(matches!(store.delete(&file), Err(Error::NotFound { .. })));
         }
     }
 

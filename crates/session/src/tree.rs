@@ -45,6 +45,10 @@ impl Tree {
 
     /// Returns the position of an entry.
     pub(crate) fn position(&self, id: &str) -> Option<Position> {
+        // Most entries are asked for by their child, right after they were added.
+        if self.nodes.last().is_some_and(|last| last.id.as_str() == id) {
+            return Position::try_from(self.nodes.len() - 1).ok();
+        }
         self.by_id.get(id).copied()
     }
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::eventually::eventually;
 use crate::launch::Launch;
 use crate::process::{self, Memory};
 use crate::records::{self, Arrival, Valve};
@@ -261,6 +262,12 @@ impl Agent {
         found.dedup();
         found.retain(|pid| *pid != self.pid());
         found
+    }
+
+    /// Checks that nothing lives that the agent has started. What was killed may take a moment to go.
+    #[track_caller]
+    pub fn assert_no_survivors(&self) {
+        eventually("everything that the agent has started is dead", || self.survivors().is_empty());
     }
 
     #[track_caller]

@@ -98,7 +98,7 @@ pub(crate) enum Data<'reply> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommonState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'reply Model>,
+    model: Option<&'reply RawValue>,
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
@@ -214,7 +214,10 @@ pub(crate) struct SpokenContext {
 }
 
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-pub(crate) fn data(answer: &Answer) -> Option<Data<'_>> {
+pub(crate) fn data<'reply>(
+    answer: &'reply Answer,
+    written: &'reply mut WrittenModel,
+) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted {
@@ -224,7 +227,7 @@ pub(crate) fn data(answer: &Answer) -> Option<Data<'_>> {
             },
         },
         Answer::Cleared { steering, follow_up } => Data::Queues { steering, follow_up },
-        Answer::State(state) => Data::State(spoken_state(state)),
+        Answer::State(state) => Data::State(spoken_state(state, written)),
         Answer::Messages(messages) => Data::Messages { messages },
         Answer::Commands(commands) => {
             let spoken = commands.iter().map(|command| SpokenCommand {
@@ -271,10 +274,23 @@ pub(crate) fn data(answer: &Answer) -> Option<Data<'_>> {
     })
 }
 
-impl<'reply> From<&'reply State> for CommonState<'reply> {
-    fn from(state: &'reply State) -> Self {
+/// The model that was written down last. It is a good part of every state, and seldom another one.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
+
+impl WrittenModel {
+    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
+        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
+            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
+        }
+        self.0.as_ref().map(|(_, json)| &**json)
+    }
+}
+
+impl<'reply> CommonState<'reply> {
+    pub fn new(state: &'reply State, written: &'reply mut WrittenModel) -> Self {
         Self {
-            model: state.model.as_deref(),
+            model: state.model.as_ref().and_then(|model| written.json(model)),
             thinking_level: state.thinking_level,
             is_streaming: state.is_streaming,
             is_compacting: state.is_compacting,
@@ -290,9 +306,9 @@ impl<'reply> From<&'reply State> for CommonState<'reply> {
     }
 }
 
-fn spoken_state(state: &State) -> SpokenState<'_> {
+fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
     SpokenState {
-        common: state.into(),
+        common: CommonState::new(state, written),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,

@@ -18,6 +18,7 @@ use bowline_wire::{Line, Record};
 use serde::Serialize;
 
 use crate::command_table::{self, Problem};
+use crate::family::data::WrittenModel;
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{Place, Repeating};
 use crate::family::responses;
@@ -46,6 +47,7 @@ enum Spoken<'event> {
 #[derive(Debug)]
 pub(crate) struct Omp {
     updates: Repeating,
+    model: WrittenModel,
     is_running: bool,
     /// The messages of the newest stretch of the run, which are those that its end tells.
     stretch: Vec<Arc<Message>>,
@@ -57,6 +59,7 @@ impl Default for Omp {
     fn default() -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
+            model: WrittenModel::default(),
             is_running: false,
             stretch: Vec::new(),
             unacknowledged: Vec::new(),
@@ -143,12 +146,15 @@ impl Dialect for Omp {
         let is_acknowledged = matches!(reply.origin.name, "prompt" | "abort_and_prompt");
         match &reply.result {
             Ok(_) if is_acknowledged => {}
-            Ok(_) => records.push(responses::encode(reply, replies::data)),
+            Ok(answer) => {
+                let data = replies::data(answer, &mut self.model);
+                records.push(responses::success(&reply.origin, data));
+            }
             Err(refusal) => {
                 let mut refusal: Refusal = refusal.clone();
                 replies::reword(&mut refusal);
-                let reply = Reply { origin: reply.origin.clone(), result: Err(refusal) };
-                records.push(responses::encode(&reply, replies::data));
+                let (id, name) = (reply.origin.id.as_deref(), reply.origin.name);
+                records.push(responses::failure(id, Some(name), &refusal.message, refusal.code.as_str()));
             }
         }
     }

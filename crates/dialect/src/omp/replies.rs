@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::timed::Timed;
-use crate::family::data::{self, CommonState, SpokenShell};
+use crate::family::data::{self, CommonState, SpokenShell, WrittenModel};
 
 /// Clients match this text, so it is that of omp.
 const BUSY: &str =
@@ -45,16 +45,19 @@ pub(super) struct SpokenTool<'reply> {
 }
 
 /// Returns what goes along with an answer, if anything does.
-pub(super) fn data(answer: &Answer) -> Option<Data<'_>> {
+pub(super) fn data<'reply>(
+    answer: &'reply Answer,
+    written: &'reply mut WrittenModel,
+) -> Option<Data<'reply>> {
     match answer {
         Answer::Accepted(_) => None,
-        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state)))),
+        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, written)))),
         Answer::Messages(messages) => {
             let messages = messages.iter().map(|message| Timed::complete(message)).collect();
             Some(Data::Messages { messages })
         }
         Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
-        answer => data::data(answer).map(Data::Family),
+        answer => data::data(answer, written).map(Data::Family),
     }
 }
 
@@ -68,9 +71,9 @@ pub(super) fn reword(refusal: &mut Refusal) {
     }
 }
 
-fn spoken_state(state: &State) -> SpokenState<'_> {
+fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
     SpokenState {
-        common: state.into(),
+        common: CommonState::new(state, written),
         interrupt_mode: state.interrupt_mode.as_str(),
         queued_message_count: state.pending_message_count,
         system_prompt: [&state.system_prompt],

@@ -17,6 +17,7 @@ use crate::{Dialect, Incoming};
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     updates: events::Updates,
+    model: data::WrittenModel,
 }
 
 impl Dialect for Pi {
@@ -34,7 +35,7 @@ impl Dialect for Pi {
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(responses::encode(reply, data::data));
+        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.model)));
     }
 }
 
