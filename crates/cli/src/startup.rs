@@ -22,7 +22,7 @@ pub(crate) fn prepare(
     policy: Policy,
 ) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings();
+    let settings = file.engine_settings(&policy);
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
     let toolbox = Toolbox::builtin(&options).select(&Selection {
         allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),

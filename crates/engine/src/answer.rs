@@ -101,12 +101,18 @@ impl Engine {
     }
 
     fn apply(&mut self, answering: &mut Answering, event: StreamEvent) {
+        // The first event tells the provider's name of the answer, which the announcement is to carry.
+        let begins = matches!(event, StreamEvent::Started { .. });
+        let mut update = if begins { answering.assembly.apply(event.clone()) } else { None };
         if !answering.announced {
             answering.announced = true;
             let message = Arc::new(Message::Assistant(answering.assembly.message()));
             self.emit(Event::MessageStart(message));
         }
-        if let Some(update) = answering.assembly.apply(event) {
+        if !begins {
+            update = answering.assembly.apply(event);
+        }
+        if let Some(update) = update {
             self.emit(Event::MessageUpdate { usage: *answering.assembly.usage(), update });
         }
     }

@@ -195,12 +195,12 @@ impl<'event> From<&'event ToolReport> for Report<'event> {
 }
 
 impl Updates {
-    pub fn encode(&mut self, event: &Event) -> Record {
+    pub fn encode(&mut self, event: &Event) -> Option<Record> {
         if let Event::MessageStart(_) = event {
             self.messages += 1;
         }
         if let Event::MessageUpdate { usage, update } = event {
-            return self.update(usage, update);
+            return Some(self.update(usage, update));
         }
         plain(event)
     }
@@ -257,7 +257,7 @@ impl Updates {
 }
 
 /// Encodes every event but updates, which need to know what came before.
-fn plain(event: &Event) -> Record {
+fn plain(event: &Event) -> Option<Record> {
     let spoken = match event {
         Event::RunStart => Spoken::AgentStart,
         Event::RunEnd { messages, will_retry, .. } => Spoken::AgentEnd { messages, will_retry: *will_retry },
@@ -270,7 +270,7 @@ fn plain(event: &Event) -> Record {
         Event::MessageStart(message) => Spoken::MessageStart { message },
         Event::MessageEnd { message, entry } => Spoken::MessageEnd { message, entry_id: entry.as_deref() },
         // Handled by the caller; an update without what came before is still an update.
-        Event::MessageUpdate { usage, update } => return Updates::default().update(usage, update),
+        Event::MessageUpdate { usage, update } => return Some(Updates::default().update(usage, update)),
         Event::ToolStart { call_id, tool, arguments } => {
             Spoken::ToolExecutionStart { tool_call_id: call_id, tool_name: tool, args: arguments }
         }
@@ -287,6 +287,8 @@ fn plain(event: &Event) -> Record {
             is_error: *is_error,
             duration_ms: milliseconds(*duration),
         },
+        // The change of the queue that follows says the same.
+        Event::Delivering { .. } => return None,
         Event::QueueChanged { steering, follow_up, .. } => Spoken::QueueUpdate { steering, follow_up },
         Event::RetryStart { attempt, max_attempts, delay, error } => Spoken::AutoRetryStart {
             attempt: *attempt,
@@ -320,7 +322,7 @@ fn plain(event: &Event) -> Record {
             Spoken::BashExecutionUpdate { id, delta }
         }
     };
-    Record::Plain(json::to_line(&spoken))
+    Some(Record::Plain(json::to_line(&spoken)))
 }
 
 fn milliseconds(duration: Duration) -> u64 {

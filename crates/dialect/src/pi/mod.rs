@@ -35,7 +35,7 @@ impl Dialect for Pi {
     }
 
     fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
-        records.push(self.updates.encode(event));
+        records.extend(self.updates.encode(event));
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
@@ -59,7 +59,7 @@ fn refuse(problem: Problem) -> Record {
         Problem::UnknownCommand { id, name: None } => {
             failure(id, None, "Unknown command: undefined".to_owned(), "unknown_command")
         }
-        Problem::BadField { origin, reason } => {
+        Problem::BadField { origin, reason, .. } => {
             failure(origin.id, Some(origin.name), format!("{}: {reason}", origin.name), "invalid_argument")
         }
     }
