@@ -5,6 +5,7 @@ mod command_table;
 mod fields;
 mod json;
 mod pi;
+mod snapshot;
 
 use bowline_core::command::Request;
 use bowline_core::event::Event;
