@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_core::{Policy, ThinkingLevel};
 use bowline_core::command::QueueMode;
+use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
 use bowline_session::Durability;
 use serde::de::Error as _;

@@ -27,7 +27,7 @@ pub(crate) enum Problem {
     /// JSON, but no command of this dialect has this name. `None` when there is no name at all.
     UnknownCommand { id: Option<Arc<str>>, name: Option<String> },
     /// A command with a field that is missing or wrong.
-    BadField { origin: Origin, field: &'static Field, value: Option<Value>, reason: String },
+    BadField { origin: Origin, field: &'static Field, value: Option<Box<Value>>, reason: String },
 }
 
 /// Reads a line as one of the commands of `table`.
@@ -60,7 +60,7 @@ pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Request, Probl
         }
         let value = fields.get(field.name);
         if let Err(reason) = field.check(value) {
-            let value = value.cloned();
+            let value = value.cloned().map(Box::new);
             return Err(Problem::BadField { origin, field, value, reason });
         }
         if field.is_echoed {

@@ -3,6 +3,9 @@
 use bowline_core::message::Content;
 use serde_json::{Map, Value};
 
+/// The names of the thinking levels.
+pub(crate) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 /// A field that a command takes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Field {
@@ -19,6 +22,8 @@ pub(crate) struct Field {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Kind {
     Text,
+    /// A text with something in it.
+    FilledText,
     Boolean,
     /// A whole number from 1 on.
     Count,
@@ -66,6 +71,7 @@ impl Kind {
     fn describe(&self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
+            Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::Count => "a whole number from 1 on".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names)),
@@ -78,6 +84,7 @@ impl Kind {
         let fits = match self {
             Self::Anything => true,
             Self::Text => value.is_string(),
+            Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),

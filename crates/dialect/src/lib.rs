@@ -4,6 +4,7 @@
 mod command_table;
 mod fields;
 mod json;
+mod operator;
 mod pi;
 mod snapshot;
 
@@ -53,11 +54,23 @@ pub struct Entry {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Entry] = &[Entry {
-    name: "pi",
-    about: "clients of pi --mode rpc, version 0.84 and later (the default)",
-    make: || Box::new(pi::Pi::default()),
-}];
+pub const DIALECTS: &[Entry] = &[
+    Entry {
+        name: "pi",
+        about: "clients of pi --mode rpc, version 0.84 and later (the default)",
+        make: || Box::new(pi::Pi::default()),
+    },
+    Entry {
+        name: "operator",
+        about: "clients written from operator-use's RPC document: wrapped events, answers on completion",
+        make: || Box::new(operator::Operator::new(operator::Form::Document)),
+    },
+    Entry {
+        name: "operator-flat",
+        about: "operator-use's own RPCClient: flat events, prompts acknowledged at once",
+        make: || Box::new(operator::Operator::new(operator::Form::Code)),
+    },
+];
 
 /// Returns the dialect with this name, ready to use.
 pub fn find(name: &str) -> Option<Box<dyn Dialect>> {

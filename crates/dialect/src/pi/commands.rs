@@ -5,10 +5,9 @@ use bowline_core::thinking::ThinkingLevel;
 
 use crate::command_table::Row;
 use crate::fields::Kind::{Boolean, Count, Images, OneOf, Text};
-use crate::fields::{Field, Fields};
+use crate::fields::{Field, Fields, LEVELS};
 
 const MODES: &[&str] = &["all", "one-at-a-time"];
-const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const QUEUES: &[&str] = &["steer", "followUp"];
 const SCOPES: &[&str] = &["project", "all"];
 const MESSAGE: &[Field] = &[Field::required("message", Text), Field::optional("images", Images)];
