@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use bowline_dialect::Start;
+
 /// Why bowline cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -32,16 +34,15 @@ impl Failure {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Says what happened, to people and to programs, and returns the exit code.
-    pub fn report(self) -> ExitCode {
+    /// Says what happened, to people and to programs, and returns the exit code that the dialect has for it.
+    pub fn report(self, start: &Start) -> ExitCode {
         let text = self.to_string();
-        eprintln!("bowline: {text}");
-        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&text) else {
-            return ExitCode::FAILURE;
-        };
+        let code = ExitCode::from(start.failure_code);
+        eprintln!("{}: {text}", start.called);
+        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&text) else { return code };
         line.push(b'\n');
         // If stdout is gone, stderr has it.
         let _ = io::stdout().write_all(&line);
-        ExitCode::FAILURE
+        code
     }
 }

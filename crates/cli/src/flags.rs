@@ -71,8 +71,13 @@ pub(crate) const FLAGS: &[Flag] = &[
         None,
         Value("NAME"),
         "The protocol to speak (default: pi)",
-        |arguments, value| set(&mut arguments.dialect, value),
+        // Read before all others, see `choice`.
+        |_, _| Ok(()),
     ),
+    flag(Mode, "--rpc", None, Nothing, "The same as --mode rpc --dialect opi", |arguments, _| {
+        arguments.action = Action::Rpc;
+        Ok(())
+    }),
     flag(
         Mode,
         "--line-limit",
@@ -92,6 +97,17 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.action = Action::Version;
         Ok(())
     }),
+    flag(
+        Mode,
+        "--verbose",
+        None,
+        Nothing,
+        "With --version: also the version of the agent that is stood in for",
+        |arguments, _| {
+            arguments.verbose = true;
+            Ok(())
+        },
+    ),
     flag(
         Model,
         "--model",
@@ -162,6 +178,14 @@ pub(crate) const FLAGS: &[Flag] = &[
     ),
     flag(
         Session,
+        "--resume",
+        None,
+        Value("ID"),
+        "The same as --session, as opi has it",
+        |arguments, value| set(&mut arguments.session, value),
+    ),
+    flag(
+        Session,
         "--session-id",
         None,
         Value("ID"),
@@ -193,6 +217,17 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.exclude_tools.extend(list(&value));
         Ok(())
     }),
+    flag(
+        Tools,
+        "--allow-mutating",
+        None,
+        Nothing,
+        "In the dialect opi: also the tools that change something",
+        |arguments, _| {
+            arguments.allow_mutating = true;
+            Ok(())
+        },
+    ),
     flag(Tools, "--no-tools", Some("-nt"), Nothing, "No tools at all", |arguments, _| {
         arguments.no_tools = true;
         Ok(())
@@ -216,6 +251,9 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Instructions in place of bowline's own",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
+    flag(Prompt, "--system", None, Value("FILE"), "The same, as opi has it", |arguments, value| {
+        set(&mut arguments.system_prompt, value)
+    }),
     flag(
         Prompt,
         "--append-system-prompt",
@@ -250,7 +288,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     accepted("--no-themes", None, Nothing),
     accepted("--approve", Some("-a"), Nothing),
     accepted("--no-approve", Some("-na"), Nothing),
-    accepted("--verbose", None, Nothing),
+    accepted("--config", None, Value("FILE")),
 ];
 
 fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! bowline, the command line: arguments in, wiring, subcommands. It holds no logic of the agent.
 
 mod arguments;
+mod choice;
 mod demo;
 mod failure;
 mod flags;
@@ -15,18 +16,25 @@ mod terminal;
 use std::process::ExitCode;
 
 use arguments::{Action, Arguments};
+use choice::Choice;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let arguments = match Arguments::parse(words) {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let started_as = words.next().unwrap_or_default();
+    let words: Vec<_> = words.collect();
+    let choice = Choice::new(&started_as, &words);
+    let report = |failure: Failure| failure.report(choice.start());
+    let arguments = match Arguments::parse(words, choice.start().short_flags) {
         Ok(arguments) => arguments,
-        Err(failure) => return failure.report(),
+        Err(failure) => return report(failure),
     };
     let result = match arguments.action {
         Action::Help => terminal::say(&help::text()),
-        Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
-        Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
+        Action::Version => terminal::say(&choice.version(arguments.verbose)),
+        Action::Rpc => {
+            return choice.entry().and_then(|entry| rpc::main(&arguments, entry)).unwrap_or_else(report);
+        }
         Action::Demo => demo::main(),
         Action::Nothing => {
             eprintln!("{}", help::usage());
@@ -37,6 +45,6 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads the help through a pipe may close it early.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => report(failure),
     }
 }
