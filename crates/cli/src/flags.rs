@@ -33,7 +33,7 @@ pub(crate) enum Group {
     Session,
     Tools,
     Prompt,
-    /// Accepted for clients of pi.
+    /// Accepted for clients.
     Accepted,
 }
 
@@ -48,7 +48,7 @@ const fn flag(
     Flag { long, short, takes, about, group, has_effect: true, apply }
 }
 
-/// A flag that clients of pi pass and that changes nothing here so far.
+/// A flag that clients pass and that changes nothing here so far.
 const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes) -> Flag {
     Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
 }
@@ -308,6 +308,6 @@ impl Group {
         (Session, "The session"),
         (Tools, "Tools"),
         (Prompt, "Instructions"),
-        (Accepted, "Accepted for clients of pi, without effect so far"),
+        (Accepted, "Accepted for clients of pi and opi, without effect so far"),
     ];
 }

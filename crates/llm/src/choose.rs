@@ -235,7 +235,7 @@ impl Providers {
 /// Returns the id of a scripted model, if the user means one.
 fn scripted_id<'a>(pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
     let prefixed =
-        pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
+        pattern.split_once(['/', ':']).filter(|(prefix, _)| prefix.eq_ignore_ascii_case(scripted::PROVIDER));
     match provider {
         None => prefixed.map(|(_, id)| id),
         Some(provider) if provider.eq_ignore_ascii_case(scripted::PROVIDER) => {

@@ -209,9 +209,9 @@ fn result_blocks(message: &ToolResultMessage) -> impl Iterator<Item = Block<'_>>
     std::iter::once(Block::ToolResult { result }).chain(images)
 }
 
-fn blocks(content: &[Content]) -> Vec<Block<'_>> {
-    let block = |content| match content {
-        &Content::Text { ref text } => self::text(text),
+fn blocks<'message>(content: &'message [Content]) -> Vec<Block<'message>> {
+    let block = |content: &'message Content| match content {
+        Content::Text { text } => self::text(text),
         Content::Image { data, mime_type } => {
             Block::Image { images: vec![format!("data:{mime_type};base64,{data}")] }
         }

@@ -238,9 +238,9 @@ pub(super) fn tool_result(result: &ToolResultMessage) -> SpokenResult<'_> {
 }
 
 /// Returns what a user or a tool says.
-pub(super) fn content(content: &[Content]) -> Vec<SpokenContent<'_>> {
-    let block = |block| match block {
-        &Content::Text { ref text } => SpokenContent::Text { text, r#type: "text" },
+pub(super) fn content<'message>(content: &'message [Content]) -> Vec<SpokenContent<'message>> {
+    let block = |block: &'message Content| match block {
+        Content::Text { text } => SpokenContent::Text { text, r#type: "text" },
         Content::Image { data, mime_type } => SpokenContent::Image {
             media_type: mime_type,
             source: Source { data, r#type: "base64" },
