@@ -270,6 +270,18 @@ fn an_error_after_acceptance_is_an_event() {
 }
 
 #[test]
+fn signed_thinking_needs_a_model_that_is_declared_to_reason() {
+    let server = ModelServer::start();
+    server.default_reply(Reply::new().thinking("hm").then_text("done"));
+    let workspace = workspace(&server);
+    let mut agent = start(&workspace);
+    let end = run(&mut agent, "go").pop().unwrap();
+    assert!(end["error_message"].as_str().unwrap().contains("\"reasoning\": true"), "{end}");
+    agent.carry_out(json!({ "type": "set_model", "model": "mock:m2" }));
+    assert_eq!(run(&mut agent, "go").last().unwrap()["reason"], "completed");
+}
+
+#[test]
 fn a_retry_is_part_of_its_turn() {
     let server = ModelServer::start();
     server.reply(Reply::status(529));

@@ -13,6 +13,7 @@ pub struct Policy {
     pub fork_point: ForkPoint,
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
+    pub undeclared_thinking: UndeclaredThinking,
     pub order: Order,
     /// How many steering messages are taken at once, unless the user's settings say.
     pub steering_mode: QueueMode,
@@ -76,6 +77,14 @@ pub enum ToolResults {
     AsTheyEnd,
 }
 
+/// What becomes of signed thinking from a model that is not declared to reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndeclaredThinking {
+    Taken,
+    /// It ends the run with an error that says how to declare the model.
+    Refused,
+}
+
 /// Whether commands that change settings or look at the session are carried out during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileRunning {
@@ -104,6 +113,7 @@ impl Default for Policy {
             fork_point: ForkPoint::BeforeUserMessage,
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
+            undeclared_thinking: UndeclaredThinking::Taken,
             order: Order::Concurrent,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
-use bowline_core::policy::{AbortAnswer, IdleQueue, Policy, WhileRunning};
+use bowline_core::policy::{AbortAnswer, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde_json::Value;
@@ -41,6 +41,7 @@ impl Dialect for Opi {
             abort_answer: AbortAnswer::AtOnce,
             idle_queue: IdleQueue::WaitsForTurn,
             while_running: WhileRunning::Refused,
+            undeclared_thinking: UndeclaredThinking::Refused,
             steering_mode: QueueMode::All,
             ..Policy::default()
         }
