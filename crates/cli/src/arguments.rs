@@ -29,7 +29,6 @@ pub(crate) enum Action {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
-    pub dialect: Option<String>,
     pub provider: Option<String>,
     pub model: Option<String>,
     pub models: Option<String>,
@@ -47,6 +46,8 @@ pub(crate) struct Arguments {
     pub tools: Option<Vec<String>>,
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
+    pub allow_mutating: bool,
+    pub verbose: bool,
     pub line_limit: Option<usize>,
     pub clock: Option<Clock>,
     pub record: Option<String>,
@@ -69,8 +70,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the words after the program's name.
-    pub fn parse(words: Vec<String>) -> Result<Self, Failure> {
+    /// Reads the words after the program's name. `short_flags` are those that mean something of their own in the
+    /// dialect that was chosen.
+    pub fn parse(words: Vec<String>, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
@@ -79,7 +81,8 @@ impl Arguments {
             {
                 arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
-                arguments.take_flag(&word, &mut words)?;
+                let long = short_flags.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
+                arguments.take_flag(long.unwrap_or(&word), &mut words)?;
             } else {
                 arguments.take_text(&word)?;
             }
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, String> {
-        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect())
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), &[])
             .map_err(|failure| failure.to_string())
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bowline_dialect::Start;
 use bowline_export::{Options, default_name, export_file};
 
 use crate::arguments::Arguments;
@@ -12,14 +13,14 @@ use crate::startup;
 use crate::terminal::say;
 
 /// Writes the page, into the current folder unless another place is asked for.
-pub(crate) fn main(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> {
     let [session] = &arguments.words[..] else {
         return Err(Failure::Usage("which session? bowline export PATH|ID [--out FILE]".to_owned()));
     };
     let surroundings = Surroundings::read()?;
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
     let here = &surroundings.working_directory;
-    let session = match startup::session_plan(arguments, &surroundings, &file).store {
+    let session = match startup::session_plan(arguments, &surroundings, start, &file).store {
         Some(store) => store.find(here, session)?,
         None => here.join(session),
     };

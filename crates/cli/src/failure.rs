@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use bowline_dialect::Start;
+
 /// Why bowline cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -35,20 +37,22 @@ impl Failure {
     }
 
     /// Says what happened, to people, and returns the exit code.
-    pub fn tell(&self) -> ExitCode {
-        eprintln!("bowline: {self}");
+    pub fn tell(&self, called: &str) -> ExitCode {
+        eprintln!("{called}: {self}");
         ExitCode::FAILURE
     }
 
-    /// Says what happened, to people and to the program that waits for records on stdout.
-    pub fn report(self) -> ExitCode {
-        self.tell();
+    /// Says what happened, to people and to the program that waits for records on stdout, and returns the exit code that
+    /// the dialect has for it.
+    pub fn report(self, start: &Start) -> ExitCode {
+        self.tell(start.called);
+        let code = ExitCode::from(start.failure_code);
         let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
-            return ExitCode::FAILURE;
+            return code;
         };
         line.push(b'\n');
         // If stdout is gone, stderr has it.
         let _ = io::stdout().write_all(&line);
-        ExitCode::FAILURE
+        code
     }
 }

@@ -37,7 +37,7 @@ pub(crate) enum Group {
     Tools,
     Prompt,
     Subcommand,
-    /// Accepted for clients of pi.
+    /// Accepted for clients.
     Accepted,
 }
 
@@ -52,7 +52,7 @@ const fn flag(
     Flag { long, short, takes, about, group, has_effect: true, apply }
 }
 
-/// A flag that clients of pi pass and that changes nothing here so far.
+/// A flag that clients pass and that changes nothing here so far.
 const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes) -> Flag {
     Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
 }
@@ -75,8 +75,13 @@ pub(crate) const FLAGS: &[Flag] = &[
         None,
         Value("NAME"),
         "The protocol to speak (default: pi)",
-        |arguments, value| set(&mut arguments.dialect, value),
+        // Read before all others, see `choice`.
+        |_, _| Ok(()),
     ),
+    flag(Mode, "--rpc", None, Nothing, "The same as --mode rpc --dialect opi", |arguments, _| {
+        arguments.action = Action::Rpc;
+        Ok(())
+    }),
     flag(
         Mode,
         "--line-limit",
@@ -107,6 +112,17 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.action = Action::Version;
         Ok(())
     }),
+    flag(
+        Mode,
+        "--verbose",
+        None,
+        Nothing,
+        "With --version: also the version of the agent that is stood in for",
+        |arguments, _| {
+            arguments.verbose = true;
+            Ok(())
+        },
+    ),
     flag(
         Model,
         "--model",
@@ -231,6 +247,14 @@ pub(crate) const FLAGS: &[Flag] = &[
     ),
     flag(
         Session,
+        "--resume",
+        None,
+        Value("ID"),
+        "The same as --session, as opi has it",
+        |arguments, value| set(&mut arguments.session, value),
+    ),
+    flag(
+        Session,
         "--session-id",
         None,
         Value("ID"),
@@ -278,6 +302,17 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.exclude_tools.extend(list(&value));
         Ok(())
     }),
+    flag(
+        Tools,
+        "--allow-mutating",
+        None,
+        Nothing,
+        "In the dialect opi: also the tools that change something",
+        |arguments, _| {
+            arguments.allow_mutating = true;
+            Ok(())
+        },
+    ),
     flag(Tools, "--no-tools", Some("-nt"), Nothing, "No tools at all", |arguments, _| {
         arguments.no_tools = true;
         Ok(())
@@ -301,6 +336,9 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Instructions in place of bowline's own",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
+    flag(Prompt, "--system", None, Value("FILE"), "The same, as opi has it", |arguments, value| {
+        set(&mut arguments.system_prompt, value)
+    }),
     flag(
         Prompt,
         "--append-system-prompt",
@@ -358,7 +396,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     accepted("--no-themes", None, Nothing),
     accepted("--approve", Some("-a"), Nothing),
     accepted("--no-approve", Some("-na"), Nothing),
-    accepted("--verbose", None, Nothing),
+    accepted("--config", None, Value("FILE")),
 ];
 
 fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
@@ -379,6 +417,6 @@ impl Group {
         (Tools, "Tools"),
         (Prompt, "Instructions"),
         (Subcommand, "For subcommands"),
-        (Accepted, "Accepted for clients of pi, without effect so far"),
+        (Accepted, "Accepted for clients of pi and opi, without effect so far"),
     ];
 }

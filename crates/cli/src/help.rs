@@ -40,6 +40,8 @@ pub(crate) fn text() -> String {
     }
     text.push_str(
         "
+A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.
+
 Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
   settings.json   what flags set, and time-outs, retries, queue modes
   models.json     providers and models of your own

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod auth;
+mod choice;
 mod demo;
 mod export;
 mod failure;
@@ -22,23 +23,30 @@ mod terminal;
 use std::process::ExitCode;
 
 use arguments::{Action, Arguments};
+use choice::Choice;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let arguments = match Arguments::parse(words) {
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let started_as = words.next().unwrap_or_default();
+    let words: Vec<_> = words.collect();
+    let choice = Choice::new(&started_as, &words);
+    let report = |failure: Failure| failure.report(choice.start());
+    let arguments = match Arguments::parse(words, choice.start().short_flags) {
         Ok(arguments) => arguments,
-        Err(failure) => return failure.report(),
+        Err(failure) => return report(failure),
     };
     let result = match arguments.action {
         Action::Help => terminal::say(&help::text()),
-        Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
-        Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
+        Action::Version => terminal::say(&choice.version(arguments.verbose)),
+        Action::Rpc => {
+            return choice.entry().and_then(|entry| rpc::main(&arguments, entry)).unwrap_or_else(report);
+        }
         Action::Demo => demo::main(),
-        Action::Sessions => return finish(sessions::main(&arguments)),
+        Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
-        Action::Export => export::main(&arguments),
+        Action::Export => export::main(&arguments, choice.start()),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);
@@ -53,6 +61,6 @@ fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
         Ok(code) => code,
         // Whoever reads the help through a pipe may close it early.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.tell("bowline"),
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bowline_dialect::{Dialect, Incoming};
+use bowline_dialect::{Dialect, Entry, Incoming};
 use bowline_engine::{Engine, Input, Output};
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Record};
 use tokio::sync::mpsc;
@@ -28,17 +28,13 @@ const FLUSHED_ABOVE: usize = 256 * 1024;
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal comes.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
-        eprintln!("bowline: {warning}");
+        eprintln!("{}: {warning}", entry.start.called);
     }
-    let name = arguments.dialect.as_deref().unwrap_or("pi");
-    let dialect = bowline_dialect::find(name).ok_or_else(|| {
-        let names: Vec<_> = bowline_dialect::DIALECTS.iter().map(|entry| entry.name).collect();
-        Failure::Usage(format!("there is no dialect \"{name}\"; there is: {}", names.join(", ")))
-    })?;
+    let dialect = entry.make();
     let surroundings = Surroundings::read()?;
-    let parts = startup::prepare(arguments, &surroundings, dialect.policy())?;
+    let parts = startup::prepare(arguments, &surroundings, &entry.start, dialect.policy())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bowline_dialect::Start;
 use bowline_session::{
     ListQuery, Problem, Report, Scope, Session, SessionSummary, Store, check_file, repair_file,
 };
@@ -28,10 +29,10 @@ bowline sessions fsck --repair ...    set damaged lines aside; nothing is delete
 ";
 
 /// Carries out a subcommand. The exit code of fsck says whether something is damaged.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
     let surroundings = Surroundings::read()?;
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let Some(store) = startup::session_plan(arguments, &surroundings, &file).store else {
+    let Some(store) = startup::session_plan(arguments, &surroundings, start, &file).store else {
         return Err(Failure::Usage("--no-session leaves no sessions to look at".to_owned()));
     };
     let here = Here { store, surroundings, as_json: arguments.json };

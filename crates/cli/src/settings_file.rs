@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
+use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
 use bowline_session::Durability;
 use serde::de::Error as _;
@@ -25,9 +25,9 @@ pub(crate) struct SettingsFile {
     pub default_tools: Option<Vec<String>>,
     pub session_dir: Option<String>,
     #[serde(deserialize_with = "queue_mode")]
-    steering_mode: QueueMode,
+    steering_mode: Option<QueueMode>,
     #[serde(deserialize_with = "queue_mode")]
-    follow_up_mode: QueueMode,
+    follow_up_mode: Option<QueueMode>,
     shell_path: Option<PathBuf>,
     shell_command_prefix: Option<String>,
     durability: DurabilitySetting,
@@ -103,8 +103,8 @@ impl SettingsFile {
         serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| broken(error.to_string()))
     }
 
-    /// Returns what the engine is to know of it.
-    pub fn engine_settings(&self) -> Settings {
+    /// Returns what the engine is to know of it, and of what the policy sets where it is silent.
+    pub fn engine_settings(&self, policy: &Policy) -> Settings {
         let defaults = RetrySettings::default();
         let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
         Settings {
@@ -114,8 +114,8 @@ impl SettingsFile {
                 base_delay: milliseconds(self.retry.base_delay_ms, defaults.base_delay),
                 max_delay: milliseconds(self.retry.max_agent_delay_ms, defaults.max_delay),
             },
-            steering_mode: self.steering_mode,
-            follow_up_mode: self.follow_up_mode,
+            steering_mode: self.steering_mode.unwrap_or(policy.steering_mode),
+            follow_up_mode: self.follow_up_mode.unwrap_or_default(),
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             compaction: self.compaction.settings(),
             shell: self.shell_path.clone(),
@@ -145,9 +145,10 @@ impl SettingsFile {
     }
 }
 
-fn queue_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<QueueMode, D::Error> {
-    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(QueueMode::default()) };
-    QueueMode::parse(&name).ok_or_else(|| {
+fn queue_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QueueMode>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let mode = QueueMode::parse(&name).ok_or_else(|| {
         D::Error::custom(format!("a queue mode must be \"all\" or \"one-at-a-time\", not \"{name}\""))
-    })
+    })?;
+    Ok(Some(mode))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::model::Model;
 use bowline_core::{Policy, ThinkingLevel};
+use bowline_dialect::{Start, Tools};
 use bowline_engine::{Parts, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
@@ -19,24 +20,28 @@ use crate::settings_file::SettingsFile;
 pub(crate) fn prepare(
     arguments: &Arguments,
     surroundings: &Surroundings,
+    start: &Start,
     policy: Policy,
 ) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings();
+    let settings = file.engine_settings(&policy);
     let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
-    let toolbox = Toolbox::builtin(&options).select(&Selection {
-        allow: arguments.tools.clone().or_else(|| file.default_tools.clone()),
+    let toolbox = Toolbox::builtin(&options);
+    let toolbox = toolbox.select(&Selection {
+        allow: allowed_tools(arguments, &file, start.tools)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
-    let (providers, chosen) = choose_model(arguments, surroundings, &file)?;
+    let named = arguments.model.as_deref();
+    let model = named.or_else(|| start.model_variable.and_then(|name| surroundings.variable(name)));
+    let (providers, chosen) = choose_model(arguments, model, surroundings, &file)?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
         Some(choice) => Some(Arc::clone(&choice.model)),
         None => default_model(&providers, preferred, &scope),
     };
-    let session_plan = session_plan(arguments, surroundings, &file);
+    let session_plan = session_plan(arguments, surroundings, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     Ok(Parts {
         policy,
@@ -59,6 +64,30 @@ pub(crate) fn prepare(
     })
 }
 
+/// Returns the tools to choose from, if not the usual ones.
+fn allowed_tools(
+    arguments: &Arguments,
+    file: &SettingsFile,
+    tools: Tools,
+) -> Result<Option<Vec<String>>, Failure> {
+    if tools == Tools::Usual {
+        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    }
+    let may_use = |name: &str| arguments.allow_mutating || !bowline_tools::is_mutating(name);
+    if let Some(names) = &arguments.tools {
+        return match names.iter().find(|name| !may_use(name)) {
+            None => Ok(Some(names.clone())),
+            Some(name) => Err(Failure::Usage(format!(
+                "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
+            ))),
+        };
+    }
+    let builtin = Toolbox::builtin(&Options::default());
+    let all = || builtin.names().into_iter().map(ToOwned::to_owned).collect();
+    let names: Vec<String> = file.default_tools.clone().unwrap_or_else(all);
+    Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
+}
+
 /// Returns what models and credentials are made of.
 pub(crate) fn sources(surroundings: &Surroundings, file: &SettingsFile) -> Sources {
     Sources {
@@ -73,6 +102,7 @@ pub(crate) fn sources(surroundings: &Surroundings, file: &SettingsFile) -> Sourc
 /// Reads the providers and finds the model that the user named, if one was named.
 fn choose_model(
     arguments: &Arguments,
+    model: Option<&str>,
     surroundings: &Surroundings,
     file: &SettingsFile,
 ) -> Result<(Providers, Option<Resolved>), Failure> {
@@ -82,7 +112,7 @@ fn choose_model(
         eprintln!("bowline: {warning}");
     }
     let provider = arguments.provider.as_deref();
-    let chosen = match (&arguments.model, provider) {
+    let chosen = match (model, provider) {
         (Some(pattern), _) => Some(providers.resolve(pattern, provider)?),
         (None, Some(provider)) => {
             let model = providers.default_of(provider)?;
@@ -152,6 +182,7 @@ fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
 pub(crate) fn session_plan(
     arguments: &Arguments,
     surroundings: &Surroundings,
+    start: &Start,
     file: &SettingsFile,
 ) -> SessionPlan {
     if arguments.no_session {
@@ -160,6 +191,7 @@ pub(crate) fn session_plan(
     let folder = arguments
         .session_dir
         .as_deref()
+        .or_else(|| start.sessions_variable.and_then(|name| surroundings.variable(name)))
         .or_else(|| surroundings.variable("PI_CODING_AGENT_SESSION_DIR"))
         .or(file.session_dir.as_deref());
     let store = match folder {

@@ -20,6 +20,8 @@ pub struct Origin {
     pub id: Option<Arc<str>>,
     /// The command's name in the client's dialect.
     pub name: &'static str,
+    /// What of the command its answer repeats, as JSON text, where the dialect has answers that do.
+    pub echo: Option<Arc<str>>,
 }
 
 /// Everything that a client can ask.
@@ -57,6 +59,11 @@ pub enum Command {
     SetModel {
         provider: String,
         id: String,
+    },
+    /// Uses the model that a name or a part of one stands for, as on the command line.
+    ChooseModel {
+        provider: Option<String>,
+        pattern: String,
     },
     CycleModel,
     GetAvailableModels,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::command::Origin;
+use crate::command::{Origin, Queue};
 use crate::message::{Arguments, Content, Message};
 use crate::stream::Update;
 use crate::thinking::ThinkingLevel;
@@ -60,6 +60,11 @@ pub enum Event {
         result: ToolReport,
         is_error: bool,
         duration: Duration,
+    },
+    /// Messages that waited in a queue go into the turn that begins next.
+    Delivering {
+        queue: Queue,
+        texts: Vec<String>,
     },
     QueueChanged {
         steering: Vec<String>,

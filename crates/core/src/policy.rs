@@ -1,17 +1,22 @@
 //! How the agent behaves where the protocols of its clients differ. A dialect chooses; the engine obeys without
 //! knowing which dialect it was.
 
-use crate::command::InterruptMode;
+use crate::command::{InterruptMode, QueueMode};
 
 /// The choices of a dialect. The default is pi's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub prompt_answer: PromptAnswer,
     pub abort_answer: AbortAnswer,
+    pub compaction_answer: CompactionAnswer,
     pub idle_queue: IdleQueue,
+    pub fork_point: ForkPoint,
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
+    pub undeclared_thinking: UndeclaredThinking,
     pub order: Order,
+    /// How many steering messages are taken at once, unless the user's settings say.
+    pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
     pub interrupt_mode: InterruptMode,
 }
@@ -34,13 +39,33 @@ pub enum AbortAnswer {
     AtOnce,
 }
 
+/// When a compaction that was asked for is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionAnswer {
+    /// When it is over, with what came of it.
+    WhenDone,
+    /// When it begins, for clients that do not wait long; the events tell what came of it.
+    WhenStarted,
+}
+
 /// What a queued message does while nothing is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleQueue {
-    /// It waits for the next prompt.
+    /// It waits for the next prompt, and is taken together with it.
     Waits,
+    /// It waits for the next prompt, and is taken after that prompt's first turn.
+    WaitsForTurn,
     /// It starts a run.
     StartsRun,
+}
+
+/// What a fork takes along of the entry that it is made at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkPoint {
+    /// The entry is a user's message, and the other session ends before it.
+    BeforeUserMessage,
+    /// The other session ends with the entry.
+    AfterEntry,
 }
 
 /// When the result of a tool becomes a message.
@@ -52,10 +77,20 @@ pub enum ToolResults {
     AsTheyEnd,
 }
 
+/// What becomes of signed thinking from a model that is not declared to reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndeclaredThinking {
+    Taken,
+    /// It ends the run with an error that says how to declare the model.
+    Refused,
+}
+
 /// Whether commands that change settings or look at the session are carried out during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileRunning {
     Allowed,
+    /// All but a compaction, which would stop the run.
+    AllowedButCompaction,
     Refused,
 }
 
@@ -73,10 +108,14 @@ impl Default for Policy {
         Self {
             prompt_answer: PromptAnswer::OnAdmission,
             abort_answer: AbortAnswer::OnSettled,
+            compaction_answer: CompactionAnswer::WhenDone,
             idle_queue: IdleQueue::Waits,
+            fork_point: ForkPoint::BeforeUserMessage,
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
+            undeclared_thinking: UndeclaredThinking::Taken,
             order: Order::Concurrent,
+            steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
         }
     }

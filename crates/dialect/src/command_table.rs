@@ -27,7 +27,7 @@ pub(crate) enum Problem {
     /// JSON, but no command of this dialect has this name. `None` when there is no name at all.
     UnknownCommand { id: Option<Arc<str>>, name: Option<String> },
     /// A command with a field that is missing or wrong.
-    BadField { origin: Origin, reason: String },
+    BadField { origin: Origin, field: &'static Field, value: Option<Box<Value>>, reason: String },
 }
 
 /// Reads a line as one of the commands of `table`.
@@ -46,18 +46,29 @@ pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Request, Probl
     let Some(row) = table.iter().find(|row| Some(row.name) == head.name.as_deref()) else {
         return Err(Problem::UnknownCommand { id: head.id, name: head.name });
     };
-    let origin = Origin { id: head.id, name: row.name };
+    let mut origin = Origin { id: head.id, name: row.name, echo: None };
     // The head has been read to the end of the line, so what has no fields needs no second look.
     if row.fields.is_empty() {
         return Ok(Request { origin, command: (row.build)(Fields::new(Map::new())) });
     }
-    let fields: Map<String, Value> = match serde_json::from_str(&text) {
+    let mut fields: Map<String, Value> = match serde_json::from_str(&text) {
         Ok(fields) => fields,
         Err(error) => return Err(Problem::Unreadable { id: origin.id, reason: error.to_string() }),
     };
     for field in row.fields {
-        if let Err(reason) = field.check(fields.get(field.name)) {
-            return Err(Problem::BadField { origin, reason });
+        if let Some(alias) = field.alias
+            && !fields.contains_key(field.name)
+            && let Some(value) = fields.remove(alias)
+        {
+            fields.insert(field.name.to_owned(), value);
+        }
+        let value = fields.get(field.name);
+        if let Err(reason) = field.check(value) {
+            let value = value.cloned().map(Box::new);
+            return Err(Problem::BadField { origin, field, value, reason });
+        }
+        if field.is_echoed {
+            origin.echo = value.map(|value| value.to_string().into());
         }
     }
     Ok(Request { origin, command: (row.build)(Fields::new(fields)) })

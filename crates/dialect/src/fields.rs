@@ -5,18 +5,27 @@ use serde_json::{Map, Value};
 
 use crate::pi_classic::attachments;
 
+/// The names of the thinking levels.
+pub(crate) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 /// A field that a command takes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Field {
     pub name: &'static str,
     pub kind: Kind,
     pub is_required: bool,
+    /// Another name that is taken for this one.
+    pub alias: Option<&'static str>,
+    /// Whether the answer repeats it.
+    pub is_echoed: bool,
 }
 
 /// What a field may hold.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Kind {
     Text,
+    /// A text with something in it.
+    FilledText,
     Boolean,
     /// A whole number from 1 on.
     Count,
@@ -25,15 +34,27 @@ pub(crate) enum Kind {
     Images,
     /// A list of images and documents as the first generation of pi had them.
     Attachments,
+    /// Whatever the client sends; nothing here looks at it.
+    Anything,
 }
 
 impl Field {
     pub const fn required(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, is_required: true }
+        Self { name, kind, is_required: true, alias: None, is_echoed: false }
     }
 
     pub const fn optional(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, is_required: false }
+        Self { name, kind, is_required: false, alias: None, is_echoed: false }
+    }
+
+    /// Takes another name for this one too.
+    pub const fn or(self, alias: &'static str) -> Self {
+        Self { alias: Some(alias), ..self }
+    }
+
+    /// Has the answer repeat it.
+    pub const fn echoed(self) -> Self {
+        Self { is_echoed: true, ..self }
     }
 
     /// Says what is wrong with the field, if anything is. A field that may be left out may also be `null`.
@@ -54,17 +75,21 @@ impl Kind {
     fn describe(&self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
+            Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::Count => "a whole number from 1 on".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names)),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
+            Self::Anything => "anything".to_owned(),
         }
     }
 
     fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match self {
+            Self::Anything => true,
             Self::Text => value.is_string(),
+            Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),

@@ -7,6 +7,8 @@ mod family;
 mod fields;
 mod json;
 mod omp;
+mod operator;
+mod opi;
 mod pi;
 mod pi_classic;
 mod snapshot;
@@ -53,27 +55,119 @@ pub struct Entry {
     pub name: &'static str,
     /// For whom it is, in a line.
     pub about: &'static str,
+    /// What its clients expect of the process before the first line.
+    pub start: Start,
     make: fn() -> Box<dyn Dialect>,
 }
+
+impl Entry {
+    /// Returns the dialect, ready to use.
+    pub fn make(&self) -> Box<dyn Dialect> {
+        (self.make)()
+    }
+}
+
+/// How a dialect's clients expect the process to start.
+#[derive(Debug)]
+pub struct Start {
+    /// The name that errors on stderr begin with.
+    pub called: &'static str,
+    /// The exit code when it cannot start.
+    pub failure_code: u8,
+    pub tools: Tools,
+    /// Short flags that mean something else than elsewhere, with the long ones they stand for.
+    pub short_flags: &'static [(&'static str, &'static str)],
+    /// The variable of the environment that names the model.
+    pub model_variable: Option<&'static str>,
+    /// The variable of the environment that says where sessions are kept.
+    pub sessions_variable: Option<&'static str>,
+}
+
+/// Which tools are on when nobody chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    Usual,
+    /// Those that change nothing, and all once changes were allowed.
+    ReadOnlyUnlessAllowed,
+}
+
+/// How bowline starts where no dialect says otherwise.
+const START: Start = Start {
+    called: "bowline",
+    failure_code: 1,
+    tools: Tools::Usual,
+    short_flags: &[],
+    model_variable: None,
+    sessions_variable: None,
+};
+
+/// An agent in whose place bowline can be started, as a link with the agent's name.
+#[derive(Debug)]
+pub struct Program {
+    pub name: &'static str,
+    /// The dialect that it speaks.
+    pub dialect: &'static str,
+    /// The version of the agent whose protocol that is. Clients ask for it and refuse what they do not know.
+    pub version: &'static str,
+}
+
+/// Every name that chooses a dialect.
+pub const PROGRAMS: &[Program] = &[
+    Program { name: "pi", dialect: "pi", version: "1.4.0" },
+    Program { name: "omp", dialect: "omp", version: "18.2.3" },
+    Program { name: "opi", dialect: "opi", version: opi::VERSION },
+];
 
 /// Every dialect there is.
 pub const DIALECTS: &[Entry] = &[
     Entry {
         name: "pi",
         about: "clients of pi --mode rpc, version 0.84 and later (the default)",
+        start: START,
         make: || Box::new(pi::Pi::default()),
     },
     Entry {
         name: "pi-classic",
         about: "clients of the first pi --mode rpc: prompt with attachments, abort, and events",
+        start: START,
         make: || Box::new(pi_classic::PiClassic::default()),
     },
-    Entry { name: "omp", about: "clients of omp --mode rpc", make: || Box::new(omp::Omp::default()) },
+    Entry {
+        name: "omp",
+        about: "clients of omp --mode rpc",
+        start: START,
+        make: || Box::new(omp::Omp::default()),
+    },
+    Entry {
+        name: "opi",
+        about: "clients of opi --rpc, schema version 2 (--rpc means this one)",
+        start: Start {
+            called: "opi",
+            failure_code: 2,
+            tools: Tools::ReadOnlyUnlessAllowed,
+            short_flags: &[("-m", "--model"), ("-c", "--config"), ("-s", "--system"), ("-v", "--verbose")],
+            model_variable: Some("OPI_MODEL"),
+            sessions_variable: Some("OPI_SESSIONS_DIR"),
+        },
+        make: || Box::new(opi::Opi::default()),
+    },
+    Entry {
+        name: "operator",
+        about: "clients written from operator-use's RPC document: wrapped events, answers on completion",
+        start: START,
+        make: || Box::new(operator::Operator::new(operator::Form::Document)),
+    },
+    Entry {
+        name: "operator-flat",
+        about: "operator-use's own RPCClient: flat events, prompts acknowledged at once",
+        start: START,
+        make: || Box::new(operator::Operator::new(operator::Form::Code)),
+    },
 ];
 
-/// Returns the dialect with this name, ready to use.
-pub fn find(name: &str) -> Option<Box<dyn Dialect>> {
-    DIALECTS.iter().find(|entry| entry.name == name).map(|entry| (entry.make)())
+/// Returns the dialect with this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    DIALECTS.iter().find(|entry| entry.name == name)
 }
 
 /// Returns the record of an error that keeps the process from starting, the same in every dialect: a client that

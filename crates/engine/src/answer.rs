@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bowline_core::event::{Event, RunOutcome};
-use bowline_core::message::{AssistantMessage, Message, StopReason, Timing};
+use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, Timing};
+use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
 use bowline_core::usage::Usage;
 use bowline_llm::{Assembly, ModelRequest};
@@ -17,6 +18,9 @@ use crate::task::Task;
 
 /// What clients read in an answer that was stopped by hand.
 const ABORTED: &str = "Request was aborted";
+
+/// What clients read when a model thinks that was not declared to.
+const UNDECLARED_THINKING: &str = "The model sent signed thinking, but is not declared to reason. Set \"reasoning\": true for it in models.json.";
 
 /// An answer that is being streamed.
 #[derive(Debug)]
@@ -96,6 +100,10 @@ impl Engine {
             AnswerStep::Events(events) => {
                 answering.first_piece.get_or_insert_with(|| answering.asked.elapsed());
                 for event in events {
+                    if self.refuses_thinking(&answering, &event) {
+                        let error = StreamError::new(FailureKind::Protocol, UNDECLARED_THINKING);
+                        return self.answer_failed(*answering, error);
+                    }
                     self.apply(&mut answering, event);
                 }
                 if answering.assembly.is_done() {
@@ -112,13 +120,27 @@ impl Engine {
         }
     }
 
+    /// Tells whether an event ends a block of signed thinking that this dialect's clients do not expect.
+    fn refuses_thinking(&self, answering: &Answering, event: &StreamEvent) -> bool {
+        let StreamEvent::BlockEnd { index, signature: Some(_) } = event else { return false };
+        self.policy.undeclared_thinking == UndeclaredThinking::Refused
+            && self.model.as_ref().is_some_and(|model| !model.reasoning)
+            && matches!(answering.assembly.message().content.get(*index), Some(AssistantContent::Thinking(_)))
+    }
+
     fn apply(&mut self, answering: &mut Answering, event: StreamEvent) {
+        // The first event tells the provider's name of the answer, which the announcement is to carry.
+        let begins = matches!(event, StreamEvent::Started { .. });
+        let mut update = if begins { answering.assembly.apply(event.clone()) } else { None };
         if !answering.announced {
             answering.announced = true;
             let message = Arc::new(Message::Assistant(answering.assembly.message()));
             self.emit(Event::MessageStart(message));
         }
-        if let Some(update) = answering.assembly.apply(event) {
+        if !begins {
+            update = answering.assembly.apply(event);
+        }
+        if let Some(update) = update {
             self.emit(Event::MessageUpdate { usage: *answering.assembly.usage(), update });
         }
     }

@@ -237,12 +237,18 @@ impl Engine {
         let is_refused = matches!(
             command,
             Command::SetModel { .. }
+                | Command::ChooseModel { .. }
                 | Command::SetThinkingLevel { .. }
                 | Command::Compact { .. }
                 | Command::GetState
                 | Command::GetSessionStatistics
         );
-        let applies = is_refused && self.run.is_some() && self.policy.while_running == WhileRunning::Refused;
+        let applies = self.run.is_some()
+            && match self.policy.while_running {
+                WhileRunning::Allowed => false,
+                WhileRunning::AllowedButCompaction => matches!(command, Command::Compact { .. }),
+                WhileRunning::Refused => is_refused,
+            };
         applies.then(|| Refusal::new(RefusalCode::Busy, "the agent is running; wait until it has ended"))
     }
 
@@ -287,6 +293,7 @@ impl Engine {
             Command::GetLastAssistantText => Ok(self.last_assistant_text()),
             Command::GetSessionStatistics => self.session_statistics(),
             Command::SetModel { provider, id } => self.set_model(&provider, &id),
+            Command::ChooseModel { provider, pattern } => self.choose_model(provider.as_deref(), &pattern),
             Command::CycleModel => self.cycle_model(),
             Command::GetAvailableModels => Ok(self.available_models()),
             Command::SetThinkingLevel { level } => self.choose_thinking_level(level),

@@ -53,6 +53,16 @@ impl Queues {
         }
     }
 
+    /// Returns the texts that are taken out next: one or all, as the queue's mode says.
+    pub fn due(&self, queue: Queue) -> Vec<String> {
+        let waiting = match queue {
+            Queue::Steering => &self.steering,
+            Queue::FollowUp => &self.follow_up,
+        };
+        let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
+        waiting.iter().take(count).map(|message| message.text.clone()).collect()
+    }
+
     /// Empties both queues and returns their texts.
     pub fn clear(&mut self) -> (Vec<String>, Vec<String>) {
         let cleared = (texts(&self.steering), texts(&self.follow_up));

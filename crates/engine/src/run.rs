@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_core::command::{Draft, Origin, Queue, QueueMode};
 use bowline_core::event::{Event, QueueCause, RunOutcome};
 use bowline_core::message::{Message, StopReason};
-use bowline_core::policy::AbortAnswer;
+use bowline_core::policy::{AbortAnswer, IdleQueue};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,9 @@ impl Engine {
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
         self.announce(prompt);
-        self.deliver(Queue::Steering);
+        if self.policy.idle_queue != IdleQueue::WaitsForTurn {
+            self.deliver(Queue::Steering);
+        }
         self.call_model();
     }
 
@@ -108,8 +110,12 @@ impl Engine {
 
     /// Goes on with the messages that wait for it and another call of the model.
     pub(crate) fn next_turn(&mut self, called_tools: bool) {
+        let queue = self.next_queue(called_tools);
+        if let Some(queue) = queue {
+            self.emit(Event::Delivering { queue, texts: self.queues.due(queue) });
+        }
         self.emit(Event::TurnStart);
-        if let Some(queue) = self.next_queue(called_tools) {
+        if let Some(queue) = queue {
             self.deliver(queue);
         }
         self.call_model();

@@ -149,9 +149,13 @@ impl Providers {
         pattern: &'a str,
         provider: Option<&str>,
     ) -> Result<Option<(&str, &'a str)>, Error> {
-        let split = pattern
-            .split_once('/')
-            .and_then(|(prefix, rest)| Some((self.known_provider(prefix).ok()?, rest)));
+        let known = |(prefix, rest): (&str, &'a str)| Some((self.known_provider(prefix).ok()?, rest));
+        // opi has a colon where others have a slash; what follows a colon may also be a thinking level.
+        let by_colon = || {
+            let split = pattern.split_once(':').filter(|(_, rest)| ThinkingLevel::parse(rest).is_none())?;
+            known(split)
+        };
+        let split = pattern.split_once('/').and_then(known).or_else(by_colon);
         let Some(wanted) = provider else { return Ok(split) };
         let provider = self.known_provider(wanted)?;
         match split {
@@ -267,7 +271,7 @@ impl Providers {
 
 /// Returns the id of a model of `special`, a provider whose ids are files, if the user means one.
 fn id_of<'a>(special: &str, pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
-    let prefixed = pattern.split_once('/').filter(|(prefix, _)| prefix.eq_ignore_ascii_case(special));
+    let prefixed = pattern.split_once(['/', ':']).filter(|(prefix, _)| prefix.eq_ignore_ascii_case(special));
     match provider {
         None => prefixed.map(|(_, id)| id),
         Some(provider) if provider.eq_ignore_ascii_case(special) => {

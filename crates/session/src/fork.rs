@@ -50,6 +50,13 @@ impl Session {
         Ok(Fork { session: self.branch_off(node.parent)?, text })
     }
 
+    /// Starts a session with everything up to an entry. Its file is written as that of a fork.
+    pub fn fork_after(&self, entry: &str) -> Result<Self, Error> {
+        let unknown = || Error::UnknownEntry { id: entry.to_owned() };
+        let position = self.tree.position(entry).ok_or_else(unknown)?;
+        self.branch_off(Some(position))
+    }
+
     /// Starts a session with everything up to the leaf. Its file is written as that of a fork.
     pub fn clone_at_leaf(&self) -> Result<Self, Error> {
         let leaf = self.tree.leaf_position().ok_or(Error::NothingToClone)?;

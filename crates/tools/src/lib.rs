@@ -39,4 +39,4 @@ mod write;
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use error::Error;
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
-pub use toolbox::{Options, Selection, Toolbox};
+pub use toolbox::{Options, Selection, Toolbox, is_mutating};

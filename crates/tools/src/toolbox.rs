@@ -15,6 +15,14 @@ use crate::{bash, edit, find, grep, ls, read, write};
 static BUILTIN: [&Builtin; 7] =
     [&read::TOOL, &bash::TOOL, &edit::TOOL, &write::TOOL, &grep::TOOL, &find::TOOL, &ls::TOOL];
 
+/// The built-in tools that change files or run whatever they are told to.
+const MUTATING: [&str; 3] = ["bash", "edit", "write"];
+
+/// Tells whether a built-in tool can change something.
+pub fn is_mutating(name: &str) -> bool {
+    MUTATING.contains(&name)
+}
+
 /// How the built-in tools behave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {

@@ -117,6 +117,7 @@ impl<'event, M> Spoken<'event, M> {
             | Event::Settled(_)
             | Event::MessageUpdate { .. }
             | Event::QueueChanged { .. }
+            | Event::Delivering { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
             | Event::ThinkingLevelChanged { .. }

@@ -87,7 +87,7 @@ pub(crate) fn refuse(problem: &Problem) -> Record {
             let error = format!("Unknown command: {shown}");
             failure(id.as_deref(), name.as_deref(), &error, "unknown_command")
         }
-        Problem::BadField { origin, reason } => {
+        Problem::BadField { origin, reason, .. } => {
             let error = format!("{}: {reason}", origin.name);
             failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
         }

@@ -135,6 +135,7 @@ impl Dialect for Omp {
             | Event::RetryEnd { .. } => records.extend(shared(event)),
             // These clients have no words for the rest.
             Event::QueueChanged { .. }
+            | Event::Delivering { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => {}

@@ -71,7 +71,7 @@ enum Spoken<'event> {
 }
 
 impl Updates {
-    /// Encodes an event; every event is a record.
+    /// Encodes an event, if clients are told of it.
     pub fn encode(&mut self, event: &Event) -> Option<Record> {
         if let Event::MessageStart(_) = event {
             self.keys.start_message();
@@ -138,8 +138,10 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
             let id = origin.id.as_deref().and_then(|id| serde_json::from_str(id).ok());
             Spoken::BashExecutionUpdate { id, delta }
         }
+        // The change of the queue that follows says the same.
+        Event::Delivering { .. }
         // These are the family's.
-        Event::RunStart
+        | Event::RunStart
         | Event::TurnStart
         | Event::TurnEnd { .. }
         | Event::MessageStart(_)

@@ -98,6 +98,7 @@ impl Dialect for PiClassic {
             | Event::ToolEnd { .. } => records.extend(shared(event)),
             // These clients have no words for the rest.
             Event::ToolProgress { .. }
+            | Event::Delivering { .. }
             | Event::QueueChanged { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
@@ -145,6 +146,6 @@ fn word(problem: Problem) -> String {
         Problem::UnknownCommand { name: None, .. } => {
             r#"The line has no "type"; it must be "prompt" or "abort""#.to_owned()
         }
-        Problem::BadField { origin, reason } => format!("{}: {reason}", origin.name),
+        Problem::BadField { origin, reason, .. } => format!("{}: {reason}", origin.name),
     }
 }

@@ -16,10 +16,23 @@ impl Engine {
             let text = format!("Model not found: {provider}/{id}");
             return Err(Refusal::new(RefusalCode::ModelNotFound, text));
         };
+        self.use_model(model, None)
+    }
+
+    /// Finds a model by a name or a part of one and uses it from the next call on.
+    pub(crate) fn choose_model(&mut self, provider: Option<&str>, pattern: &str) -> Result<Answer, Refusal> {
+        let resolved = self
+            .providers
+            .resolve(pattern, provider)
+            .map_err(|error| Refusal::new(RefusalCode::ModelNotFound, error.to_string()))?;
+        self.use_model(resolved.model, resolved.thinking)
+    }
+
+    fn use_model(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) -> Result<Answer, Refusal> {
         if let Err(error) = self.providers.check_credentials(&model) {
             return Err(Refusal::new(RefusalCode::NoCredentials, error.message));
         }
-        self.change_model(Arc::clone(&model), None)?;
+        self.change_model(Arc::clone(&model), level)?;
         Ok(Answer::Model(model))
     }
 

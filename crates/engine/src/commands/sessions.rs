@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bowline_core::event::{Event, QueueCause};
+use bowline_core::policy::ForkPoint;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_session::{EntryBody, Location, NewSession, Session};
 
@@ -22,8 +23,14 @@ impl Engine {
         Ok(Answer::SessionSwitched)
     }
 
-    /// Begins another session with what came before a message of the user.
+    /// Begins another session with what came before a message of the user, or, where the policy says so, with
+    /// everything up to an entry.
     pub(crate) fn fork(&mut self, entry: &str) -> Result<Answer, Refusal> {
+        if self.policy.fork_point == ForkPoint::AfterEntry {
+            let session = self.session.fork_after(entry).map_err(unavailable)?;
+            self.change_session(session)?;
+            return Ok(Answer::Forked { text: String::new() });
+        }
         let fork = self.session.fork(entry).map_err(unavailable)?;
         self.change_session(fork.session)?;
         Ok(Answer::Forked { text: fork.text })

@@ -13,6 +13,7 @@ use bowline_core::command::{Draft, Origin};
 use bowline_core::event::{
     CompactionOutcome, CompactionReason, CompactionResult, EntryName, Event, RunOutcome,
 };
+use bowline_core::policy::CompactionAnswer;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_core::stream::StreamError;
 use bowline_session::{EntryBody, EntryId};
@@ -49,6 +50,8 @@ pub(crate) enum Futile {
 pub(crate) enum Then {
     /// The command that asked for it is answered.
     Reply(Origin),
+    /// Nothing waits for it.
+    Nothing,
     /// The prompt that had to wait for it is admitted.
     Prompt { origin: Origin, message: Draft },
     /// The run takes its next turn.
@@ -69,7 +72,14 @@ impl Engine {
         if let Err(refusal) = self.check_model() {
             return self.reply(origin, Err(refusal));
         }
-        self.start_compaction(CompactionReason::Manual, instructions, Then::Reply(origin));
+        let then = match self.policy.compaction_answer {
+            CompactionAnswer::WhenDone => Then::Reply(origin),
+            CompactionAnswer::WhenStarted => {
+                self.reply(origin, Ok(Answer::Done));
+                Then::Nothing
+            }
+        };
+        self.start_compaction(CompactionReason::Manual, instructions, then);
     }
 
     /// Compacts if the window is nearly full, and returns whether it does. If it does not, `then` is given back.
@@ -224,6 +234,7 @@ impl Engine {
         self.emit(Event::CompactionEnd { reason, outcome: announced, will_retry });
         match then {
             Then::Reply(origin) => self.reply(origin, outcome.map(Answer::Compacted)),
+            Then::Nothing => {}
             Then::Prompt { origin, message } => self.admit(origin, message),
             Then::NextTurn { called_tools } => self.next_turn(called_tools),
             Then::Settle(run_outcome) => self.settle(run_outcome),
@@ -244,6 +255,7 @@ impl Engine {
         let cancelled = || Err(Refusal::new(RefusalCode::Cancelled, "Compaction cancelled"));
         match then {
             Then::Reply(origin) | Then::Prompt { origin, .. } => self.reply(origin, cancelled()),
+            Then::Nothing => {}
             Then::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
             Then::CallAgain { .. } | Then::Settle(_) => self.settle(RunOutcome::Aborted),
         }

@@ -1,0 +1,103 @@
+//! Which dialect is spoken: by `--dialect`, by `--rpc`, or by the name that bowline was started by.
+
+use std::path::Path;
+
+use bowline_dialect::{Entry, PROGRAMS, Program, Start};
+
+use crate::failure::Failure;
+use crate::flags::{FLAGS, Takes};
+
+/// The dialect when nothing chooses one.
+const DEFAULT: &str = "pi";
+
+/// The dialect that `--rpc` stands for.
+const RPC: &str = "opi";
+
+/// What was chosen.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// The agent by whose name bowline was started.
+    pub program: Option<&'static Program>,
+    dialect: String,
+}
+
+impl Choice {
+    /// Reads the name that the program was started by and the words after it. It comes before everything else,
+    /// because how the rest is read, and how an error is told, depends on it.
+    pub fn new(started_as: &str, words: &[String]) -> Self {
+        let name = Path::new(started_as).file_name().map(|name| name.to_string_lossy());
+        let program = PROGRAMS.iter().find(|program| name.as_deref() == Some(program.name));
+        let (mut named, mut is_rpc) = (None, false);
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("--dialect", "") => named = words.next(),
+                ("--dialect", name) => named = Some(name),
+                ("--rpc", _) => is_rpc = true,
+                (flag, "") if takes_value(flag) => drop(words.next()),
+                _ => {}
+            }
+        }
+        let by_name = program.map(|program| program.dialect);
+        let dialect = named.or(is_rpc.then_some(RPC)).or(by_name).unwrap_or(DEFAULT).to_owned();
+        Self { program, dialect }
+    }
+
+    /// Returns the dialect that was chosen.
+    pub fn entry(&self) -> Result<&'static Entry, Failure> {
+        bowline_dialect::find(&self.dialect).ok_or_else(|| {
+            let names: Vec<_> = bowline_dialect::DIALECTS.iter().map(|entry| entry.name).collect();
+            Failure::Usage(format!(
+                "there is no dialect \"{}\"; there is: {}",
+                self.dialect,
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// Returns how the dialect's clients expect the process to start.
+    pub fn start(&self) -> &'static Start {
+        bowline_dialect::find(&self.dialect).map_or(&bowline_dialect::DIALECTS[0].start, |entry| &entry.start)
+    }
+
+    /// Returns what `--version` prints.
+    pub fn version(&self, verbose: bool) -> String {
+        let own = env!("CARGO_PKG_VERSION");
+        let spoken = self.program.or_else(|| PROGRAMS.iter().find(|program| program.dialect == self.dialect));
+        match (verbose, self.program, spoken) {
+            (true, _, Some(program)) => format!("bowline {own}\n{} {}\n", program.name, program.version),
+            (true, _, None) => format!("bowline {own}\n{}\n", self.dialect),
+            (false, Some(program), _) => format!("{}\n", program.version),
+            (false, None, _) => format!("{own}\n"),
+        }
+    }
+}
+
+fn takes_value(name: &str) -> bool {
+    let flag = FLAGS.iter().find(|flag| flag.long == name);
+    flag.is_some_and(|flag| matches!(flag.takes, Takes::Value(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(started_as: &str, words: &str, dialect: &str) {
+        let words: Vec<String> = words.split_whitespace().map(ToOwned::to_owned).collect();
+        assert_eq!(Choice::new(started_as, &words).dialect, dialect, "{started_as} {words:?}");
+    }
+
+    #[test]
+    fn a_flag_comes_before_a_name_and_a_name_before_the_default() {
+        check("bowline", "--mode rpc", "pi");
+        check("/usr/bin/pi", "--mode rpc", "pi");
+        check("omp", "", "omp");
+        check("./opi", "--rpc", "opi");
+        check("bowline", "--rpc", "opi");
+        check("bowline", "--rpc --dialect operator", "operator");
+        check("omp", "--dialect=pi", "pi");
+        check("bowline", "--name --rpc", "pi");
+        check("operator-use", "", "pi");
+    }
+}

@@ -1,0 +1,188 @@
+//! The dialects `operator` and `operator-flat`: the RPC server of operator-use, as its document has it and as its code
+//! has it.
+//!
+//! The two agree on commands, events and messages. They differ in what a client waits for: in the document a response
+//! comes when the command is carried out, commands run one at a time, and events are wrapped; in the code a prompt is
+//! acknowledged at once and events are flat.
+
+mod commands;
+mod events;
+mod messages;
+mod replies;
+
+use std::sync::Arc;
+
+use bowline_core::event::Event;
+use bowline_core::policy::{
+    AbortAnswer, CompactionAnswer, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
+};
+use bowline_core::reply::Reply;
+use bowline_wire::{Line, Record};
+
+use crate::command_table::{self, Problem};
+use crate::{Dialect, Incoming};
+
+/// Answers of the extension UI carry a type of their own; nobody waits for a response to them.
+const UI_RESPONSE: &str = "extension_ui_response";
+
+/// Which of the two a client was written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Document,
+    Code,
+}
+
+/// The state of the translation.
+#[derive(Debug)]
+pub(crate) struct Operator {
+    form: Form,
+    events: events::Events,
+}
+
+impl Operator {
+    pub fn new(form: Form) -> Self {
+        Self { form, events: events::Events::new(form) }
+    }
+}
+
+impl Dialect for Operator {
+    fn policy(&self) -> Policy {
+        let shared = Policy { fork_point: ForkPoint::AfterEntry, ..Policy::default() };
+        match self.form {
+            Form::Document => {
+                Policy { prompt_answer: PromptAnswer::OnSettled, order: Order::OneAtATime, ..shared }
+            }
+            Form::Code => Policy {
+                abort_answer: AbortAnswer::AtOnce,
+                // The client gives up after 30 seconds, which a summary can well take.
+                compaction_answer: CompactionAnswer::WhenStarted,
+                while_running: WhileRunning::AllowedButCompaction,
+                ..shared
+            },
+        }
+    }
+
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
+        match command_table::decode(commands::TABLE, line) {
+            Ok(request) => return Some(Incoming::Request(request)),
+            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => {}
+            Err(problem) => records.push(self.refuse(&problem)),
+        }
+        None
+    }
+
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+        self.events.encode(event, records);
+    }
+
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+        records.push(Record::Plain(replies::encode(self.form, reply)));
+    }
+}
+
+impl Operator {
+    /// Words a problem as the code does.
+    fn refuse(&self, problem: &Problem) -> Record {
+        let failure = |id: &Option<Arc<str>>, command: &str, error: &str| {
+            Record::Plain(replies::failure(self.form, id.as_deref(), command, error))
+        };
+        match problem {
+            Problem::Unreadable { id, reason } => failure(id, "parse", reason),
+            Problem::UnknownCommand { id, name } => {
+                let name = name.as_deref().unwrap_or_default();
+                let command = if name.is_empty() { "unknown" } else { name };
+                failure(id, command, &format!("Unknown command: '{name}'"))
+            }
+            Problem::BadField { origin, field, value, reason } => {
+                let name = match (self.form, field.alias) {
+                    (Form::Code, Some(alias)) if origin.name != "steer" && origin.name != "follow_up" => {
+                        alias
+                    }
+                    _ => field.name,
+                };
+                let given = value.as_deref().filter(|value| !value.is_null() && *value != "");
+                let error = match (origin.name, given.map(|value| value.as_str())) {
+                    ("steer" | "follow_up" | "set_thinking_level", None) => {
+                        format!("'{name}' required and session must be active")
+                    }
+                    ("set_thinking_level", Some(Some(level))) => format!("Unknown thinking level: '{level}'"),
+                    ("set_auto_compaction", None) => format!("'{name}' required"),
+                    (_, None) => format!("'{name}' is required"),
+                    _ => reason.clone(),
+                };
+                failure(&origin.id, origin.name, &error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refused(form: Form, line: &str, expected: &str) {
+        let mut records = Vec::new();
+        let incoming = Operator::new(form).decode(Line::Text(line.to_owned()), &mut records);
+        assert_eq!(incoming, None);
+        let [Record::Plain(bytes)] = &records[..] else { panic!("{records:?}") };
+        assert_eq!(std::str::from_utf8(bytes).unwrap(), expected);
+    }
+
+    #[test]
+    fn bad_lines_are_refused_in_the_words_of_the_code() {
+        let check = |line, expected| check_refused(Form::Code, line, expected);
+        check(
+            r#"{"id":"a","type":"prompt"}"#,
+            r#"{"type":"response","command":"prompt","success":false,"error":"'message' is required","id":"a"}"#,
+        );
+        check(
+            r#"{"type":"follow_up","message":""}"#,
+            r#"{"type":"response","command":"follow_up","success":false,"error":"'message' required and session must be active"}"#,
+        );
+        check(
+            r#"{"type":"switch_session"}"#,
+            r#"{"type":"response","command":"switch_session","success":false,"error":"'session_path' is required"}"#,
+        );
+        check(
+            r#"{"type":"set_thinking_level","level":"x"}"#,
+            r#"{"type":"response","command":"set_thinking_level","success":false,"error":"Unknown thinking level: 'x'"}"#,
+        );
+        check(
+            r#"{"type":"set_auto_compaction"}"#,
+            r#"{"type":"response","command":"set_auto_compaction","success":false,"error":"'enabled' required"}"#,
+        );
+        check(
+            r#"{"type":"foo","id":7}"#,
+            r#"{"type":"response","command":"foo","success":false,"error":"Unknown command: 'foo'","id":7}"#,
+        );
+        check(
+            "[]",
+            r#"{"type":"response","command":"unknown","success":false,"error":"Unknown command: ''"}"#,
+        );
+    }
+
+    #[test]
+    fn bad_lines_are_refused_in_the_order_of_the_document() {
+        check_refused(
+            Form::Document,
+            r#"{"id":"a","type":"prompt"}"#,
+            r#"{"type":"response","command":"prompt","id":"a","success":false,"error":"'text' is required"}"#,
+        );
+        check_refused(
+            Form::Document,
+            r#"{"id":"a","type":"switch_session","session_file":7}"#,
+            r#"{"type":"response","command":"switch_session","id":"a","success":false,"error":"\"session_file\" must be a string that is not empty, not 7"}"#,
+        );
+    }
+
+    #[test]
+    fn all_17_commands_are_known() {
+        // The answer of the extension UI is the seventeenth; it is not answered.
+        assert_eq!(commands::TABLE.len() + 1, 17);
+        let line = Line::Text(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#.to_owned());
+        let mut records = Vec::new();
+        assert_eq!(Operator::new(Form::Code).decode(line, &mut records), None);
+        assert_eq!(records, []);
+    }
+}

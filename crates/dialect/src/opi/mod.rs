@@ -1,0 +1,225 @@
+//! The dialect `opi`: `opi --rpc` of version 0.5, whose `schema_version` is 2.
+//!
+//! Prompts are answered when they are accepted; every update repeats the answer so far, twice. Keys are written in
+//! alphabetical order, as opi does.
+
+mod commands;
+mod events;
+mod messages;
+mod replies;
+
+use std::sync::Arc;
+
+use bowline_core::command::{Command, QueueMode, Request};
+use bowline_core::event::Event;
+use bowline_core::policy::{AbortAnswer, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
+use bowline_core::reply::Reply;
+use bowline_wire::{Line, Record};
+use serde_json::Value;
+
+use crate::command_table::{self, Problem};
+use crate::{Dialect, Incoming};
+
+/// The version of opi whose protocol this is.
+pub(crate) const VERSION: &str = "0.5.0";
+
+/// What the first record says of the protocol's version.
+const SCHEMA_VERSION: u32 = 2;
+
+/// The command that ends the process.
+const QUIT: &str = "quit";
+
+/// The state of the translation.
+#[derive(Debug, Default)]
+pub(crate) struct Opi {
+    events: events::Events,
+}
+
+impl Dialect for Opi {
+    fn policy(&self) -> Policy {
+        Policy {
+            abort_answer: AbortAnswer::AtOnce,
+            idle_queue: IdleQueue::WaitsForTurn,
+            while_running: WhileRunning::Refused,
+            undeclared_thinking: UndeclaredThinking::Refused,
+            steering_mode: QueueMode::All,
+            ..Policy::default()
+        }
+    }
+
+    fn opening(&mut self, records: &mut Vec<Record>) {
+        records.push(Record::Plain(replies::ready(SCHEMA_VERSION, VERSION)));
+    }
+
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
+        let meant = match command_table::decode(commands::TABLE, line) {
+            Ok(request) => checked(request),
+            Err(Problem::UnknownCommand { id, name: Some(name) }) if name == QUIT => {
+                checked_id(id).map(Meant::Quit)
+            }
+            Err(problem) => Err(problem.into()),
+        };
+        match meant {
+            Ok(Meant::Request(request)) => Some(Incoming::Request(request)),
+            Ok(Meant::Quit(id)) => {
+                records.push(Record::Plain(replies::done(id.as_deref(), QUIT)));
+                Some(Incoming::Quit)
+            }
+            Err(Refused { id, command, error }) => {
+                // A client that has ids expects them to be texts.
+                let id = id.filter(|id| id.starts_with('"'));
+                records.push(Record::Plain(replies::failure(id.as_deref(), command, &error)));
+                None
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+        self.events.encode(event, records);
+    }
+
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+        records.push(Record::Plain(replies::encode(reply)));
+    }
+}
+
+/// What a line means, once it is known to be right.
+enum Meant {
+    Request(Request),
+    Quit(Option<Arc<str>>),
+}
+
+/// Why a line was not taken, in opi's words.
+struct Refused {
+    id: Option<Arc<str>>,
+    command: &'static str,
+    error: String,
+}
+
+impl Refused {
+    /// A line that opi does not get further with than its parser does.
+    fn unreadable(id: Option<Arc<str>>, reason: &str) -> Self {
+        Self { id, command: "parse", error: format!("failed to parse command: {reason}") }
+    }
+}
+
+/// Checks what opi's parser does, that an id is a text, and the form of a model's name.
+fn checked(mut request: Request) -> Result<Meant, Refused> {
+    request.origin.id = checked_id(request.origin.id)?;
+    if let Command::SetModel { provider, id } = &request.command
+        && (provider.is_empty() || id.is_empty())
+    {
+        let error = "invalid model spec: expected provider:model".to_owned();
+        return Err(Refused { id: request.origin.id, command: request.origin.name, error });
+    }
+    Ok(Meant::Request(request))
+}
+
+fn checked_id(id: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refused> {
+    match id.as_deref() {
+        None | Some("null") => Ok(None),
+        Some(text) if text.starts_with('"') => Ok(id),
+        Some(text) => {
+            let value = serde_json::from_str(text).unwrap_or_default();
+            let reason = format!("invalid type: {}, expected a string", kind_of(&value));
+            Err(Refused::unreadable(id, &reason))
+        }
+    }
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::Unreadable { id, reason } => Self::unreadable(id, &reason),
+            Problem::UnknownCommand { id, name: None } => Self::unreadable(id, "missing field `type`"),
+            Problem::UnknownCommand { id, name: Some(name) } => {
+                let names: Vec<_> = names().map(|name| format!("`{name}`")).collect();
+                let reason = format!("unknown variant `{name}`, expected one of {}", names.join(", "));
+                Self::unreadable(id, &reason)
+            }
+            Problem::BadField { origin, field, value, .. } => match (origin.name, value.as_deref()) {
+                ("set_thinking_level", Some(Value::String(level))) => {
+                    let error =
+                        format!("invalid thinking level '{level}': expected off, low, medium, or high");
+                    Self { id: origin.id, command: origin.name, error }
+                }
+                (_, None) => Self::unreadable(origin.id, &format!("missing field `{}`", field.name)),
+                (_, Some(value)) => {
+                    let reason = format!("invalid type: {}, expected a string", kind_of(value));
+                    Self::unreadable(origin.id, &reason)
+                }
+            },
+        }
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    commands::TABLE.iter().map(|row| row.name).chain([QUIT])
+}
+
+/// Names a value as opi's parser does.
+fn kind_of(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("boolean `{value}`"),
+        Value::Number(number) if number.is_f64() => format!("floating point `{number}`"),
+        Value::Number(number) => format!("integer `{number}`"),
+        Value::String(text) => format!("string {text:?}"),
+        Value::Array(_) => "sequence".to_owned(),
+        Value::Object(_) => "map".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refused(line: &str, expected: &str) {
+        let mut records = Vec::new();
+        assert_eq!(Opi::default().decode(Line::Text(line.to_owned()), &mut records), None);
+        let [Record::Plain(bytes)] = &records[..] else { panic!("{records:?}") };
+        assert_eq!(std::str::from_utf8(bytes).unwrap(), expected);
+    }
+
+    #[test]
+    fn bad_lines_are_refused_as_opi_s_parser_does() {
+        let check = |line, id: &str, reason: &str| {
+            let expected = format!(
+                r#"{{"command":"parse","error":"failed to parse command: {reason}",{id}"success":false,"type":"response"}}"#
+            );
+            check_refused(line, &expected);
+        };
+        check("not json", "", "expected ident at line 1 column 2");
+        check(r#"{"id":"a"}"#, r#""id":"a","#, "missing field `type`");
+        check(r#"{"type":"abort","id":7}"#, "", "invalid type: integer `7`, expected a string");
+        check(r#"{"type":"prompt","id":"p"}"#, r#""id":"p","#, "missing field `message`");
+        check(r#"{"type":"steer","message":true}"#, "", "invalid type: boolean `true`, expected a string");
+        check(
+            r#"{"type":"fly","id":"x"}"#,
+            r#""id":"x","#,
+            "unknown variant `fly`, expected one of `prompt`, `continue`, `steer`, `follow_up`, `abort`, `set_model`, `set_thinking_level`, `compact`, `session_info`, `quit`",
+        );
+    }
+
+    #[test]
+    fn bad_values_are_refused_in_the_name_of_the_command() {
+        check_refused(
+            r#"{"type":"set_model","model":"m1","id":"m"}"#,
+            r#"{"command":"set_model","error":"invalid model spec: expected provider:model","id":"m","success":false,"type":"response"}"#,
+        );
+        check_refused(
+            r#"{"type":"set_thinking_level","level":"max","id":null}"#,
+            r#"{"command":"set_thinking_level","error":"invalid thinking level 'max': expected off, low, medium, or high","success":false,"type":"response"}"#,
+        );
+    }
+
+    #[test]
+    fn quitting_is_answered_first() {
+        let mut records = Vec::new();
+        let line = Line::Text(r#"{"type":"quit","id":"q"}"#.to_owned());
+        assert_eq!(Opi::default().decode(line, &mut records), Some(Incoming::Quit));
+        let expected = br#"{"command":"quit","id":"q","success":true,"type":"response"}"#;
+        assert_eq!(records, [Record::Plain(expected.to_vec())]);
+    }
+}
