@@ -37,6 +37,11 @@ impl Home {
         self.0.work()
     }
 
+    /// Returns a folder for sessions.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.0.configuration().join("sessions/--generated--")
+    }
+
     /// Prepares to start a program here.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);

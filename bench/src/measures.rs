@@ -9,7 +9,9 @@ use crate::figure::Figure;
 use crate::floor::Floor;
 use crate::home::Home;
 use crate::pipe::Pipe;
-use crate::{agent, deltas, instructions, memory, round_trip, size, start, tool_turns};
+use crate::{
+    agent, deltas, instructions, list_sessions, memory, open_session, round_trip, size, start, tool_turns,
+};
 
 /// Something that can be measured.
 pub(crate) struct Measure {
@@ -29,6 +31,8 @@ pub(crate) const MEASURES: &[Measure] = &[
     quick("round-trip", "one small command and its answer", round_trip::measure),
     quick("deltas", "8,000 streamed text deltas, end to end", deltas::measure),
     quick("tool-turns", "100 turns of the bash tool", tool_turns::measure),
+    quick("open-session", "opening and adding to a session of 100,000 entries", open_session::measure),
+    quick("list-sessions", "listing 5,000 sessions", list_sessions::measure),
     quick("size", "size of the binary, number of crates", size::measure),
     Measure {
         is_default: false,

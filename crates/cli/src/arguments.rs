@@ -16,8 +16,11 @@ pub(crate) enum Action {
     Nothing,
     Rpc,
     Demo,
+    Sessions,
     Auth,
     ListModels,
+    /// Writes a session as a web page.
+    Export,
     Help,
     Version,
 }
@@ -48,11 +51,17 @@ pub(crate) struct Arguments {
     pub clock: Option<Clock>,
     pub record: Option<String>,
     pub replay_loose: bool,
-    /// What listed models must have in their names.
+    /// What listed things must have in their names.
     pub search: String,
     pub local: bool,
     pub json: bool,
     pub online: bool,
+    pub all: bool,
+    pub repair: bool,
+    /// The session that a new one begins with.
+    pub fork: Option<String>,
+    /// Where a subcommand writes to.
+    pub out: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
     /// What to tell the user on stderr: flags that change nothing.
@@ -65,8 +74,9 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
-            let subcommand = subcommand(&word).filter(|_| arguments.action == Action::Nothing);
-            if let Some(action) = subcommand {
+            if arguments.action == Action::Nothing
+                && let Some(action) = subcommand(&word)
+            {
                 arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 arguments.take_flag(&word, &mut words)?;
@@ -120,7 +130,7 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if self.action == Action::Auth {
+        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export) {
             self.words.push(word.to_owned());
             return Ok(());
         }
@@ -139,6 +149,7 @@ impl Arguments {
             (self.session.is_some(), "--session"),
             (self.continue_session, "--continue"),
             (self.session_id.is_some(), "--session-id"),
+            (self.fork.is_some(), "--fork"),
         ];
         let given: Vec<_> = conflicts.iter().filter(|(given, _)| *given).map(|(_, name)| *name).collect();
         if given.len() > 1 {
@@ -165,6 +176,8 @@ impl Arguments {
 fn subcommand(word: &str) -> Option<Action> {
     match word {
         "demo" => Some(Action::Demo),
+        "sessions" => Some(Action::Sessions),
+        "export" => Some(Action::Export),
         "auth" => Some(Action::Auth),
         _ => None,
     }
@@ -267,6 +280,16 @@ mod tests {
         assert_eq!(
             arguments.warnings,
             ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
+        );
+    }
+
+    #[test]
+    fn an_export_has_a_file_and_may_have_another() {
+        let arguments = parse("export a.jsonl --out b.html").unwrap();
+        assert_eq!(arguments.action, Action::Export);
+        assert_eq!(
+            (&arguments.words[..], arguments.out.as_deref()),
+            (&["a.jsonl".to_owned()][..], Some("b.html"))
         );
     }
 

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] bowline_session::Error),
     #[error(transparent)]
+    Export(#[from] bowline_export::Error),
+    #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
@@ -32,11 +34,16 @@ impl Failure {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Says what happened, to people and to programs, and returns the exit code.
+    /// Says what happened, to people, and returns the exit code.
+    pub fn tell(&self) -> ExitCode {
+        eprintln!("bowline: {self}");
+        ExitCode::FAILURE
+    }
+
+    /// Says what happened, to people and to the program that waits for records on stdout.
     pub fn report(self) -> ExitCode {
-        let text = self.to_string();
-        eprintln!("bowline: {text}");
-        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&text) else {
+        self.tell();
+        let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
             return ExitCode::FAILURE;
         };
         line.push(b'\n');

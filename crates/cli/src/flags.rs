@@ -36,6 +36,7 @@ pub(crate) enum Group {
     Session,
     Tools,
     Prompt,
+    Subcommand,
     /// Accepted for clients of pi.
     Accepted,
 }
@@ -56,7 +57,7 @@ const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes)
     Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
 }
 
-use Group::{Accepted, Mode, Model, Prompt, Session, Tools};
+use Group::{Accepted, Mode, Model, Prompt, Session, Subcommand, Tools};
 use Takes::{Nothing, Optional, Value};
 
 /// Every flag.
@@ -88,18 +89,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         },
     ),
     flag(
-        Mode,
-        "--json",
-        None,
-        Nothing,
-        "With --list-models or auth: JSON for programs in place of a table",
-        |arguments, _| {
-            arguments.json = true;
-            Ok(())
-        },
-    ),
-    flag(
-        Mode,
+        Subcommand,
         "--online",
         None,
         Nothing,
@@ -167,7 +157,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         |arguments, value| set(&mut arguments.api_key, value),
     ),
     flag(
-        Model,
+        Subcommand,
         "--list-models",
         None,
         Optional("SEARCH"),
@@ -179,7 +169,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         },
     ),
     flag(
-        Model,
+        Subcommand,
         "--local",
         None,
         Nothing,
@@ -247,6 +237,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Go on with the session that has exactly this id, or begin it",
         |arguments, value| set(&mut arguments.session_id, value),
     ),
+    flag(
+        Session,
+        "--fork",
+        None,
+        Value("PATH|ID"),
+        "Begin a session with all that is in this one",
+        |arguments, value| set(&mut arguments.fork, value),
+    ),
     flag(Session, "--session-dir", None, Value("FOLDER"), "Keep sessions here", |arguments, value| {
         set(&mut arguments.session_dir, value)
     }),
@@ -257,6 +255,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.no_session = true;
         Ok(())
     }),
+    flag(
+        Session,
+        "--out",
+        Some("-o"),
+        Value("FILE"),
+        "Where `bowline export` writes the page",
+        |arguments, value| set(&mut arguments.out, value),
+    ),
     flag(
         Tools,
         "--tools",
@@ -317,6 +323,29 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        Subcommand,
+        "--json",
+        None,
+        Nothing,
+        "One JSON object per line instead of a table",
+        |arguments, _| {
+            arguments.json = true;
+            Ok(())
+        },
+    ),
+    flag(Subcommand, "--all", None, Nothing, "The sessions of every folder", |arguments, _| {
+        arguments.all = true;
+        Ok(())
+    }),
+    flag(Subcommand, "--search", None, Value("TEXT"), "Only what has this in it", |arguments, value| {
+        arguments.search = value;
+        Ok(())
+    }),
+    flag(Subcommand, "--repair", None, Nothing, "Set damaged lines of sessions aside", |arguments, _| {
+        arguments.repair = true;
+        Ok(())
+    }),
     // bowline contacts nobody but the model's provider, with or without it.
     Flag { has_effect: true, ..accepted("--offline", None, Nothing) },
     accepted("--extension", Some("-e"), Value("PATH")),
@@ -343,12 +372,13 @@ fn list(names: &str) -> Vec<String> {
 
 impl Group {
     /// The groups in the order of the help, with their headings.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Mode, "How it runs"),
         (Model, "The model"),
         (Session, "The session"),
         (Tools, "Tools"),
         (Prompt, "Instructions"),
+        (Subcommand, "For subcommands"),
         (Accepted, "Accepted for clients of pi, without effect so far"),
     ];
 }

@@ -10,8 +10,10 @@ pub(crate) fn usage() -> &'static str {
 
   bowline demo          see what that looks like (no key, no network)
   bowline --mode rpc    start it: one JSON object per line, both ways
+  bowline sessions      sessions on disk: list, show, rm, fsck
   bowline auth          keys: list, set, remove, check
   bowline --list-models what there is to choose from
+  bowline export FILE   write a session as a web page (--out FILE)
   bowline --help        all options"
 }
 

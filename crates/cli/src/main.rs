@@ -3,6 +3,7 @@
 mod arguments;
 mod auth;
 mod demo;
+mod export;
 mod failure;
 mod flags;
 mod help;
@@ -11,6 +12,7 @@ mod home;
 mod list_models;
 mod online_check;
 mod rpc;
+mod sessions;
 mod settings_file;
 mod signals;
 mod startup;
@@ -33,8 +35,10 @@ fn main() -> ExitCode {
         Action::Version => terminal::say(&format!("{}\n", env!("CARGO_PKG_VERSION"))),
         Action::Rpc => return rpc::main(&arguments).unwrap_or_else(Failure::report),
         Action::Demo => demo::main(),
+        Action::Sessions => return finish(sessions::main(&arguments)),
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
+        Action::Export => export::main(&arguments),
         Action::Nothing => {
             eprintln!("{}", help::usage());
             return ExitCode::from(2);
@@ -49,6 +53,6 @@ fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
         Ok(code) => code,
         // Whoever reads the help through a pipe may close it early.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.tell(),
     }
 }

@@ -19,6 +19,11 @@ use crate::startup;
 /// How many inputs from tasks may wait for the engine. Small, so that a stream feels it soon when clients lag.
 const INPUT_CAPACITY: usize = 64;
 
+/// How much may be queued while one input is followed to its end. One piece of a stream can hold hundreds of deltas,
+/// and in some dialects each repeats the whole message: only an outbox that has been told that the reader lags joins
+/// them.
+const FLUSHED_ABOVE: usize = 256 * 1024;
+
 /// How long the process may take to end once it was told to.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
@@ -202,6 +207,10 @@ impl Connection {
                 Output::Reply(reply) => self.dialect.reply(&reply, &mut self.records),
             }
             self.post();
+            if self.outbox.queued_bytes() > FLUSHED_ABOVE {
+                // An output that is broken is still so at the next flush, which is where it is dealt with.
+                let _ = self.outbox.flush_now(&mut self.output);
+            }
         }
     }
 }

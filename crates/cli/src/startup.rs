@@ -149,7 +149,11 @@ fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
     std::fs::read_to_string(surroundings.expand(value)).unwrap_or_else(|_| value.to_owned())
 }
 
-fn session_plan(arguments: &Arguments, surroundings: &Surroundings, file: &SettingsFile) -> SessionPlan {
+pub(crate) fn session_plan(
+    arguments: &Arguments,
+    surroundings: &Surroundings,
+    file: &SettingsFile,
+) -> SessionPlan {
     if arguments.no_session {
         return SessionPlan { store: None, durability: file.durability() };
     }
@@ -181,20 +185,23 @@ fn open_session(
             (None, None) => None,
         },
     };
-    let mut session = match existing {
-        Some(path) => open_existing(&path, here)?.with_clock(clock.clone()),
-        None => {
-            let plan = NewSession {
-                working_directory: here.to_owned(),
-                location: match &plan.store {
-                    Some(store) => Location::Directory(store.directory_for(here)),
-                    None => Location::Memory,
-                },
-                id: arguments.session_id.clone(),
-                parent: None,
-            };
-            Session::create_by(plan, clock.clone())?
+    let new = |id: Option<String>| NewSession {
+        working_directory: here.to_owned(),
+        location: match &plan.store {
+            Some(store) => Location::Directory(store.directory_for(here)),
+            None => Location::Memory,
+        },
+        id,
+        parent: None,
+    };
+    let mut session = match (existing, &arguments.fork, &plan.store) {
+        (Some(path), _, _) => open_existing(&path, here)?.with_clock(clock.clone()),
+        (None, Some(text), Some(store)) => {
+            let path = store.find(here, text)?;
+            let parent = Some(path.display().to_string());
+            Session::read(&path, here)?.copy(NewSession { parent, ..new(None) })?.with_clock(clock.clone())
         }
+        (None, _, _) => Session::create_by(new(arguments.session_id.clone()), clock.clone())?,
     };
     if let Some(name) = arguments.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         session.append(EntryBody::SessionInfo { name: name.to_owned() })?;

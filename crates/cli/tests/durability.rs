@@ -5,11 +5,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use bowline_testkit::{
-    Agent, Api, Gate, Launch, ModelServer, Reply, Workspace, announced, keys, session_lines, session_messages,
+    Agent, Api, Gate, Launch, ModelServer, Reply, Usage, Workspace, announced, keys, of_type, session_lines,
+    session_messages,
 };
 use serde_json::{Value, json};
 
@@ -197,61 +197,6 @@ fn a_kill_in_the_middle_of_a_tool_leaves_a_conversation_that_goes_on() {
 }
 
 #[test]
-fn a_kill_at_any_moment_loses_nothing_that_was_announced() {
-    const THREADS: u64 = 4;
-    const ROUNDS: u64 = 5;
-    thread::scope(|scope| {
-        for number in 0..THREADS {
-            scope.spawn(move || {
-                // A linear congruential generator: the same moments in every run of the test.
-                let mut random = 20_261_116 + number;
-                for _ in 0..ROUNDS {
-                    random = random
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1_442_695_040_888_963_407);
-                    // A whole run has some 60 records.
-                    let moment = (random >> 33) % 60;
-                    check_kill_after(moment);
-                }
-            });
-        }
-    });
-}
-
-/// Kills a run with tools after so many records and looks at what is left.
-#[track_caller]
-fn check_kill_after(moment: u64) {
-    let (server, workspace) = prepare();
-    server.reply(Reply::text("first ").tool("bash", json!({ "command": "echo one" })));
-    server.reply(
-        Reply::text("second ")
-            .tool("write", json!({ "path": "made", "content": "x" }))
-            .tool("bash", json!({ "command": "echo two" })),
-    );
-    server.reply(Reply::new().deltas(20, 40));
-    let mut agent = start(&workspace, &[]);
-    agent.carry_out(json!({ "type": "prompt", "message": "go" }));
-    for _ in 0..moment {
-        if agent.next()["type"] == "agent_settled" {
-            break;
-        }
-    }
-    agent.kill();
-    agent.wait();
-    agent.rest();
-    let announced = announced(agent.transcript());
-    drop(agent);
-
-    let file = only_file(&workspace);
-    let mut agent = start(&workspace, &["--session", file.to_str().unwrap()]);
-    let messages = agent.get("get_messages")["messages"].as_array().unwrap().clone();
-    assert!(messages.starts_with(&announced), "after {moment}: {announced:#?} is not in {messages:#?}");
-    assert_eq!(messages[0]["role"], "user", "after {moment}: the prompt was accepted");
-    assert_eq!(session_messages(&file), messages, "after {moment}");
-    agent.finish();
-}
-
-#[test]
 fn a_torn_last_line_is_set_aside_and_the_session_goes_on() {
     let (server, workspace) = prepare();
     let file = recorded_session(&server, &workspace);
@@ -384,6 +329,52 @@ fn a_disk_that_fills_up_during_a_run_ends_it_once_with_an_error() {
     assert_eq!(server.requests().len(), 1);
     assert_eq!(agent.get("get_state")["isStreaming"], false);
     assert_eq!(roles(&session_messages(only_file(&workspace))), ["user"]);
+}
+
+#[test]
+fn a_full_disk_refuses_a_summary_and_leaves_conversation_and_file_whole() {
+    let (server, workspace) = prepare();
+    let workspace = workspace.settings(json!({ "compaction": { "keepRecentTokens": 20 } }));
+    let mut agent = start_on_a_small_disk(&workspace, 8);
+    agent.run(&"one ".repeat(30));
+    agent.run(&"two ".repeat(30));
+    let (before, messages) = (fs::read(only_file(&workspace)).unwrap(), agent.get("get_messages"));
+    server.reply(Reply::new().deltas(16, 1024));
+    agent.send(json!({ "id": "c", "type": "compact" }));
+    let records = agent.until(|record| record["id"] == "c");
+    let [_, end, response] = &records[..] else { panic!("{records:?}") };
+    let error = end["errorMessage"].as_str().unwrap();
+    assert!(error.starts_with("Compaction failed: the session cannot be written"), "{error}");
+    assert_eq!((&response["success"], &response["code"]), (&json!(false), &json!("storage_failed")));
+    assert_eq!(fs::read(only_file(&workspace)).unwrap(), before);
+    assert_eq!(agent.get("get_messages"), messages);
+
+    // At the threshold the run has had its answer, and ends well.
+    let nearly_full = Usage { input: 190_000, output: 1, cache_read: 0, cache_write: 0 };
+    server.reply(Reply::text("three").usage(nearly_full));
+    server.reply(Reply::new().deltas(16, 1024));
+    let records = agent.run("three");
+    let end = of_type(&records, "compaction_end")[0]["errorMessage"].as_str().unwrap();
+    assert!(end.starts_with("Auto-compaction failed: the session cannot be written"), "{end}");
+    assert_eq!(records.last().unwrap(), &json!({ "type": "agent_settled", "aborted": false }));
+    assert_eq!(session_messages(only_file(&workspace)).len(), 6);
+}
+
+#[test]
+fn a_session_can_be_kept_safe_from_a_loss_of_power() {
+    let (_server, workspace) = prepare();
+    let workspace = workspace.settings(json!({ "durability": "fsync" }));
+    let mut agent = start(&workspace, &[]);
+    agent.run("safe");
+    let messages = agent.get("get_messages");
+    agent.finish();
+    let mut agent = start(&workspace, &["--continue"]);
+    assert_eq!(agent.get("get_messages"), messages);
+    agent.run("and on");
+    assert_eq!(session_messages(only_file(&workspace)).len(), 4);
+    let workspace = workspace.settings(json!({ "durability": "hope" }));
+    let error = start(&workspace, &[]).fatal_error();
+    assert!(error.contains("flush") && error.contains("fsync"), "{error}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The messages of a conversation, in the JSON form of pi's session files.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -53,6 +55,20 @@ pub struct AssistantMessage {
     pub raw_stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+    /// How long it took; known only to the process that asked for it.
+    #[serde(skip)]
+    pub timing: Option<Timing>,
+}
+
+/// How long an answer took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// From the request to the end of the answer.
+    pub duration: Duration,
+    /// From the request to the first sign of an answer, if there was one.
+    pub first_piece: Option<Duration>,
+    /// When it was complete, in milliseconds since 1970.
+    pub completed_at: u64,
 }
 
 /// What a tool gave back to the model.

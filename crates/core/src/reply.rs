@@ -10,6 +10,7 @@ use crate::event::{CompactionResult, EntryName};
 use crate::message::Message;
 use crate::model::Model;
 use crate::thinking::ThinkingLevel;
+use crate::tool::ToolDefinition;
 use crate::usage::Usage;
 
 /// The one answer to a command.
@@ -140,6 +141,9 @@ pub struct State {
     pub tools: Vec<String>,
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
+    /// What the model is told before the conversation.
+    pub system_prompt: Arc<str>,
+    pub tool_definitions: Arc<[ToolDefinition]>,
 }
 
 /// A model that was cycled to.

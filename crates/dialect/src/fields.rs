@@ -3,6 +3,8 @@
 use bowline_core::message::Content;
 use serde_json::{Map, Value};
 
+use crate::pi_classic::attachments;
+
 /// A field that a command takes.
 #[derive(Debug)]
 pub(crate) struct Field {
@@ -21,6 +23,8 @@ pub(crate) enum Kind {
     OneOf(&'static [&'static str]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
     Images,
+    /// A list of images and documents as the first generation of pi had them.
+    Attachments,
 }
 
 impl Field {
@@ -54,6 +58,7 @@ impl Kind {
             Self::Count => "a whole number from 1 on".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names)),
             Self::Images => "a list of images".to_owned(),
+            Self::Attachments => "a list of attachments".to_owned(),
         }
     }
 
@@ -65,6 +70,10 @@ impl Kind {
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Images => match value.as_array() {
                 Some(images) => return images.iter().enumerate().try_for_each(check_image),
+                None => false,
+            },
+            Self::Attachments => match value.as_array() {
+                Some(attachments) => return attachments::check(attachments),
                 None => false,
             },
         };
@@ -80,14 +89,18 @@ fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
     if !text("mimeType").starts_with("image/") {
         return Err(format!("[{index}].mimeType must be an image type such as \"image/png\""));
     }
-    let data = base64_part(text("data"));
-    let is_base64 = !data.is_empty()
-        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
-    if is_base64 { Ok(()) } else { Err(format!("[{index}].data must be the image in base64")) }
+    if is_base64(text("data")) { Ok(()) } else { Err(format!("[{index}].data must be the image in base64")) }
+}
+
+/// Tells whether a text can be the content of an image.
+pub(crate) fn is_base64(text: &str) -> bool {
+    let data = base64_part(text);
+    !data.is_empty()
+        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }
 
 /// Leaves out the head of a `data:` URL, which clients send by mistake.
-fn base64_part(data: &str) -> &str {
+pub(crate) fn base64_part(data: &str) -> &str {
     match data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
         Some((_, data)) => data,
         None => data,
@@ -143,13 +156,19 @@ impl Fields {
         self.0.get(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
     }
 
+    pub fn list(&mut self, name: &str) -> Vec<Value> {
+        match self.0.remove(name) {
+            Some(Value::Array(values)) => values,
+            _ => Vec::new(),
+        }
+    }
+
     pub fn images(&mut self, name: &str) -> Vec<Content> {
-        let Some(Value::Array(images)) = self.0.remove(name) else { return Vec::new() };
         let image = |value: Value| {
             let data = base64_part(value.get("data")?.as_str()?).to_owned();
             let mime_type = value.get("mimeType")?.as_str()?.to_owned();
             Some(Content::Image { data, mime_type })
         };
-        images.into_iter().filter_map(image).collect()
+        self.list(name).into_iter().filter_map(image).collect()
     }
 }

@@ -2,9 +2,14 @@
 //! I/O, no engine logic, one file or folder each, and one line in [`DIALECTS`].
 
 mod command_table;
+mod delta_keys;
+mod family;
 mod fields;
 mod json;
+mod omp;
 mod pi;
+mod pi_classic;
+mod snapshot;
 
 use bowline_core::command::Request;
 use bowline_core::event::Event;
@@ -52,11 +57,19 @@ pub struct Entry {
 }
 
 /// Every dialect there is.
-pub const DIALECTS: &[Entry] = &[Entry {
-    name: "pi",
-    about: "clients of pi --mode rpc, version 0.84 and later (the default)",
-    make: || Box::new(pi::Pi::default()),
-}];
+pub const DIALECTS: &[Entry] = &[
+    Entry {
+        name: "pi",
+        about: "clients of pi --mode rpc, version 0.84 and later (the default)",
+        make: || Box::new(pi::Pi::default()),
+    },
+    Entry {
+        name: "pi-classic",
+        about: "clients of the first pi --mode rpc: prompt with attachments, abort, and events",
+        make: || Box::new(pi_classic::PiClassic::default()),
+    },
+    Entry { name: "omp", about: "clients of omp --mode rpc", make: || Box::new(omp::Omp::default()) },
+];
 
 /// Returns the dialect with this name, ready to use.
 pub fn find(name: &str) -> Option<Box<dyn Dialect>> {

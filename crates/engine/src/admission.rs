@@ -42,6 +42,7 @@ impl Engine {
     /// Starts a run with a message for which there is nothing in the way any more.
     pub(crate) fn admit(&mut self, origin: Origin, message: Draft) {
         let message = Message::user(message.text, message.images, self.now());
+        self.futile_compaction = None;
         match self.store(message) {
             Ok(recorded) => {
                 let waits_for_end = self.policy.prompt_answer == PromptAnswer::OnSettled;

@@ -1,9 +1,10 @@
 //! One call of the model and its streamed answer.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bowline_core::event::{Event, RunOutcome};
-use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::message::{AssistantMessage, Message, StopReason, Timing};
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
 use bowline_core::usage::Usage;
 use bowline_llm::{Assembly, ModelRequest};
@@ -22,6 +23,8 @@ const ABORTED: &str = "Request was aborted";
 pub(crate) struct Answering {
     number: u64,
     assembly: Assembly,
+    asked: Instant,
+    first_piece: Option<Duration>,
     /// Whether clients were told that the message began.
     announced: bool,
     /// Dropping it ends the request.
@@ -71,7 +74,14 @@ impl Engine {
             let _ = inputs.send(Input::Answer { number, step: AnswerStep::Ended }).await;
         });
         let assembly = Assembly::new(model, self.now());
-        let answering = Answering { number, assembly, announced: false, _task: task };
+        let answering = Answering {
+            number,
+            assembly,
+            asked: Instant::now(),
+            first_piece: None,
+            announced: false,
+            _task: task,
+        };
         self.set_phase(Phase::Answering(Box::new(answering)));
     }
 
@@ -84,6 +94,7 @@ impl Engine {
         };
         match step {
             AnswerStep::Events(events) => {
+                answering.first_piece.get_or_insert_with(|| answering.asked.elapsed());
                 for event in events {
                     self.apply(&mut answering, event);
                 }
@@ -112,8 +123,18 @@ impl Engine {
         }
     }
 
+    /// Returns how long an answer took that is over now.
+    fn timing(&self, answering: &Answering) -> Timing {
+        Timing {
+            duration: answering.asked.elapsed(),
+            first_piece: answering.first_piece,
+            completed_at: self.now(),
+        }
+    }
+
     fn answer_finished(&mut self, answering: Answering) {
-        let answer = answering.assembly.finish();
+        let timing = Some(self.timing(&answering));
+        let answer = AssistantMessage { timing, ..answering.assembly.finish() };
         let reason = answer.stop_reason;
         if reason == StopReason::Error {
             let text =
@@ -146,22 +167,21 @@ impl Engine {
         if !self.settings.retry.is_due(&error, retries + 1) {
             error.message = last_words(&error, retries);
         }
-        let announced = answering.announced;
-        let answer = answering.assembly.fail(StopReason::Error, error.message.clone());
-        let message = self.close_answer(answer, announced);
+        let message = self.break_off(answering, StopReason::Error, error.message.clone());
         self.turn_failed(&message, &error);
     }
 
     /// Ends an answer that was stopped by hand, and the run with it.
     pub(crate) fn answer_aborted(&mut self, answering: Answering) {
-        let announced = answering.announced;
-        let answer = answering.assembly.fail(StopReason::Aborted, ABORTED.to_owned());
-        let message = self.close_answer(answer, announced);
+        let message = self.break_off(answering, StopReason::Aborted, ABORTED.to_owned());
         self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
         self.end_run(RunOutcome::Aborted);
     }
 
-    fn close_answer(&mut self, answer: AssistantMessage, announced: bool) -> Arc<Message> {
+    fn break_off(&mut self, answering: Answering, reason: StopReason, error: String) -> Arc<Message> {
+        let timing = Some(self.timing(&answering));
+        let announced = answering.announced;
+        let answer = AssistantMessage { timing, ..answering.assembly.fail(reason, error) };
         let recorded = self.record(Message::Assistant(answer));
         if announced {
             self.announce_end(&recorded);
@@ -185,6 +205,7 @@ impl Engine {
             response_id: None,
             raw_stop_reason: None,
             error_message: Some(error.to_owned()),
+            timing: None,
         }))
     }
 }

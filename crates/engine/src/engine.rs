@@ -18,9 +18,10 @@ use bowline_tools::{CommandOutcome, Toolbox};
 use tokio::sync::mpsc;
 
 use crate::answer::AnswerStep;
+use crate::commands::export::Exporting;
 use crate::commands::navigation::Navigating;
 use crate::commands::shell::Shells;
-use crate::compaction::{Compacting, Summary};
+use crate::compaction::{Compacting, Futile, Summary};
 use crate::conversation::Conversation;
 use crate::queue::Queues;
 use crate::refusal::Refusals;
@@ -48,6 +49,8 @@ pub enum Input {
     ShellOutput { number: u64, text: String },
     /// A shell command that was started by hand is over.
     ShellDone { number: u64, result: Result<CommandOutcome, String> },
+    /// A page was written, or could not be.
+    Exported { number: u64, result: Result<PathBuf, String> },
     /// The process is to end: stop everything.
     Shutdown,
 }
@@ -108,10 +111,11 @@ pub struct Engine {
     pub(crate) queues: Queues,
     pub(crate) run: Option<Run>,
     pub(crate) compacting: Option<Compacting>,
-    /// Whether a compaction of what is now the conversation was tried and came to nothing.
-    pub(crate) compaction_is_futile: bool,
+    /// Whether a compaction at the threshold was tried in this run and came to nothing.
+    pub(crate) futile_compaction: Option<Futile>,
     pub(crate) navigating: Option<Navigating>,
     pub(crate) shells: Shells,
+    pub(crate) exporting: Vec<Exporting>,
     pub(crate) refusals: Refusals,
     /// Requests that wait for the end of a run that is being stopped, and those behind them.
     pub(crate) waiting: VecDeque<Request>,
@@ -149,9 +153,10 @@ impl Engine {
             queues,
             run: None,
             compacting: None,
-            compaction_is_futile: false,
+            futile_compaction: None,
             navigating: None,
             shells: Shells::default(),
+            exporting: Vec::new(),
             refusals: Refusals::default(),
             waiting: VecDeque::new(),
             inputs,
@@ -176,6 +181,7 @@ impl Engine {
             Input::Summary { number, result } => self.summary_came(number, *result),
             Input::ShellOutput { number, text } => self.shell_output(number, text),
             Input::ShellDone { number, result } => self.shell_done(number, result),
+            Input::Exported { number, result } => self.exported(number, result),
             Input::Shutdown => self.shut_down(),
         }
         while !self.must_wait()
@@ -195,11 +201,8 @@ impl Engine {
 
     /// Tells whether nothing is under way: no run, no summary, no command, no request that waits.
     pub fn is_idle(&self) -> bool {
-        self.run.is_none()
-            && !self.is_occupied()
-            && self.shells.is_empty()
-            && self.refusals.is_empty()
-            && self.waiting.is_empty()
+        let is_working = self.run.is_some() || self.is_occupied() || !self.shells.is_empty();
+        !is_working && self.exporting.is_empty() && self.refusals.is_empty() && self.waiting.is_empty()
     }
 
     /// Tells whether the requests that wait have to go on waiting.
@@ -272,6 +275,7 @@ impl Engine {
             Command::NavigateTree { entry, summarize, instructions } => {
                 return self.navigate(origin, &entry, summarize, instructions);
             }
+            Command::ExportHtml { path } => return self.export_html(origin, path),
             Command::Shell { command, exclude_from_context } => {
                 return self.start_shell(origin, command, exclude_from_context);
             }
@@ -305,7 +309,6 @@ impl Engine {
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
             Command::ListSessions { query } => self.list_sessions(query),
             Command::DeleteSession { path } => self.delete_session(&path),
-            Command::ExportHtml { path } => self.export_html(path),
         };
         self.reply(origin, result);
     }

@@ -2,11 +2,26 @@
 //! I/O; a new one is a new file and a line in [`APIS`].
 
 mod anthropic_messages;
+mod azure_openai_responses;
+#[cfg(feature = "bedrock")]
+mod bedrock_converse_stream;
 mod frame;
+mod google_generative_ai;
+mod mistral_conversations;
 mod openai_completions;
+mod openai_responses;
+pub mod probe;
+mod tool_schema;
+
+#[cfg(test)]
+mod decoding_tests;
+#[cfg(test)]
+mod switching_tests;
+
+use std::collections::HashMap;
 
 use bowline_core::stream::{FailureKind, StreamError};
-use bowline_core::{Model, StreamEvent};
+use bowline_core::{Model, StreamEvent, ThinkingLevel};
 use serde_json::Value;
 
 use crate::credentials::Credential;
@@ -23,7 +38,16 @@ pub(crate) struct Api {
 }
 
 /// All APIs.
-pub(crate) const APIS: &[Api] = &[anthropic_messages::API, openai_completions::API];
+pub(crate) const APIS: &[Api] = &[
+    anthropic_messages::API,
+    openai_completions::API,
+    openai_responses::API,
+    google_generative_ai::API,
+    azure_openai_responses::API,
+    mistral_conversations::API,
+    #[cfg(feature = "bedrock")]
+    bedrock_converse_stream::API,
+];
 
 /// Returns the API of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Api> {
@@ -39,7 +63,12 @@ pub(crate) struct Endpoint {
     pub(crate) credential: Option<Credential>,
     /// Whether the key is sent as a bearer token, whatever the API's own way.
     pub(crate) auth_header: bool,
+    pub(crate) variables: Variables,
 }
+
+/// The variables of the environment that say where a cloud's models are and what opens them.
+#[derive(Clone, Default)]
+pub(crate) struct Variables(HashMap<String, String>);
 
 /// A request to POST.
 #[derive(Debug)]
@@ -56,6 +85,31 @@ pub(crate) trait Decoder: Send {
 
     /// Ends the input. An answer that is not complete then is a failure of the kind `Cut`.
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
+}
+
+impl Variables {
+    /// Picks them from the environment.
+    pub(crate) fn of(environment: &HashMap<String, String>) -> Self {
+        let named = |name: &str| name.starts_with("AZURE_OPENAI_") || name.starts_with("AWS_");
+        let picked = environment.iter().filter(|(name, value)| named(name) && !value.trim().is_empty());
+        Self(picked.map(|(name, value)| (name.clone(), value.trim().to_owned())).collect())
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns those that must not be seen. A refused signature is told with everything that was signed.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let hidden = |name: &str| ["KEY", "TOKEN", "SECRET"].iter().any(|word| name.contains(word));
+        self.0.iter().filter(move |(name, _)| hidden(name)).map(|(_, value)| Secret::new(value))
+    }
+}
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "[{} variables]", self.0.len())
+    }
 }
 
 impl Endpoint {
@@ -84,12 +138,28 @@ fn bearer(secret: &Secret) -> Secret {
 
 /// Returns a compatibility flag of a model.
 fn flag(model: &Model, name: &str) -> Option<bool> {
-    model.compat.as_ref()?.get(name).and_then(Value::as_bool)
+    compat(model, name).and_then(Value::as_bool)
 }
 
 /// Returns a compatibility setting of a model that is a text.
 fn setting<'a>(model: &'a Model, name: &str) -> Option<&'a str> {
-    model.compat.as_ref()?.get(name).and_then(Value::as_str)
+    compat(model, name).and_then(Value::as_str)
+}
+
+/// Returns a compatibility setting of a model.
+fn compat<'a>(model: &'a Model, name: &str) -> Option<&'a Value> {
+    model.compat.as_ref()?.get(name)
+}
+
+/// Returns the thinking level to ask for, with the model's own word for it, if it has one; nothing for a model that
+/// does not think.
+fn wanted_level(model: &Model, level: ThinkingLevel) -> Option<(ThinkingLevel, Option<&str>)> {
+    if !model.reasoning {
+        return None;
+    }
+    let level = level.clamp_to(&model.thinking_levels());
+    let word = model.thinking_level_map.as_ref().and_then(|map| map.get(&level)?.as_deref());
+    Some((level, word))
 }
 
 /// Writes a request's body.
@@ -97,4 +167,22 @@ fn to_body(body: &impl serde::Serialize) -> Result<Vec<u8>, StreamError> {
     serde_json::to_vec(body).map_err(|error| {
         StreamError::new(FailureKind::Rejected, format!("The request could not be written: {error}."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog;
+
+    #[test]
+    fn every_flag_of_the_catalog_is_documented() {
+        let page = include_str!("../../../docs/models.md");
+        for provider in catalog::PROVIDERS {
+            for model in provider.models() {
+                let flags = model.compat.as_ref().and_then(|flags| flags.as_object());
+                for flag in flags.into_iter().flat_map(|flags| flags.keys()) {
+                    assert!(page.contains(&format!("`{flag}")), "{}: {flag}", model.full_name());
+                }
+            }
+        }
+    }
 }

@@ -32,6 +32,7 @@ impl Assembly {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
+            timing: None,
         };
         Self { model, message, arguments: Vec::new(), done: false }
     }

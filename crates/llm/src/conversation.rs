@@ -2,7 +2,10 @@
 //!
 //! Answers that failed are left out, with the results of their calls. Every call has exactly one result, right after
 //! the answer that made it. Notes of the session (commands run by hand, summaries, extensions' messages) are the
-//! user's words. Thinking stays thinking only for the model that thought it. There are no empty blocks.
+//! user's words. Thinking stays thinking, and signatures stay, only for the very model that they came from: for every
+//! other it is text without them. Ids of calls have the form that the API takes. There are no empty blocks.
+
+mod call_ids;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,10 +13,13 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use bowline_core::message::{
-    AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock, ToolCall,
+    Arguments, AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock,
     ToolResultMessage,
 };
 use bowline_core::{Message, Model};
+
+use call_ids::CallIds;
+pub(crate) use call_ids::IdRule;
 
 /// A step of a conversation.
 #[derive(Debug, PartialEq)]
@@ -34,16 +40,32 @@ pub(crate) enum Part<'a> {
 /// A piece of what a model said.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Said<'a> {
-    Text(&'a str),
+    Text {
+        text: &'a str,
+        signature: Option<&'a str>,
+    },
     /// Thinking of the very model that is asked now.
     Thinking(&'a ThinkingBlock),
-    Call(&'a ToolCall),
+    Call(Call<'a>),
+}
+
+/// A call of a tool.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Call<'a> {
+    pub(crate) id: Cow<'a, str>,
+    /// The id as it came from the very model that is asked now; none for the call of another.
+    pub(crate) own_id: Option<&'a str>,
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) signature: Option<&'a str>,
 }
 
 /// The result of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome<'a> {
-    pub(crate) call_id: &'a str,
+    pub(crate) call_id: Cow<'a, str>,
+    /// The tool that was called.
+    pub(crate) name: &'a str,
     pub(crate) parts: Vec<Part<'a>>,
     pub(crate) is_error: bool,
 }
@@ -54,29 +76,32 @@ const NO_IMAGE: &str = "(An image was left out here: this model does not take im
 /// Stands for the result of a call that was never answered, as after a crash.
 const NO_RESULT: &str = "No result was recorded for this call. It may or may not have been carried out.";
 
-/// Returns what `model` gets to see of `messages`.
+/// The results of a session by the id of their call, each with its place.
+type Results<'a> = HashMap<&'a str, Vec<(usize, &'a ToolResultMessage)>>;
+
+/// Returns what `model` gets to see of `messages`, with ids of calls that nearly every API takes.
 pub(crate) fn turns<'a>(messages: &'a [Arc<Message>], model: &Model) -> Vec<Turn<'a>> {
-    let mut results: HashMap<&str, Vec<(usize, &ToolResultMessage)>> = HashMap::new();
+    turns_with_ids(messages, model, IdRule::COMMON)
+}
+
+/// Returns what `model` gets to see of `messages`, with ids of calls of a form.
+pub(crate) fn turns_with_ids<'a>(messages: &'a [Arc<Message>], model: &Model, rule: IdRule) -> Vec<Turn<'a>> {
+    let mut results = Results::new();
     for (index, message) in messages.iter().enumerate() {
         if let Message::ToolResult(result) = &**message {
             results.entry(&result.tool_call_id).or_default().push((index, result));
         }
     }
     let images = model.takes_images();
+    let mut ids = CallIds::new(rule);
     let mut turns = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match &**message {
             Message::Assistant(answer) => {
-                let said = said(answer, model);
-                if said.is_empty() {
-                    continue;
+                let (said, outcomes) = exchange(answer, index, model, &mut results, &mut ids);
+                if !said.is_empty() {
+                    turns.push(Turn::Assistant(said));
                 }
-                let calls = said.iter().filter_map(|piece| match piece {
-                    Said::Call(call) => Some(outcome(call, index, &mut results, images)),
-                    _ => None,
-                });
-                let outcomes: Vec<Outcome<'_>> = calls.collect();
-                turns.push(Turn::Assistant(said));
                 if !outcomes.is_empty() {
                     turns.push(Turn::Results(outcomes));
                 }
@@ -93,42 +118,60 @@ pub(crate) fn turns<'a>(messages: &'a [Arc<Message>], model: &Model) -> Vec<Turn
     turns
 }
 
-/// Returns the pieces of an answer that can be shown to `model`; none of one that failed or never ended.
-fn said<'a>(answer: &'a AssistantMessage, model: &Model) -> Vec<Said<'a>> {
+/// Returns the pieces of an answer that can be shown to `model`, with the results of its calls; nothing of one that
+/// failed or never ended.
+fn exchange<'a>(
+    answer: &'a AssistantMessage,
+    index: usize,
+    model: &Model,
+    results: &mut Results<'a>,
+    ids: &mut CallIds<'a>,
+) -> (Vec<Said<'a>>, Vec<Outcome<'a>>) {
+    let (mut said, mut outcomes) = (Vec::new(), Vec::new());
     if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted | StopReason::Pending) {
-        return Vec::new();
+        return (said, outcomes);
     }
     let own = answer.api == model.api && answer.provider == model.provider && answer.model == model.id;
-    let pieces = answer.content.iter().filter_map(|block| match block {
-        AssistantContent::Text(block) => text(&block.text).map(Said::Text),
-        AssistantContent::Thinking(block) if own => (!block.thinking.trim().is_empty()
-            || block.thinking_signature.is_some())
-        .then_some(Said::Thinking(block)),
-        // Another model's thinking is worth reading, but it is not a thought of this one.
-        AssistantContent::Thinking(block) => text(&block.thinking).map(Said::Text),
-        AssistantContent::ToolCall(call) => Some(Said::Call(call)),
-    });
-    pieces.collect()
+    for block in &answer.content {
+        match block {
+            AssistantContent::Text(block) => {
+                let signature = block.text_signature.as_deref().filter(|_| own);
+                said.extend(text(&block.text).map(|text| Said::Text { text, signature }));
+            }
+            AssistantContent::Thinking(block) if own => {
+                let shown = !block.thinking.trim().is_empty() || block.thinking_signature.is_some();
+                said.extend(shown.then_some(Said::Thinking(block)));
+            }
+            // Another model's thinking is worth reading, but it is not a thought of this one.
+            AssistantContent::Thinking(block) => {
+                said.extend(text(&block.thinking).map(|text| Said::Text { text, signature: None }));
+            }
+            AssistantContent::ToolCall(call) => {
+                let id = ids.next(&call.id, own);
+                let found = take_result(&call.id, index, results);
+                let (parts, is_error) = match found {
+                    Some(result) => (parts(&result.content, model.takes_images()), result.is_error),
+                    None => (vec![Part::Text(NO_RESULT.into())], true),
+                };
+                outcomes.push(Outcome { call_id: id.clone(), name: &call.name, parts, is_error });
+                said.push(Said::Call(Call {
+                    id,
+                    own_id: own.then_some(&call.id),
+                    name: &call.name,
+                    arguments: &call.arguments,
+                    signature: call.thought_signature.as_deref().filter(|_| own),
+                }));
+            }
+        }
+    }
+    (said, outcomes)
 }
 
 /// Returns the result of a call of the answer at `index`: the first that comes after it.
-fn outcome<'a>(
-    call: &'a ToolCall,
-    index: usize,
-    results: &mut HashMap<&str, Vec<(usize, &'a ToolResultMessage)>>,
-    images: bool,
-) -> Outcome<'a> {
-    let candidates = results.get_mut(call.id.as_str());
-    let found = candidates.and_then(|found| {
-        let place = found.iter().position(|(at, _)| *at > index)?;
-        Some(found.remove(place).1)
-    });
-    match found {
-        Some(result) => {
-            Outcome { call_id: &call.id, parts: parts(&result.content, images), is_error: result.is_error }
-        }
-        None => Outcome { call_id: &call.id, parts: vec![Part::Text(NO_RESULT.into())], is_error: true },
-    }
+fn take_result<'a>(id: &str, index: usize, results: &mut Results<'a>) -> Option<&'a ToolResultMessage> {
+    let candidates = results.get_mut(id)?;
+    let place = candidates.iter().position(|(at, _)| *at > index)?;
+    Some(candidates.remove(place).1)
 }
 
 /// Returns a message of the session as the user's words.
@@ -328,6 +371,6 @@ pub(crate) mod tests {
             matches!(&own[..], [Turn::Assistant(said)] if matches!(said[..], [Said::Thinking(_), Said::Thinking(_)]))
         );
         let other = turns(&messages, &model(json!({"id": "other"})));
-        assert_eq!(other, [Turn::Assistant(vec![Said::Text("hm")])]);
+        assert_eq!(other, [Turn::Assistant(vec![Said::Text { text: "hm", signature: None }])]);
     }
 }

@@ -36,6 +36,8 @@ mod setting_value;
 mod sse;
 mod transport;
 
+#[doc(hidden)]
+pub use api::probe;
 pub use assembly::Assembly;
 pub use bowline_core::stream::Update;
 pub use choose::Resolved;

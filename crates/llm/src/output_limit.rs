@@ -1,7 +1,5 @@
 //! How many tokens an answer may have.
 
-use bowline_core::message::ToolCall;
-
 use crate::conversation::{Part, Said, Turn};
 use crate::request::ModelRequest;
 
@@ -53,9 +51,9 @@ fn estimate_parts(parts: &[Part<'_>]) -> u64 {
 
 fn length_of(piece: &Said<'_>) -> usize {
     match piece {
-        Said::Text(text) => text.len(),
+        Said::Text { text, .. } => text.len(),
         Said::Thinking(block) => block.thinking.len(),
-        Said::Call(ToolCall { name, arguments, .. }) => name.len() + length_of_json(arguments),
+        Said::Call(call) => call.name.len() + length_of_json(call.arguments),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 
-use crate::api::{self, Endpoint};
+use crate::api::{self, Endpoint, Variables};
 use crate::auth_file::AuthFile;
 use crate::catalog;
 use crate::credentials::{Credential, KeyForRequest, KeySources};
@@ -230,7 +230,8 @@ impl Inner {
             let value = Secret::new(format!("Bearer {}", key.secret.expose()));
             headers.push(("cf-aig-authorization".to_owned(), value));
         }
-        Ok(Endpoint { base_url, headers, credential, auth_header })
+        let variables = Variables::of(&self.environment.0);
+        Ok(Endpoint { base_url, headers, credential, auth_header, variables })
     }
 
     /// Returns what opens a provider; renews a login that is over.

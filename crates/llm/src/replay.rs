@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::{self, Endpoint};
+use crate::api::{self, Endpoint, Variables};
 use crate::credentials::{Credential, Scheme};
 use crate::error::Error;
 use crate::recording;
@@ -207,6 +207,7 @@ fn rebuild(api: &api::Api, request: &ModelRequest, exchange: &Exchange) -> Resul
         headers: Vec::new(),
         credential: Some(credential),
         auth_header: false,
+        variables: Variables::default(),
     };
     let request = ModelRequest { model: Arc::new(model), ..request.clone() };
     let http = (api.request)(&request, &endpoint)?;

@@ -408,6 +408,7 @@ fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
     let tokens = endpoint.headers.iter().filter_map(|(_, value)| value.expose().strip_prefix("Bearer "));
     secrets.extend(tokens.map(Secret::new));
     secrets.extend(endpoint.credential.iter().map(|credential| credential.secret.clone()));
+    secrets.extend(endpoint.variables.secrets());
     secrets
 }
 

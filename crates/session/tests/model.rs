@@ -63,6 +63,7 @@ fn answer(text: String, tokens: u64) -> Message {
         timestamp: 3,
         response_id: None,
         raw_stop_reason: None,
+        timing: None,
         error_message: None,
     })
 }

@@ -11,10 +11,11 @@ const SHOWN_LENGTH: usize = 200;
 
 /// Panics unless the records are a sequence of whole runs, with responses and other records anywhere between.
 ///
-/// Each run is one or more stretches from `agent_start` to `agent_end`, joined by retries, and ends in exactly one
-/// `agent_settled` that says the same as the last answer. In a stretch every `turn_start` has a `turn_end`, every
+/// Each run is one or more stretches from `agent_start` to `agent_end`, joined by retries and compactions, and ends in
+/// exactly one `agent_settled` that says the same as the last answer. In a stretch every `turn_start` has a `turn_end`, every
 /// `message_start` a `message_end`, every call of a tool an end and a result in the order of the calls, and the deltas
-/// of a block are the block.
+/// of a block are the block. A compaction is never in a turn, nothing of the run happens meanwhile, and its end says one
+/// of three things: what came of it, that it was aborted, or why it failed.
 #[track_caller]
 pub fn assert_well_formed(records: &[Value]) {
     let mut grammar = Grammar::default();
@@ -25,6 +26,7 @@ pub fn assert_well_formed(records: &[Value]) {
     }
     let last = records.len().saturating_sub(1);
     assert!(!grammar.is_running, "the last run is not settled\n{}", show(records, last));
+    assert!(grammar.compaction.is_none(), "the last compaction has no end\n{}", show(records, last));
 }
 
 type Checked = Result<(), String>;
@@ -39,6 +41,10 @@ struct Grammar {
     attempt: Option<u64>,
     /// Whether a retry was announced and has not begun.
     is_retry_due: bool,
+    /// The reason of the compaction that is under way.
+    compaction: Option<String>,
+    /// Whether a compaction came after the last stretch, so that queued messages may begin another.
+    may_go_on: bool,
     turn: Option<Turn>,
     last_answer: Value,
 }
@@ -63,12 +69,18 @@ struct Open {
 
 impl Grammar {
     fn take(&mut self, record: &Value) -> Checked {
-        match record["type"].as_str().unwrap_or_default() {
+        let kind = record["type"].as_str().unwrap_or_default();
+        let is_of_the_run = ["agent_", "turn_", "message_", "tool_", "auto_"];
+        let is_mixed_in = is_of_the_run.iter().any(|start| kind.starts_with(start));
+        check(!(is_mixed_in && self.compaction.is_some()), "the run goes on during a compaction")?;
+        match kind {
             "agent_start" => self.start_stretch(),
             "agent_end" => self.end_stretch(record),
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
+            "compaction_start" => self.start_compaction(record),
+            "compaction_end" => self.end_compaction(record),
             "turn_start" => self.start_turn(),
             "turn_end" => self.end_turn(record),
             "message_start" => self.start_message(record),
@@ -86,10 +98,12 @@ impl Grammar {
 
     fn start_stretch(&mut self) -> Checked {
         check(!self.is_in_stretch, "agent_start before the agent_end of the stretch before")?;
-        check(self.is_running == self.is_retry_due, "agent_start in a run without a retry that is due")?;
+        let is_due = self.is_retry_due || self.may_go_on;
+        check(self.is_running == is_due, "agent_start in a run without a retry that is due")?;
         self.is_running = true;
         self.is_in_stretch = true;
         self.is_retry_due = false;
+        self.may_go_on = false;
         Ok(())
     }
 
@@ -118,6 +132,40 @@ impl Grammar {
         check(has_succeeded == record["finalError"].is_null(), "finalError goes with failure")?;
         check(!has_succeeded || self.is_in_stretch, "a retry succeeds where there is no answer")?;
         self.is_retry_due = false;
+        Ok(())
+    }
+
+    fn start_compaction(&mut self, record: &Value) -> Checked {
+        check(self.compaction.is_none(), "compaction_start in a compaction")?;
+        check(self.turn.is_none(), "compaction_start in an open turn")?;
+        let reason = text(&record["reason"]);
+        let is_in_place = match reason {
+            "manual" => !self.is_running,
+            "threshold" => !self.will_retry,
+            "overflow" => self.is_running && !self.is_in_stretch && self.last_answer["stopReason"] == "error",
+            _ => false,
+        };
+        check(is_in_place, "a compaction for this reason has no place here")?;
+        self.compaction = Some(reason.to_owned());
+        Ok(())
+    }
+
+    fn end_compaction(&mut self, record: &Value) -> Checked {
+        let reason = self.compaction.take().ok_or("compaction_end without compaction_start")?;
+        check(record["reason"] == *reason, "compaction_end for another reason")?;
+        let has_result = record["result"].is_object();
+        let is_aborted = record["aborted"].as_bool().ok_or("compaction_end without aborted")?;
+        let outcomes = [has_result, is_aborted, record["errorMessage"].is_string()];
+        let count = outcomes.iter().filter(|is_so| **is_so).count();
+        check(count == 1, "compaction_end must have a result, or be aborted, or have failed")?;
+        let will_retry = record["willRetry"].as_bool().ok_or("compaction_end without willRetry")?;
+        check(
+            will_retry == (has_result && reason == "overflow"),
+            "only room made after an overflow is tried out",
+        )?;
+        self.will_retry = false;
+        self.is_retry_due = will_retry;
+        self.may_go_on = self.is_running && !self.is_in_stretch && reason == "threshold" && !is_aborted;
         Ok(())
     }
 
@@ -278,6 +326,35 @@ mod tests {
             let result = std::panic::catch_unwind(|| assert_well_formed(&less));
             assert!(result.is_err(), "the record {missing} is not missed");
         }
+    }
+
+    fn compaction(reason: &str) -> [Value; 2] {
+        [
+            json!({ "type": "compaction_start", "reason": reason }),
+            json!({ "type": "compaction_end", "reason": reason, "result": {}, "aborted": false, "willRetry": false }),
+        ]
+    }
+
+    #[test]
+    fn a_compaction_stands_between_turns_stretches_and_runs() {
+        for (reason, place) in [("manual", 0), ("threshold", 0), ("threshold", 6), ("manual", 7)] {
+            let mut records = answered(json!("stop"));
+            records.splice(place..place, compaction(reason));
+            assert_well_formed(&records);
+            records.remove(place + 1);
+            assert!(
+                std::panic::catch_unwind(|| assert_well_formed(&records)).is_err(),
+                "{reason} at {place}"
+            );
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "compaction_start in an open turn")]
+    fn a_compaction_in_a_turn_is_seen() {
+        let mut records = answered(json!("stop"));
+        records.splice(4..4, compaction("threshold"));
+        assert_well_formed(&records);
     }
 
     #[test]

@@ -4,65 +4,38 @@
 
 mod commands;
 mod events;
-mod replies;
-
-use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
-use crate::command_table::{self, Problem};
+use crate::command_table;
+use crate::family::{data, responses};
 use crate::{Dialect, Incoming};
-
-/// Answers of the extension UI carry a type of their own; nobody waits for a response to them.
-const UI_RESPONSE: &str = "extension_ui_response";
 
 /// The state of the translation.
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     updates: events::Updates,
-    model: replies::WrittenModel,
+    model: data::WrittenModel,
 }
 
 impl Dialect for Pi {
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
             Ok(request) => return Some(Incoming::Request(request)),
-            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => {}
-            Err(problem) => records.push(refuse(problem)),
+            Err(problem) if responses::needs_none(&problem) => {}
+            Err(problem) => records.push(responses::refuse(&problem)),
         }
         None
     }
 
     fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
-        records.push(self.updates.encode(event));
+        records.extend(self.updates.encode(event));
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::encode(reply, &mut self.model)));
-    }
-}
-
-/// Words a problem the way pi's clients know it.
-fn refuse(problem: Problem) -> Record {
-    let failure = |id: Option<Arc<str>>, command: Option<&str>, error: String, code: &'static str| {
-        Record::Plain(replies::failure(id.as_deref(), command, &error, code))
-    };
-    match problem {
-        Problem::Unreadable { id, reason } => {
-            failure(id, Some("parse"), format!("Failed to parse command: {reason}"), "parse_error")
-        }
-        Problem::UnknownCommand { id, name: Some(name) } => {
-            failure(id, Some(&name), format!("Unknown command: {name}"), "unknown_command")
-        }
-        // A line without a "type"; the wording is what pi's clients look for.
-        Problem::UnknownCommand { id, name: None } => {
-            failure(id, None, "Unknown command: undefined".to_owned(), "unknown_command")
-        }
-        Problem::BadField { origin, reason } => {
-            failure(origin.id, Some(origin.name), format!("{}: {reason}", origin.name), "invalid_argument")
-        }
+        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.model)));
     }
 }
 

@@ -99,7 +99,7 @@ impl Engine {
         self.chosen_model = None;
         self.default_model = Some(Arc::clone(&model));
         self.model = Some(model);
-        self.compaction_is_futile = false;
+        self.futile_compaction = None;
         self.set_thinking_level(level.unwrap_or(self.thinking_level))
     }
 }

@@ -80,7 +80,7 @@ impl Engine {
             Some(summary) => Some(self.append_branch_summary(navigation.old_leaf.clone(), summary)?),
             None => None,
         };
-        self.compaction_is_futile = false;
+        self.futile_compaction = None;
         self.reload_conversation()?;
         Ok(Answer::Navigated(Navigated {
             leaf: self.session.leaf().map(name),

@@ -84,7 +84,7 @@ impl Engine {
             context.model.is_none() && context.thinking_level.is_none() && context.messages.is_empty();
         let (stored_model, stored_level) = (context.model.clone(), context.thinking_level);
         self.conversation = Conversation::new(context);
-        self.compaction_is_futile = false;
+        self.futile_compaction = None;
         self.session.set_durability(self.session_plan.durability);
         let stored = stored_model.and_then(|(provider, id)| self.providers.find(&provider, &id));
         let usable = stored.filter(|model| self.providers.check_credentials(model).is_ok());
@@ -110,7 +110,7 @@ impl Engine {
     }
 }
 
-fn is_same_file(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 

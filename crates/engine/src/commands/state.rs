@@ -8,7 +8,8 @@ use crate::engine::Engine;
 use crate::estimate::reported_tokens;
 
 impl Engine {
-    pub(crate) fn state(&self) -> Answer {
+    pub(crate) fn state(&mut self) -> Answer {
+        let system_prompt = self.system_prompt();
         Answer::State(Box::new(State {
             model: self.model.clone(),
             thinking_level: self.thinking_level,
@@ -27,6 +28,8 @@ impl Engine {
             tools: self.toolbox.names().into_iter().map(ToOwned::to_owned).collect(),
             working_directory: self.session.working_directory().to_owned(),
             context: self.context_usage(),
+            system_prompt,
+            tool_definitions: self.tool_definitions(),
         }))
     }
 

@@ -7,7 +7,7 @@ use bowline_core::event::EntryName;
 use bowline_core::reply::{Answer, ForkMessage, Refusal, RefusalCode, SessionPage, SessionSummary};
 use bowline_session::{EntryId, ListQuery, Scope, Store};
 
-use crate::commands::sessions::unavailable;
+use crate::commands::sessions::{is_same_file, unavailable};
 use crate::engine::Engine;
 
 impl Engine {
@@ -63,7 +63,12 @@ impl Engine {
     }
 
     pub(crate) fn delete_session(&self, path: &Path) -> Result<Answer, Refusal> {
-        self.session_store()?.delete(&self.working_directory.join(path)).map_err(unavailable)?;
+        let path = self.working_directory.join(path);
+        if self.session.file().is_some_and(|current| is_same_file(current, &path)) {
+            let text = "The session that is open cannot be deleted; switch to another one first";
+            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
+        }
+        self.session_store()?.delete(&path).map_err(unavailable)?;
         Ok(Answer::Done)
     }
 

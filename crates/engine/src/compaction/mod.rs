@@ -37,6 +37,13 @@ pub(crate) struct Compacting {
     _task: Task,
 }
 
+/// Why a compaction at the threshold came to nothing. It is said once in a run, and not tried again at every turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Futile {
+    NothingToCut,
+    Failed,
+}
+
 /// How things go on after a compaction.
 #[derive(Debug)]
 pub(crate) enum Then {
@@ -72,11 +79,20 @@ impl Engine {
         let limit = model.context_window.saturating_sub(settings.reserve_tokens);
         let tokens = self.context_tokens();
         let is_worth_it = self.settings.auto_compaction && !self.conversation.ends_with_compaction;
-        if !is_worth_it || tokens <= limit || self.compaction_is_futile {
+        if !is_worth_it || tokens <= limit || self.is_futile(settings.keep_recent_tokens) {
             return Err(then);
         }
         self.start_compaction(CompactionReason::Threshold, None, then);
         Ok(())
+    }
+
+    /// Tells whether another try at the threshold would come to nothing too.
+    fn is_futile(&self, keep_recent: u64) -> bool {
+        match self.futile_compaction {
+            None => false,
+            Some(Futile::Failed) => true,
+            Some(Futile::NothingToCut) => Plan::new(&self.conversation, keep_recent).is_err(),
+        }
     }
 
     /// Returns how much of the window is in use: what the model reported, or an estimate before it has.
@@ -144,7 +160,8 @@ impl Engine {
                 Refusal::new(RefusalCode::ModelFailed, text)
             })
             .and_then(|summary| self.apply_summary(plan, summary));
-        self.compaction_is_futile = outcome.is_err() && reason == CompactionReason::Threshold;
+        let is_futile = outcome.is_err() && reason == CompactionReason::Threshold;
+        self.futile_compaction = is_futile.then_some(Futile::Failed);
         self.end_compaction(reason, outcome, then);
     }
 
@@ -187,8 +204,8 @@ impl Engine {
             Nothing::AlreadyCompacted => "Already compacted",
             Nothing::TooSmall => "Nothing to compact (session too small)",
         };
-        // Said once; what the model is told next will not be shorter.
-        self.compaction_is_futile = reason == CompactionReason::Threshold;
+        let is_futile = reason == CompactionReason::Threshold;
+        self.futile_compaction = is_futile.then_some(Futile::NothingToCut);
         self.end_compaction(reason, Err(Refusal::new(RefusalCode::NothingToDo, text)), then);
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bowline_core::event::{EntryName, TouchedFiles};
 use bowline_core::message::Message;
 
+use super::summary::without_file_lists;
 use crate::conversation::Conversation;
 use crate::estimate::{estimated_tokens, message_tokens, reported_tokens};
 
@@ -40,14 +41,20 @@ impl Plan {
         let start = previous.and_then(|compaction| compaction.position).map_or(0, |position| position + 1);
         let cut = cut_point(messages, start, keep_recent).ok_or(Nothing::TooSmall)?;
         let turn = turn_start(messages, start, cut);
-        let mut files =
-            previous.and_then(|compaction| compaction.details.as_ref()).map(files_of).unwrap_or_default();
+        // What an extension noted, and how, only the extension knows.
+        let details = previous.filter(|compaction| !compaction.from_hook);
+        let noted = details.and_then(|compaction| compaction.details.as_ref()).map(files_of);
+        let previous_summary = previous.map(|compaction| match noted {
+            Some(_) => without_file_lists(&compaction.summary).to_owned(),
+            None => compaction.summary.clone(),
+        });
+        let mut files = noted.unwrap_or_default();
         messages[start..cut].iter().for_each(|message| note_files(&mut files, message));
         files.read.retain(|path| !files.modified.contains(path));
         Ok(Self {
             history: messages[start..turn].to_vec(),
             turn_prefix: messages[turn..cut].to_vec(),
-            previous_summary: previous.map(|compaction| compaction.summary.clone()),
+            previous_summary,
             first_kept: Arc::clone(&conversation.entries()[cut]),
             files,
             tokens_before: reported_tokens(conversation.fresh())
@@ -56,8 +63,8 @@ impl Plan {
     }
 }
 
-/// Returns the first message to keep: at least `keep_recent` tokens from the end, and never the result of a tool
-/// whose call would be cut off. `None` if that leaves nothing to summarise.
+/// Returns the first message to keep: about `keep_recent` tokens from the end, and never the result of a tool whose
+/// call would be cut off. `None` if that leaves nothing to summarise.
 fn cut_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Option<usize> {
     let mut kept = 0;
     let enough = (start..messages.len()).rev().find(|index| {
@@ -65,7 +72,10 @@ fn cut_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Optio
         kept >= keep_recent
     })?;
     let is_result = |index: usize| matches!(*messages[index], Message::ToolResult(_));
-    (enough..messages.len()).find(|index| !is_result(*index)).filter(|cut| *cut > start)
+    let after = (enough..messages.len()).find(|index| !is_result(*index));
+    // When results are all that is left, their call stays with them, however long they are.
+    let cut = after.or_else(|| (start..enough).rev().find(|index| !is_result(*index)));
+    cut.filter(|cut| *cut > start)
 }
 
 /// Returns where the turn that `cut` is in began; `cut` itself if a turn begins there.
@@ -160,5 +170,7 @@ mod tests {
         check(vec![user(&long), answer(&long), user("c"), answer("d")], 50, Ok((0, 1, 3)));
         check(vec![user(&long), answer(&long), user(&long), answer("d")], 50, Ok((2, 0, 2)));
         check(vec![user(&long), answer("call"), result(&long), answer("end")], 50, Ok((0, 3, 1)));
+        check(vec![user(&long), answer("call"), result("short"), result(&long)], 50, Ok((0, 1, 3)));
+        check(vec![answer("call"), result(&long)], 50, Err(Nothing::TooSmall));
     }
 }

@@ -18,6 +18,10 @@ use crate::settings::RetrySettings;
 /// More of a tool's result than this tells a summary nothing new.
 const RESULT_LIMIT: usize = 2000;
 
+/// The tags around the lists of files at the end of a summary.
+const READ_FILES: &str = "read-files";
+const MODIFIED_FILES: &str = "modified-files";
+
 const INSTRUCTIONS: &str = "\
 You write summaries of conversations between a user and a coding agent, so that another agent can take over without \
 having seen them. You do not answer questions in the conversation and do not continue it; you only output the summary.";
@@ -114,7 +118,7 @@ impl Summarizer {
                     summary = self.ask(prompt, self.max_tokens).await?;
                 }
                 if !turn_prefix.is_empty() {
-                    let prompt = format!("{}\n\n{TURN_FORM}", transcript(&turn_prefix));
+                    let prompt = prefix_prompt(&turn_prefix, instructions.as_deref());
                     let prefix = self.ask(prompt, self.max_tokens / 2).await?;
                     if !summary.text.is_empty() {
                         summary.text.push_str(SPLIT_TURN);
@@ -195,6 +199,12 @@ fn history_prompt(messages: &[Arc<Message>], previous: Option<&str>, instruction
     prompt
 }
 
+fn prefix_prompt(messages: &[Arc<Message>], instructions: Option<&str>) -> String {
+    let mut prompt = format!("{}\n\n{TURN_FORM}", transcript(messages));
+    add_instructions(&mut prompt, instructions);
+    prompt
+}
+
 fn branch_prompt(messages: &[Arc<Message>], instructions: Option<&str>) -> String {
     let mut prompt = format!("{}\n\n{BRANCH_FORM}", transcript(messages));
     add_instructions(&mut prompt, instructions);
@@ -259,7 +269,7 @@ fn shortened(text: &str) -> String {
 
 fn file_lists(files: &TouchedFiles) -> String {
     let mut text = String::new();
-    for (tag, paths) in [("read-files", &files.read), ("modified-files", &files.modified)] {
+    for (tag, paths) in [(READ_FILES, &files.read), (MODIFIED_FILES, &files.modified)] {
         if !paths.is_empty() {
             let _ = write!(text, "\n\n<{tag}>\n{}\n</{tag}>", paths.join("\n"));
         }
@@ -267,9 +277,33 @@ fn file_lists(files: &TouchedFiles) -> String {
     text
 }
 
+/// Returns a summary without the lists at its end, which the next summary gets anew.
+pub(super) fn without_file_lists(summary: &str) -> &str {
+    let mut rest = summary;
+    for tag in [MODIFIED_FILES, READ_FILES] {
+        if rest.ends_with(&format!("\n</{tag}>"))
+            && let Some(start) = rest.rfind(&format!("<{tag}>\n"))
+        {
+            rest = rest[..start].trim_end();
+        }
+    }
+    rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lists_of_files_come_off_again() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        for (read, modified) in [(&["a", "b"][..], &["c"][..]), (&["a"], &[]), (&[], &["c"]), (&[], &[])] {
+            let lists = file_lists(&TouchedFiles { read: list(read), modified: list(modified) });
+            assert_eq!(without_file_lists(&format!("what was{lists}")), "what was");
+        }
+        let quoted = "it says <read-files>\na\n</read-files> somewhere";
+        assert_eq!(without_file_lists(quoted), quoted);
+    }
 
     #[test]
     fn long_results_are_cut_at_a_character() {

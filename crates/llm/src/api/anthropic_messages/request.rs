@@ -8,7 +8,7 @@ use bowline_core::{Model, ThinkingLevel, ToolDefinition};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body};
+use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, wanted_level};
 use crate::conversation::{self, Outcome, Part, Said, Turn};
 use crate::credentials::Scheme;
 use crate::output_limit::output_limit;
@@ -61,8 +61,8 @@ enum Kind<'a> {
     Image { source: Source<'a> },
     Thinking { thinking: &'a str, signature: &'a str },
     RedactedThinking { data: &'a str },
-    ToolUse { id: Cow<'a, str>, name: &'a str, input: &'a Arguments },
-    ToolResult { tool_use_id: Cow<'a, str>, content: Vec<Block<'a>>, is_error: bool },
+    ToolUse { id: &'a str, name: &'a str, input: &'a Arguments },
+    ToolResult { tool_use_id: &'a str, content: Vec<Block<'a>>, is_error: bool },
 }
 
 #[derive(Serialize)]
@@ -103,7 +103,7 @@ enum Thinking {
 
 #[derive(Serialize)]
 struct OutputConfig<'a> {
-    effort: Cow<'a, str>,
+    effort: &'a str,
 }
 
 /// Returns the request.
@@ -185,16 +185,12 @@ fn thinking(
     level: ThinkingLevel,
     max_tokens: u64,
 ) -> (Option<Thinking>, Option<OutputConfig<'_>>) {
-    if !model.reasoning {
-        return (None, None);
-    }
-    let level = level.clamp_to(&model.thinking_levels());
+    let Some((level, word)) = wanted_level(model, level) else { return (None, None) };
     if level == ThinkingLevel::Off {
         return (Some(Thinking::Disabled), None);
     }
     if flag(model, "forceAdaptiveThinking") == Some(true) {
-        let mapped = model.thinking_level_map.as_ref().and_then(|map| map.get(&level)?.as_deref());
-        let effort = mapped.map_or(Cow::Borrowed(effort(level)), Cow::Borrowed);
+        let effort = word.unwrap_or(effort(level));
         return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort }));
     }
     let budget = match level {
@@ -270,14 +266,14 @@ fn plain(kind: Kind<'_>) -> Block<'_> {
 
 fn result<'a>(outcome: &'a Outcome<'a>) -> Block<'a> {
     let content = blocks(&outcome.parts);
-    plain(Kind::ToolResult { tool_use_id: call_id(outcome.call_id), content, is_error: outcome.is_error })
+    plain(Kind::ToolResult { tool_use_id: &outcome.call_id, content, is_error: outcome.is_error })
 }
 
 fn spoken<'a>(piece: &'a Said<'a>, unsigned: bool) -> Option<Block<'a>> {
     let kind = match piece {
-        Said::Text(text) => Kind::Text { text: Cow::Borrowed(text) },
+        Said::Text { text, .. } => Kind::Text { text: Cow::Borrowed(text) },
         Said::Thinking(block) => thought(block, unsigned)?,
-        Said::Call(call) => Kind::ToolUse { id: call_id(&call.id), name: &call.name, input: &call.arguments },
+        Said::Call(call) => Kind::ToolUse { id: &call.id, name: call.name, input: call.arguments },
     };
     Some(plain(kind))
 }
@@ -293,21 +289,10 @@ fn thought(block: &ThinkingBlock, unsigned: bool) -> Option<Kind<'_>> {
     }
 }
 
-/// Returns a call's id in the letters that the API allows: a session may hold ids of other providers.
-fn call_id(id: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 64;
-    let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-    if id.len() <= LONGEST && !id.is_empty() && id.chars().all(allowed) {
-        return Cow::Borrowed(id);
-    }
-    let letters = id.chars().map(|letter| if allowed(letter) { letter } else { '_' });
-    let cleaned: String = letters.take(LONGEST).collect();
-    Cow::Owned(if cleaned.is_empty() { "call".to_owned() } else { cleaned })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Variables;
     use crate::conversation::tests::messages;
     use crate::credentials::Credential;
     use crate::output_limit::tests::request;
@@ -320,6 +305,7 @@ mod tests {
             headers: vec![("X-Own".into(), Secret::new("o"))],
             credential: Some(credential),
             auth_header: false,
+            variables: Variables::default(),
         }
     }
 
@@ -371,9 +357,9 @@ mod tests {
                     {"type": "thinking", "thinking": "hm", "signature": "s"},
                     {"type": "redacted_thinking", "data": "enc"},
                     {"type": "text", "text": "look"},
-                    {"type": "tool_use", "id": "a_b", "name": "read", "input": {"path": "x"}}]},
+                    {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}}]},
                 {"role": "user", "content": [
-                    {"type": "tool_result", "tool_use_id": "a_b", "is_error": true, "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "is_error": true, "content": [
                         {"type": "text", "text": "no"},
                         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]},
                     {"type": "text", "text": "three", "cache_control": cached}]},

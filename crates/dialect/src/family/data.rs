@@ -1,4 +1,4 @@
-//! What answers look like on the wire.
+//! What goes along with the answers to commands, as `pi` has it; a dialect may have something else for some of them.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, Reply, SessionStatistics, SessionSummary,
+    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, SessionStatistics, SessionSummary,
     ShellResult, State,
 };
 use bowline_core::thinking::ThinkingLevel;
@@ -15,29 +15,12 @@ use bowline_core::usage::{Usage, plain_number};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::events::SpokenCompaction;
-use crate::json;
+use super::records::SpokenCompaction;
 
-/// A response; keys in pi's order.
-#[derive(Serialize)]
-struct Response<'reply> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'reply RawValue>,
-    r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'reply str>,
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Data<'reply>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'reply str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-}
-
+/// What goes along with an answer.
 #[derive(Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-enum Data<'reply> {
+pub(crate) enum Data<'reply> {
     Nothing,
     Accepted {
         disposition: &'static str,
@@ -110,9 +93,10 @@ enum Data<'reply> {
     },
 }
 
+/// What every dialect tells of the state.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenState<'reply> {
+pub(crate) struct CommonState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'reply RawValue>,
     thinking_level: ThinkingLevel,
@@ -127,24 +111,31 @@ struct SpokenState<'reply> {
     session_name: Option<&'reply str>,
     auto_compaction_enabled: bool,
     message_count: usize,
-    pending_message_count: usize,
-    auto_retry_enabled: bool,
-    tools: &'reply [String],
-    cwd: Cow<'reply, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_usage: Option<SpokenContext>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenForkMessage<'reply> {
+pub(crate) struct SpokenState<'reply> {
+    #[serde(flatten)]
+    common: CommonState<'reply>,
+    pending_message_count: usize,
+    auto_retry_enabled: bool,
+    tools: &'reply [String],
+    cwd: Cow<'reply, str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SpokenForkMessage<'reply> {
     entry_id: &'reply str,
     text: &'reply str,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenSession<'reply> {
+pub(crate) struct SpokenSession<'reply> {
     id: &'reply str,
     path: Cow<'reply, str>,
     cwd: Cow<'reply, str>,
@@ -157,7 +148,7 @@ struct SpokenSession<'reply> {
 }
 
 #[derive(Serialize)]
-struct SpokenCommand<'reply> {
+pub(crate) struct SpokenCommand<'reply> {
     name: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'reply str>,
@@ -166,8 +157,8 @@ struct SpokenCommand<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenShell<'reply> {
-    output: &'reply str,
+pub(crate) struct SpokenShell<'reply> {
+    pub output: Cow<'reply, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     cancelled: bool,
@@ -178,7 +169,7 @@ struct SpokenShell<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenStatistics<'reply> {
+pub(crate) struct SpokenStatistics<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_file: Option<Cow<'reply, str>>,
     session_id: &'reply str,
@@ -197,7 +188,7 @@ struct SpokenStatistics<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenModelUsage<'reply> {
+pub(crate) struct SpokenModelUsage<'reply> {
     provider: &'reply str,
     model: &'reply str,
     assistant_messages: u64,
@@ -206,7 +197,7 @@ struct SpokenModelUsage<'reply> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenTokens {
+pub(crate) struct SpokenTokens {
     input: u64,
     output: u64,
     cache_read: u64,
@@ -216,60 +207,17 @@ struct SpokenTokens {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SpokenContext {
+pub(crate) struct SpokenContext {
     tokens: Option<u64>,
     context_window: u64,
     percent: Option<f64>,
 }
 
-/// The model that was written down last. It is a good part of every state, and seldom another one.
-#[derive(Debug, Default)]
-pub(super) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
-
-impl WrittenModel {
-    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
-        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
-            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
-        }
-        self.0.as_ref().map(|(_, json)| &**json)
-    }
-}
-
-/// Encodes the answer to a command.
-pub(super) fn encode(reply: &Reply, written: &mut WrittenModel) -> Vec<u8> {
-    let id = reply.origin.id.as_deref();
-    match &reply.result {
-        Ok(answer) => {
-            let response = Response {
-                id: id.and_then(|id| serde_json::from_str(id).ok()),
-                r#type: "response",
-                command: Some(reply.origin.name),
-                success: true,
-                data: data(answer, written),
-                error: None,
-                code: None,
-            };
-            json::to_line(&response)
-        }
-        Err(refusal) => failure(id, Some(reply.origin.name), &refusal.message, refusal.code.as_str()),
-    }
-}
-
-/// Encodes a response that says no.
-pub(super) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: &'static str) -> Vec<u8> {
-    json::to_line(&Response {
-        id: id.and_then(|id| serde_json::from_str(id).ok()),
-        r#type: "response",
-        command,
-        success: false,
-        data: None,
-        error: Some(error),
-        code: Some(code),
-    })
-}
-
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-fn data<'reply>(answer: &'reply Answer, written: &'reply mut WrittenModel) -> Option<Data<'reply>> {
+pub(crate) fn data<'reply>(
+    answer: &'reply Answer,
+    written: &'reply mut WrittenModel,
+) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted {
@@ -326,24 +274,45 @@ fn data<'reply>(answer: &'reply Answer, written: &'reply mut WrittenModel) -> Op
     })
 }
 
+/// The model that was written down last. It is a good part of every state, and seldom another one.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
+
+impl WrittenModel {
+    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
+        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
+            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
+        }
+        self.0.as_ref().map(|(_, json)| &**json)
+    }
+}
+
+impl<'reply> CommonState<'reply> {
+    pub fn new(state: &'reply State, written: &'reply mut WrittenModel) -> Self {
+        Self {
+            model: state.model.as_ref().and_then(|model| written.json(model)),
+            thinking_level: state.thinking_level,
+            is_streaming: state.is_streaming,
+            is_compacting: state.is_compacting,
+            steering_mode: state.steering_mode.as_str(),
+            follow_up_mode: state.follow_up_mode.as_str(),
+            session_file: state.session_file.as_deref().map(Path::to_string_lossy),
+            session_id: &state.session_id,
+            session_name: state.session_name.as_deref(),
+            auto_compaction_enabled: state.auto_compaction,
+            message_count: state.message_count,
+            context_usage: state.context.as_ref().map(spoken_context),
+        }
+    }
+}
+
 fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
     SpokenState {
-        model: state.model.as_ref().and_then(|model| written.json(model)),
-        thinking_level: state.thinking_level,
-        is_streaming: state.is_streaming,
-        is_compacting: state.is_compacting,
-        steering_mode: state.steering_mode.as_str(),
-        follow_up_mode: state.follow_up_mode.as_str(),
-        session_file: state.session_file.as_deref().map(Path::to_string_lossy),
-        session_id: &state.session_id,
-        session_name: state.session_name.as_deref(),
-        auto_compaction_enabled: state.auto_compaction,
-        message_count: state.message_count,
+        common: CommonState::new(state, written),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,
         cwd: state.working_directory.to_string_lossy(),
-        context_usage: state.context.as_ref().map(spoken_context),
     }
 }
 
@@ -360,9 +329,9 @@ fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
     }
 }
 
-fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
+pub(crate) fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
     SpokenShell {
-        output: &result.output,
+        output: Cow::Borrowed(&result.output),
         exit_code: result.exit_code,
         cancelled: result.cancelled,
         truncated: result.truncated,

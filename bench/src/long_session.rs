@@ -1,11 +1,10 @@
-//! Writes a long session: turns with tools, abandoned branches, compactions, labels.
-//!
-//! `cargo run --release -p bowline-session --example generate_session -- PATH ENTRIES`
+//! A long session that nobody had: turns with tools, abandoned branches, compactions, labels.
 //!
 //! 100,000 entries are about 100 MB. The same arguments always give the same conversation.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -14,13 +13,10 @@ const COMPACTION_EVERY: u64 = 2_000;
 const BRANCH_EVERY: u64 = 500;
 const LABEL_EVERY: u64 = 5_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(path), Some(entries)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: generate_session PATH ENTRIES".into());
-    };
+/// Writes a session of so many entries that works in `/`.
+pub(crate) fn write(path: &Path, id: &str, entries: u64) -> io::Result<()> {
     let mut generator = Generator {
-        file: BufWriter::new(File::create(&path)?),
+        file: BufWriter::new(File::create(path)?),
         written: 0,
         parents: vec![Value::Null],
         random: 0x9e37_79b9_7f4a_7c15,
@@ -29,17 +25,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         next_branch: BRANCH_EVERY / 2,
         next_label: LABEL_EVERY,
     };
-    let header =
-        json!({ "type": "session", "version": 3, "id": "generated", "timestamp": time(0), "cwd": "/" });
+    let header = json!({ "type": "session", "version": 3, "id": id, "timestamp": time(0), "cwd": "/" });
     writeln!(generator.file, "{header}")?;
     generator.entry("model_change", json!({ "provider": "generated", "modelId": "model" }))?;
     generator.entry("thinking_level_change", json!({ "thinkingLevel": "medium" }))?;
-    let entries = entries.parse()?;
     while generator.written < entries {
         generator.step()?;
     }
-    generator.file.flush()?;
-    Ok(())
+    generator.file.flush()
 }
 
 struct Generator {
@@ -54,7 +47,7 @@ struct Generator {
 }
 
 impl Generator {
-    fn step(&mut self) -> std::io::Result<()> {
+    fn step(&mut self) -> io::Result<()> {
         let number = self.written;
         if number >= self.next_compaction {
             self.next_compaction += COMPACTION_EVERY;
@@ -79,7 +72,7 @@ impl Generator {
     }
 
     /// Writes a question, a tool call, its result and the answer.
-    fn turn(&mut self) -> std::io::Result<()> {
+    fn turn(&mut self) -> io::Result<()> {
         let question = json!([{ "type": "text", "text": self.text(200) }]);
         self.message(json!({ "role": "user", "content": question }))?;
         let id = format!("call_{}", self.written);
@@ -100,7 +93,7 @@ impl Generator {
         self.answer("stop", &answer)
     }
 
-    fn answer(&mut self, stop_reason: &str, content: &Value) -> std::io::Result<()> {
+    fn answer(&mut self, stop_reason: &str, content: &Value) -> io::Result<()> {
         let usage = json!({
             "input": 12, "output": 345, "cacheRead": 45_678, "cacheWrite": 901, "totalTokens": 46_936,
             "cost": { "input": 0.000_036, "output": 0.005_175, "cacheRead": 0.013_7, "cacheWrite": 0.003_38, "total": 0.022_29 },
@@ -111,12 +104,12 @@ impl Generator {
         }))
     }
 
-    fn message(&mut self, mut message: Value) -> std::io::Result<()> {
+    fn message(&mut self, mut message: Value) -> io::Result<()> {
         message["timestamp"] = (1_800_000_000_000 + self.written * 1_000).into();
         self.entry("message", json!({ "message": message }))
     }
 
-    fn entry(&mut self, kind: &str, rest: Value) -> std::io::Result<()> {
+    fn entry(&mut self, kind: &str, rest: Value) -> io::Result<()> {
         // Multiplied by an odd number, so that ids look random and none comes twice.
         let id = format!("{:08x}", (self.written as u32).wrapping_mul(2_654_435_761));
         let parent = self.parents.last();

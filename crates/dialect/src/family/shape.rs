@@ -1,0 +1,68 @@
+//! What an answer that is being streamed looks like in the family's words.
+
+use bowline_core::message::{AssistantContent, AssistantMessage, StopReason, ToolCall};
+use bowline_core::usage::Usage;
+use serde::Serialize;
+
+use crate::json;
+use crate::snapshot::{Block, Shape};
+
+/// The canonical form of messages. The arguments of a call are an object, so they are `{}` until the call is complete.
+#[derive(Debug)]
+pub(super) struct FamilyShape;
+
+/// A message without its role and its blocks.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Members<'message> {
+    api: &'message str,
+    provider: &'message str,
+    model: &'message str,
+    usage: &'message Usage,
+    stop_reason: StopReason,
+    timestamp: u64,
+}
+
+impl Shape for FamilyShape {
+    fn members(&self, message: &AssistantMessage, out: &mut Vec<u8>) {
+        let object = json::to_line(&Members {
+            api: &message.api,
+            provider: &message.provider,
+            model: &message.model,
+            usage: &message.usage,
+            // Clients that know the message so far do not know that there is a reason for its not being whole.
+            stop_reason: StopReason::Stop,
+            timestamp: message.timestamp,
+        });
+        out.extend_from_slice(&object[1..object.len() - 1]);
+    }
+
+    fn open(&self, block: &Block<'_>, out: &mut Vec<u8>) {
+        match block {
+            Block::Text => out.extend_from_slice(br#"{"type":"text","text":""#),
+            Block::Thinking => out.extend_from_slice(br#"{"type":"thinking","thinking":""#),
+            Block::ToolCall { id, name } => {
+                out.extend_from_slice(br#"{"type":"toolCall","id":"#);
+                json::write(out, id);
+                out.extend_from_slice(br#","name":"#);
+                json::write(out, name);
+                out.extend_from_slice(br#","arguments":{"#);
+            }
+        }
+    }
+
+    fn close(&self, block: &Block<'_>, out: &mut Vec<u8>) {
+        match block {
+            Block::Text | Block::Thinking => out.extend_from_slice(br#""}"#),
+            Block::ToolCall { .. } => out.extend_from_slice(b"}}"),
+        }
+    }
+
+    fn shows_argument_text(&self) -> bool {
+        false
+    }
+
+    fn call(&self, call: &ToolCall, out: &mut Vec<u8>) {
+        json::write(out, &AssistantContent::ToolCall(call.clone()));
+    }
+}

@@ -1,0 +1,92 @@
+//! The steps of a streamed answer: `assistantMessageEvent` without what each dialect adds.
+
+use bowline_core::message::ToolCall;
+use bowline_core::stream::Update;
+use serde::Serialize;
+
+use crate::json;
+
+/// A step as the family words it.
+#[derive(Debug)]
+pub(crate) enum Step<'event> {
+    Delta(Delta<'event>),
+    Bound(Bound<'event>),
+}
+
+/// More of a block. By far the most frequent step, so records of it are put together by hand.
+#[derive(Debug)]
+pub(crate) struct Delta<'event> {
+    kind: &'static str,
+    pub content_index: usize,
+    pub text: &'event str,
+}
+
+/// The beginning or the end of a block.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
+pub(crate) enum Bound<'event> {
+    #[serde(rename = "text_start")]
+    TextStart { content_index: usize },
+    #[serde(rename = "text_end")]
+    TextEnd { content_index: usize, content: &'event str },
+    #[serde(rename = "thinking_start")]
+    ThinkingStart { content_index: usize },
+    #[serde(rename = "thinking_end")]
+    ThinkingEnd { content_index: usize, content: &'event str },
+    #[serde(rename = "toolcall_start")]
+    ToolCallStart { content_index: usize, id: &'event str, tool_name: &'event str },
+    #[serde(rename = "toolcall_end")]
+    ToolCallEnd { content_index: usize, tool_call: TypedCall<'event> },
+}
+
+/// A tool call with the tag that it has as a block of a message.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "toolCall")]
+pub(crate) struct TypedCall<'event> {
+    #[serde(flatten)]
+    call: &'event ToolCall,
+}
+
+impl Delta<'_> {
+    /// Appends the step up to and including the quote before its text.
+    pub fn open(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"type":""#);
+        out.extend_from_slice(self.kind.as_bytes());
+        out.extend_from_slice(br#"","contentIndex":"#);
+        json::write(out, &self.content_index);
+        out.extend_from_slice(br#","delta":""#);
+    }
+}
+
+impl<'event> From<&'event Update> for Step<'event> {
+    fn from(update: &'event Update) -> Self {
+        let delta = |kind, content_index: &usize, text: &'event str| {
+            Self::Delta(Delta { kind, content_index: *content_index, text })
+        };
+        Self::Bound(match update {
+            Update::TextDelta { content_index, delta: text } => {
+                return delta("text_delta", content_index, text);
+            }
+            Update::ThinkingDelta { content_index, delta: text } => {
+                return delta("thinking_delta", content_index, text);
+            }
+            Update::ToolCallDelta { content_index, delta: text } => {
+                return delta("toolcall_delta", content_index, text);
+            }
+            Update::TextStart { content_index } => Bound::TextStart { content_index: *content_index },
+            Update::TextEnd { content_index, content } => {
+                Bound::TextEnd { content_index: *content_index, content }
+            }
+            Update::ThinkingStart { content_index } => Bound::ThinkingStart { content_index: *content_index },
+            Update::ThinkingEnd { content_index, content } => {
+                Bound::ThinkingEnd { content_index: *content_index, content }
+            }
+            Update::ToolCallStart { content_index, id, name } => {
+                Bound::ToolCallStart { content_index: *content_index, id, tool_name: name }
+            }
+            Update::ToolCallEnd { content_index, call } => {
+                Bound::ToolCallEnd { content_index: *content_index, tool_call: TypedCall { call } }
+            }
+        })
+    }
+}

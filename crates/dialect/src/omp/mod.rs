@@ -1,0 +1,228 @@
+//! The dialect `omp`: the wire of `omp --mode rpc`.
+//!
+//! A prompt is acknowledged before anything is known of it, and what goes wrong afterwards is a second response with
+//! the same id. Every update repeats the message so far, and the end of all work is one `agent_end`.
+
+mod commands;
+mod replies;
+mod timed;
+
+use std::sync::Arc;
+
+use bowline_core::command::{Command, InterruptMode, Origin};
+use bowline_core::event::{CompactionReason, Event};
+use bowline_core::message::Message;
+use bowline_core::policy::{IdleQueue, Policy, ToolResults};
+use bowline_core::reply::{Refusal, Reply};
+use bowline_wire::{Line, Record};
+use serde::Serialize;
+
+use crate::command_table::{self, Problem};
+use crate::family::data::WrittenModel;
+use crate::family::records::{self, SpokenOutcome};
+use crate::family::repeating::{Place, Repeating};
+use crate::family::responses;
+use crate::{Dialect, Incoming, json};
+use timed::Timed;
+
+/// The records that only this dialect has.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum Spoken<'event> {
+    Ready,
+    AgentEnd {
+        messages: Vec<Timed<'event>>,
+        is_terminal: bool,
+    },
+    AutoCompactionStart {
+        reason: &'static str,
+    },
+    AutoCompactionEnd {
+        #[serde(flatten)]
+        outcome: SpokenOutcome<'event>,
+    },
+}
+
+/// The state of the translation.
+#[derive(Debug)]
+pub(crate) struct Omp {
+    updates: Repeating,
+    model: WrittenModel,
+    is_running: bool,
+    /// The messages of the newest stretch of the run, which are those that its end tells.
+    stretch: Vec<Arc<Message>>,
+    /// Commands that are acknowledged when the run that they stop is over.
+    unacknowledged: Vec<Origin>,
+}
+
+impl Default for Omp {
+    fn default() -> Self {
+        Self {
+            updates: Repeating::new(Place::AfterTheStep),
+            model: WrittenModel::default(),
+            is_running: false,
+            stretch: Vec::new(),
+            unacknowledged: Vec::new(),
+        }
+    }
+}
+
+impl Dialect for Omp {
+    fn policy(&self) -> Policy {
+        Policy {
+            idle_queue: IdleQueue::StartsRun,
+            tool_results: ToolResults::AsTheyEnd,
+            interrupt_mode: InterruptMode::Immediate,
+            ..Policy::default()
+        }
+    }
+
+    fn opening(&mut self, records: &mut Vec<Record>) {
+        records.push(plain(&Spoken::Ready));
+    }
+
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
+        match command_table::decode(commands::TABLE, line) {
+            Ok(request) => {
+                match request.command {
+                    Command::Prompt { .. } => records.push(acknowledgement(&request.origin)),
+                    Command::AbortAndPrompt { .. } if self.is_running => {
+                        self.unacknowledged.push(request.origin.clone());
+                    }
+                    Command::AbortAndPrompt { .. } => records.push(acknowledgement(&request.origin)),
+                    _ => {}
+                }
+                return Some(Incoming::Request(request));
+            }
+            Err(problem) if responses::needs_none(&problem) => {}
+            Err(problem) => records.push(responses::refuse(&without_id(problem))),
+        }
+        None
+    }
+
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+        match event {
+            Event::RunStart => {
+                self.is_running = true;
+                records.extend(shared(event));
+            }
+            Event::RunEnd { messages, .. } => self.stretch.clone_from(messages),
+            Event::Settled(_) => self.settle(records),
+            Event::MessageStart(message) => match self.updates.start(message) {
+                Some(answer) => {
+                    records.extend(shared(&Event::MessageStart(Arc::new(Message::Assistant(answer)))));
+                }
+                None => records.extend(shared(event)),
+            },
+            Event::MessageUpdate { usage, update } => records.push(self.updates.encode(usage, update)),
+            // A compaction that was asked for is told by its response alone.
+            Event::CompactionStart { reason: CompactionReason::Manual }
+            | Event::CompactionEnd { reason: CompactionReason::Manual, .. } => {}
+            Event::CompactionStart { reason } => {
+                records.push(plain(&Spoken::AutoCompactionStart { reason: reason.as_str() }));
+            }
+            Event::CompactionEnd { outcome, will_retry, .. } => {
+                let outcome = SpokenOutcome::new(outcome, *will_retry);
+                records.push(plain(&Spoken::AutoCompactionEnd { outcome }));
+            }
+            Event::TurnStart
+            | Event::TurnEnd { .. }
+            | Event::MessageEnd { .. }
+            | Event::ToolStart { .. }
+            | Event::ToolProgress { .. }
+            | Event::ToolEnd { .. }
+            | Event::RetryStart { .. }
+            | Event::RetryEnd { .. } => records.extend(shared(event)),
+            // These clients have no words for the rest.
+            Event::QueueChanged { .. }
+            | Event::ThinkingLevelChanged { .. }
+            | Event::SessionNameChanged { .. }
+            | Event::ShellOutput { .. } => {}
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+        self.acknowledge(records, |origin| *origin == reply.origin);
+        let is_acknowledged = matches!(reply.origin.name, "prompt" | "abort_and_prompt");
+        match &reply.result {
+            Ok(_) if is_acknowledged => {}
+            Ok(answer) => {
+                let data = replies::data(answer, &mut self.model);
+                records.push(responses::success(&reply.origin, data));
+            }
+            Err(refusal) => {
+                let mut refusal: Refusal = refusal.clone();
+                replies::reword(&mut refusal);
+                let (id, name) = (reply.origin.id.as_deref(), reply.origin.name);
+                records.push(responses::failure(id, Some(name), &refusal.message, refusal.code.as_str()));
+            }
+        }
+    }
+}
+
+impl Omp {
+    /// Says that all work is done, and acknowledges what waited for that.
+    fn settle(&mut self, records: &mut Vec<Record>) {
+        self.is_running = false;
+        let messages = std::mem::take(&mut self.stretch);
+        let messages = messages.iter().map(|message| Timed::complete(message)).collect();
+        records.push(plain(&Spoken::AgentEnd { messages, is_terminal: true }));
+        self.acknowledge(records, |_| true);
+    }
+
+    fn acknowledge(&mut self, records: &mut Vec<Record>, is_due: impl Fn(&Origin) -> bool) {
+        self.unacknowledged.retain(|origin| {
+            let is_due = is_due(origin);
+            if is_due {
+                records.push(acknowledgement(origin));
+            }
+            !is_due
+        });
+    }
+}
+
+fn acknowledgement(origin: &Origin) -> Record {
+    responses::success::<()>(origin, None)
+}
+
+fn plain(spoken: &Spoken<'_>) -> Record {
+    Record::Plain(json::to_line(spoken))
+}
+
+/// Returns the record of an event that is the same in the whole family.
+fn shared(event: &Event) -> Option<Record> {
+    let spoken = records::Spoken::of(event, Timed::complete)?;
+    Some(Record::Plain(json::to_line(&spoken)))
+}
+
+/// Leaves out the id where omp does: its clients know such a response by its having none.
+fn without_id(problem: Problem) -> Problem {
+    match problem {
+        Problem::Unreadable { reason, .. } => Problem::Unreadable { id: None, reason },
+        Problem::UnknownCommand { name, .. } => Problem::UnknownCommand { id: None, name },
+        problem @ Problem::BadField { .. } => problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_29_commands_of_the_document_are_known() {
+        assert_eq!(commands::TABLE.len(), 29);
+    }
+
+    #[test]
+    fn every_command_refuses_every_wrong_field_and_is_not_acknowledged() {
+        for row in commands::TABLE {
+            for field in row.fields {
+                let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
+                let mut records = Vec::new();
+                assert_eq!(Omp::default().decode(Line::Text(line.clone()), &mut records), None);
+                let [Record::Plain(bytes)] = &records[..] else { panic!("{line}: {records:?}") };
+                assert!(String::from_utf8_lossy(bytes).contains("\"success\":false"), "{line}");
+            }
+        }
+    }
+}

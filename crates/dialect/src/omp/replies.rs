@@ -1,0 +1,99 @@
+//! What goes along with answers where omp has it its own way, and how it words refusals.
+
+use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult, State};
+use bowline_core::tool::ToolDefinition;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::timed::Timed;
+use crate::family::data::{self, CommonState, SpokenShell, WrittenModel};
+
+/// Clients match this text, so it is that of omp.
+const BUSY: &str =
+    "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
+
+/// What omp says in place of, or after, the output of a command that was killed.
+const CANCELLED: &str = "[Command cancelled]\n";
+
+/// What goes along with an answer.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Data<'reply> {
+    Family(data::Data<'reply>),
+    State(Box<SpokenState<'reply>>),
+    Messages { messages: Vec<Timed<'reply>> },
+    Shell(SpokenShell<'reply>),
+}
+
+/// The state: what omp's documentation has, and what later versions added.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SpokenState<'reply> {
+    #[serde(flatten)]
+    common: CommonState<'reply>,
+    interrupt_mode: &'static str,
+    queued_message_count: usize,
+    system_prompt: [&'reply str; 1],
+    dump_tools: Vec<SpokenTool<'reply>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct SpokenTool<'reply> {
+    name: &'reply str,
+    description: &'reply str,
+    parameters: &'reply Value,
+}
+
+/// Returns what goes along with an answer, if anything does.
+pub(super) fn data<'reply>(
+    answer: &'reply Answer,
+    written: &'reply mut WrittenModel,
+) -> Option<Data<'reply>> {
+    match answer {
+        Answer::Accepted(_) => None,
+        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, written)))),
+        Answer::Messages(messages) => {
+            let messages = messages.iter().map(|message| Timed::complete(message)).collect();
+            Some(Data::Messages { messages })
+        }
+        Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
+        answer => data::data(answer, written).map(Data::Family),
+    }
+}
+
+/// Words a refusal as omp's clients know it.
+pub(super) fn reword(refusal: &mut Refusal) {
+    if refusal.code == RefusalCode::Busy {
+        BUSY.clone_into(&mut refusal.message);
+    } else if refusal.message.contains("forking") {
+        // What others call a fork is a branch here.
+        refusal.message = refusal.message.replace("forking", "branching");
+    }
+}
+
+fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
+    SpokenState {
+        common: CommonState::new(state, written),
+        interrupt_mode: state.interrupt_mode.as_str(),
+        queued_message_count: state.pending_message_count,
+        system_prompt: [&state.system_prompt],
+        dump_tools: state.tool_definitions.iter().map(spoken_tool).collect(),
+    }
+}
+
+fn spoken_tool(tool: &ToolDefinition) -> SpokenTool<'_> {
+    SpokenTool { name: &tool.name, description: &tool.description, parameters: &tool.parameters }
+}
+
+fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
+    let mut spoken = data::spoken_shell(result);
+    if result.cancelled {
+        let mut output = result.output.clone();
+        if !output.is_empty() && !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(CANCELLED);
+        spoken.output = output.into();
+    }
+    spoken
+}

@@ -1,0 +1,150 @@
+//! The dialect `pi-classic`: the first `pi --mode rpc`.
+//!
+//! There are two commands and ten events. Nothing is answered: what cannot be done is an `error`, and a prompt ends in
+//! exactly one `agent_end` with all messages since its `agent_start`, however often the model had to be asked.
+
+pub(crate) mod attachments;
+
+use std::sync::Arc;
+
+use bowline_core::command::{Command, Draft};
+use bowline_core::event::Event;
+use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::reply::Reply;
+use bowline_wire::{Line, Record};
+use serde::Serialize;
+
+use crate::command_table::{self, Problem, Row};
+use crate::family::commands;
+use crate::family::records;
+use crate::family::repeating::{Place, Repeating};
+use crate::fields::Field;
+use crate::fields::Kind::{Attachments, Text};
+use crate::{Dialect, Incoming, json};
+
+const TABLE: &[Row] = &[
+    Row {
+        name: "prompt",
+        fields: &[Field::required("message", Text), Field::optional("attachments", Attachments)],
+        build: |mut fields| {
+            let images = attachments::read(&fields.list("attachments"));
+            Command::Prompt { message: Draft { text: fields.text("message"), images }, when_busy: None }
+        },
+    },
+    commands::ABORT,
+];
+
+/// The records that only this dialect has.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Spoken<'event> {
+    AgentEnd { messages: &'event [Arc<Message>] },
+    Error { error: &'event str },
+}
+
+/// The state of the translation.
+#[derive(Debug)]
+pub(crate) struct PiClassic {
+    updates: Repeating,
+    /// The messages of the run so far, while there is one.
+    run: Option<Vec<Arc<Message>>>,
+}
+
+impl Default for PiClassic {
+    fn default() -> Self {
+        Self { updates: Repeating::new(Place::BeforeTheStep), run: None }
+    }
+}
+
+impl Dialect for PiClassic {
+    fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
+        match command_table::decode(TABLE, line) {
+            Ok(request) => Some(Incoming::Request(request)),
+            Err(problem) => {
+                records.push(error(&word(problem)));
+                None
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+        match event {
+            // A retry or a message that was queued opens another stretch of what is one run to these clients.
+            Event::RunStart if self.run.is_some() => {}
+            Event::RunStart => {
+                self.run = Some(Vec::new());
+                records.extend(shared(event));
+            }
+            Event::RunEnd { messages, .. } => {
+                if let Some(run) = &mut self.run {
+                    run.extend(messages.iter().cloned());
+                }
+            }
+            Event::Settled(_) => {
+                let messages = self.run.take().unwrap_or_default();
+                records.push(Record::Plain(json::to_line(&Spoken::AgentEnd { messages: &messages })));
+            }
+            Event::MessageStart(message) => match self.updates.start(message) {
+                Some(answer) => {
+                    records.extend(shared(&Event::MessageStart(Arc::new(begun(answer)))));
+                }
+                None => records.extend(shared(event)),
+            },
+            Event::MessageUpdate { usage, update } => records.push(self.updates.encode(usage, update)),
+            Event::TurnStart
+            | Event::TurnEnd { .. }
+            | Event::MessageEnd { .. }
+            | Event::ToolStart { .. }
+            | Event::ToolEnd { .. } => records.extend(shared(event)),
+            // These clients have no words for the rest.
+            Event::ToolProgress { .. }
+            | Event::QueueChanged { .. }
+            | Event::RetryStart { .. }
+            | Event::RetryEnd { .. }
+            | Event::CompactionStart { .. }
+            | Event::CompactionEnd { .. }
+            | Event::ThinkingLevelChanged { .. }
+            | Event::SessionNameChanged { .. }
+            | Event::ShellOutput { .. } => {}
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+        if let Err(refusal) = &reply.result {
+            records.push(error(&refusal.message));
+        }
+    }
+}
+
+/// Returns the record of an event that is the same in the whole family.
+fn shared(event: &Event) -> Option<Record> {
+    let spoken = records::Spoken::of(event, |message| message)?;
+    Some(Record::Plain(json::to_line(&spoken)))
+}
+
+/// Returns an answer as it is announced: always without blocks and without an error, which are told by its end.
+fn begun(answer: AssistantMessage) -> Message {
+    Message::Assistant(AssistantMessage {
+        content: Vec::new(),
+        stop_reason: StopReason::Stop,
+        error_message: None,
+        ..answer
+    })
+}
+
+fn error(text: &str) -> Record {
+    Record::Plain(json::to_line(&Spoken::Error { error: text }))
+}
+
+fn word(problem: Problem) -> String {
+    match problem {
+        Problem::Unreadable { reason, .. } => format!("Failed to parse command: {reason}"),
+        Problem::UnknownCommand { name: Some(name), .. } => {
+            format!("Unknown command: {name}; there are prompt and abort")
+        }
+        Problem::UnknownCommand { name: None, .. } => {
+            r#"The line has no "type"; it must be "prompt" or "abort""#.to_owned()
+        }
+        Problem::BadField { origin, reason } => format!("{}: {reason}", origin.name),
+    }
+}

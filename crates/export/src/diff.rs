@@ -1,0 +1,298 @@
+//! The change of a file, line by line: what went in red, what came in green, and within a line that changed, the part
+//! that did.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::code::LONGEST;
+use crate::entry::Call;
+use crate::escape;
+use crate::format;
+
+/// Lines of a change in sight; the rest is behind a fold.
+const IN_SIGHT: usize = 40;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Same,
+    Old,
+    New,
+    /// Lines that are left out.
+    Gap,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line<'a> {
+    side: Side,
+    number: Option<&'a str>,
+    text: &'a str,
+}
+
+/// The change that an edit made, or was to make.
+#[derive(Debug)]
+pub(crate) struct Diff<'a>(Vec<Line<'a>>);
+
+impl<'a> Diff<'a> {
+    /// Returns the change in the details of an edit's result.
+    pub fn of_details(details: &'a Value) -> Option<Self> {
+        let field = |name: &str| details.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        match (field("diff"), field("patch")) {
+            (Some(diff), _) if is_numbered(diff) => Some(Self(lines(diff).map(numbered_line).collect())),
+            (_, Some(patch)) | (Some(patch), None) => Some(Self(unified_lines(patch))),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the change that a call asks for, where no result tells what became of it.
+    pub fn of_call(call: &'a Call) -> Option<Self> {
+        let arguments = &call.arguments;
+        let mut edits: Vec<&Value> = Vec::new();
+        match arguments.get("edits") {
+            Some(Value::Array(list)) => edits.extend(list),
+            Some(edit) => edits.push(edit),
+            None => {}
+        }
+        let text = |edit: &'a Value, name: &str| edit.get(name).and_then(Value::as_str);
+        let mut pairs: Vec<_> = edits
+            .into_iter()
+            .filter_map(|edit| Some((text(edit, "oldText")?, text(edit, "newText")?)))
+            .collect();
+        let direct = |name: &str| arguments.get(name).and_then(Value::as_str);
+        pairs.extend(direct("oldText").zip(direct("newText")));
+        if pairs.is_empty() {
+            return None;
+        }
+        let mut list = Vec::new();
+        for (old, new) in pairs {
+            if !list.is_empty() {
+                list.push(Line { side: Side::Gap, number: None, text: "" });
+            }
+            list.extend(lines(old).map(|text| Line { side: Side::Old, number: None, text }));
+            list.extend(lines(new).map(|text| Line { side: Side::New, number: None, text }));
+        }
+        Some(Self(list))
+    }
+
+    /// Returns how many lines came and how many went.
+    pub fn counts(&self) -> (usize, usize) {
+        let count = |side| self.0.iter().filter(|line| line.side == side).count();
+        (count(Side::New), count(Side::Old))
+    }
+
+    /// Appends the change to the page.
+    pub fn push(&self, page: &mut String) {
+        let fitting = self.fitting();
+        let all = &self.0[..fitting];
+        let in_sight = if all.len() > IN_SIGHT + 4 { IN_SIGHT } else { all.len() };
+        push_lines(page, &all[..in_sight]);
+        if in_sight < all.len() {
+            let hidden = format::counted(all.len() - in_sight, "more line");
+            let _ = write!(page, "<details class=\"more\"><summary class=\"chrome\">{hidden}</summary>");
+            push_lines(page, &all[in_sight..]);
+            page.push_str("</details>\n");
+        }
+        if fitting < self.0.len() {
+            let left = format::counted(self.0.len() - fitting, "line");
+            let _ = writeln!(page, "<p class=\"cut\">Cut here: {left} more are in the session file.</p>");
+        }
+    }
+
+    /// Returns how many lines the page has room for.
+    fn fitting(&self) -> usize {
+        let mut room = LONGEST;
+        let fits = |line: &&Line<'_>| {
+            let fits = room >= line.text.len();
+            room = room.saturating_sub(line.text.len() + 1);
+            fits
+        };
+        self.0.iter().take_while(fits).count()
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+}
+
+/// Whether a diff has the number of each line in it, rather than being a patch.
+fn is_numbered(diff: &str) -> bool {
+    !diff.starts_with("--- ") && diff.starts_with([' ', '+', '-']) && numbered_line(diff).number.is_some()
+}
+
+fn numbered_line(line: &str) -> Line<'_> {
+    let (side, rest) = side_of(line);
+    let padded = rest.trim_start_matches(' ');
+    let digits = padded.find(|next: char| !next.is_ascii_digit()).unwrap_or(padded.len());
+    let (number, text) = padded.split_at(digits);
+    if number.is_empty() {
+        return Line { side: Side::Gap, number: None, text: padded };
+    }
+    Line { side, number: Some(number), text: text.strip_prefix(' ').unwrap_or(text) }
+}
+
+fn unified_lines(patch: &str) -> Vec<Line<'_>> {
+    let line = |line| match line {
+        "" => Line { side: Side::Same, number: None, text: "" },
+        line if line.starts_with("@@") => Line { side: Side::Gap, number: None, text: line },
+        line => {
+            let (side, text) = side_of(line);
+            Line { side, number: None, text }
+        }
+    };
+    // The names of the file stand in the heading already.
+    let is_heading = |line: &&str| {
+        line.starts_with("--- ")
+            || line.starts_with("+++ ")
+            || line.starts_with("Index: ")
+            || line.starts_with("====")
+    };
+    lines(patch).skip_while(is_heading).map(line).collect()
+}
+
+fn side_of(line: &str) -> (Side, &str) {
+    match line.as_bytes().first() {
+        Some(b'+') => (Side::New, &line[1..]),
+        Some(b'-') => (Side::Old, &line[1..]),
+        Some(b' ') => (Side::Same, &line[1..]),
+        _ => (Side::Same, line),
+    }
+}
+
+fn push_lines(page: &mut String, lines: &[Line<'_>]) {
+    page.push_str("<pre class=\"diff\"><code>");
+    let mut index = 0;
+    while index < lines.len() {
+        let olds = run(&lines[index..], Side::Old);
+        let news = run(&lines[index + olds..], Side::New);
+        if olds == 0 || olds != news {
+            let count = olds.max(1);
+            lines[index..index + count].iter().for_each(|line| push_line(page, line, None));
+            index += count;
+            continue;
+        }
+        let (old, new) = lines[index..index + 2 * olds].split_at(olds);
+        let parts: Vec<_> = old.iter().zip(new).map(|(old, new)| changed_parts(old.text, new.text)).collect();
+        for (line, part) in old.iter().zip(&parts) {
+            push_line(page, line, part.as_ref().map(|part| &part.0));
+        }
+        for (line, part) in new.iter().zip(&parts) {
+            push_line(page, line, part.as_ref().map(|part| &part.1));
+        }
+        index += 2 * olds;
+    }
+    page.push_str("</code></pre>\n");
+}
+
+fn run(lines: &[Line<'_>], side: Side) -> usize {
+    lines.iter().take_while(|line| line.side == side).count()
+}
+
+/// Returns which part of each of two lines is not in the other, if they have enough in common for that to help.
+fn changed_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let prefix: usize = old
+        .chars()
+        .zip(new.chars())
+        .take_while(|(old, new)| old == new)
+        .map(|(next, _)| next.len_utf8())
+        .sum();
+    let same_end =
+        old[prefix..].chars().rev().zip(new[prefix..].chars().rev()).take_while(|(old, new)| old == new);
+    let suffix: usize = same_end.map(|(next, _)| next.len_utf8()).sum();
+    let in_common = old[..prefix].trim().len() + suffix;
+    let helps = in_common * 3 >= old.trim().len().max(new.trim().len());
+    (helps && old != new).then(|| (prefix..old.len() - suffix, prefix..new.len() - suffix))
+}
+
+fn push_line(page: &mut String, line: &Line<'_>, changed: Option<&Range<usize>>) {
+    let (class, sign) = match line.side {
+        Side::Same => ("same", " "),
+        Side::Old => ("old", "-"),
+        Side::New => ("new", "+"),
+        Side::Gap => ("gap", " "),
+    };
+    let _ = write!(page, "<span class=\"{class}\">");
+    if let Some(number) = line.number {
+        let _ = write!(page, "<i class=\"chrome\">{number}</i>");
+    }
+    let _ = write!(page, "<i class=\"sign chrome\">{sign}</i>");
+    match changed {
+        Some(part) => {
+            escape::push_text(page, &line.text[..part.start]);
+            page.push_str("<b>");
+            escape::push_text(page, &line.text[part.clone()]);
+            page.push_str("</b>");
+            escape::push_text(page, &line.text[part.end..]);
+        }
+        None => escape::push_text(page, line.text),
+    }
+    page.push_str("\n</span>");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(details: &Value) -> Diff<'_> {
+        Diff::of_details(details).unwrap()
+    }
+
+    #[test]
+    fn a_numbered_diff_is_read() {
+        let details = json!({"diff": "  9 a\n-10 b\n+10 c\n 11 \n    ...\n-20 x"});
+        let diff = of(&details);
+        let sides: Vec<_> = diff.0.iter().map(|line| (line.side, line.number, line.text)).collect();
+        assert_eq!(
+            sides,
+            [
+                (Side::Same, Some("9"), "a"),
+                (Side::Old, Some("10"), "b"),
+                (Side::New, Some("10"), "c"),
+                (Side::Same, Some("11"), ""),
+                (Side::Gap, None, "..."),
+                (Side::Old, Some("20"), "x"),
+            ]
+        );
+        assert_eq!(diff.counts(), (1, 2));
+    }
+
+    #[test]
+    fn a_patch_is_read_without_its_heading() {
+        let details = json!({"patch": "--- a\n+++ a\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n"});
+        let sides: Vec<_> = of(&details).0.iter().map(|line| (line.side, line.text)).collect();
+        assert_eq!(
+            sides,
+            [(Side::Gap, "@@ -1,2 +1,2 @@"), (Side::Same, "1"), (Side::Old, "2"), (Side::New, "two")]
+        );
+    }
+
+    #[test]
+    fn a_call_tells_what_was_to_change() {
+        let arguments = json!({"path": "p", "edits": [{"oldText": "a\nb", "newText": "c"}], "oldText": "d", "newText": "e"});
+        let Value::Object(arguments) = arguments else { panic!() };
+        let call = Call { id: String::new(), name: "edit".into(), arguments };
+        assert_eq!(Diff::of_call(&call).unwrap().counts(), (2, 3));
+    }
+
+    #[test]
+    fn the_part_that_changed_is_marked_and_everything_is_escaped() {
+        let details = json!({"diff": "-1 let <a> = 1;\n+1 let <b> = 1;"});
+        let mut page = String::new();
+        of(&details).push(&mut page);
+        assert!(
+            page.contains("let &lt;<b>a</b>&gt; = 1;") && page.contains("let &lt;<b>b</b>&gt; = 1;"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn a_huge_change_is_folded_and_cut() {
+        let details = json!({"diff": "+1 0123456789\n".repeat(60_000)});
+        let mut page = String::new();
+        of(&details).push(&mut page);
+        assert!(page.contains("<details class=\"more\">") && page.contains("Cut here"));
+        assert!(page.len() < 3_000_000);
+    }
+}

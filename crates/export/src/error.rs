@@ -1,0 +1,29 @@
+//! Why a session could not be exported.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a session could not be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{}: cannot read the session: {error}", file.display())]
+    Open { file: PathBuf, error: io::Error },
+    #[error("cannot read the session: {0}")]
+    Read(io::Error),
+    #[error("this is not a session: the first line is no session header")]
+    NotASession,
+    #[error("{}: this is not a session: the first line is no session header", file.display())]
+    FileNotASession { file: PathBuf },
+    #[error("the session has no entry \"{id}\"")]
+    UnknownEntry { id: String },
+    #[error("{}: the folder does not exist; create it, or name another file", folder.display())]
+    NoFolder { folder: PathBuf },
+    #[error("{}: this is a folder; name a file in it", path.display())]
+    IsFolder { path: PathBuf },
+    #[error("{}: this is the session itself; name another file for the page", path.display())]
+    IsTheSession { path: PathBuf },
+    #[error("{}: cannot write the page: {error}", file.display())]
+    WriteFile { file: PathBuf, error: io::Error },
+    #[error("cannot write the page: {0}")]
+    Write(io::Error),
+}

@@ -1,0 +1,295 @@
+//! Spells the messages of a conversation.
+
+use std::borrow::Cow;
+
+use bowline_core::Model;
+use bowline_core::message::ThinkingBlock;
+use serde::Serialize;
+
+use super::Server;
+use crate::api::flag;
+use crate::conversation::{Outcome, Part, Said, Turn};
+
+/// The mark of thinking that came as typed chunks of the content. Other marks are the names of fields.
+pub(super) const TYPED: &str = "thinking";
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum Entry<'a> {
+    System {
+        content: Content<'a>,
+    },
+    Developer {
+        content: Content<'a>,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant(Spoken<'a>),
+    Tool {
+        tool_call_id: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<&'a str>,
+        content: Content<'a>,
+    },
+}
+
+#[derive(Serialize, Default)]
+pub(super) struct Spoken<'a> {
+    /// `null` beside calls, which is how the API spells an answer of calls alone.
+    content: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_text: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Piece<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Piece<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ImageUrl {
+        image_url: ImageUrl,
+    },
+    Thinking {
+        thinking: [Thought<'a>; 1],
+    },
+}
+
+/// A place up to which OpenRouter has Anthropic's models cache a prompt.
+#[derive(Serialize, Clone, Copy)]
+pub(super) struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct Thought<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    arguments: String,
+}
+
+impl CacheControl {
+    pub(super) const EPHEMERAL: Self = Self { kind: "ephemeral" };
+}
+
+/// Returns the messages.
+pub(super) fn entries<'a>(
+    system: &'a str,
+    turns: &'a [Turn<'a>],
+    model: &Model,
+    server: Server,
+) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    if !system.trim().is_empty() {
+        // Every server understands `system`; OpenAI reads it as `developer` where that matters.
+        let developer = model.reasoning && flag(model, "supportsDeveloperRole") == Some(true);
+        let content = Content::Text(Cow::Borrowed(system));
+        entries.push(if developer { Entry::Developer { content } } else { Entry::System { content } });
+    }
+    for turn in turns {
+        match turn {
+            Turn::User(parts) => add_user(content(parts), model, &mut entries),
+            Turn::Assistant(said) => entries.push(Entry::Assistant(spoken(said, model, server))),
+            Turn::Results(outcomes) => add_results(outcomes, model, server, &mut entries),
+        }
+    }
+    entries
+}
+
+/// Sets the marks for caching: after the system prompt and after the last thing said.
+pub(super) fn mark_for_caching(entries: &mut [Entry<'_>]) {
+    if let Some(Entry::System { content } | Entry::Developer { content }) = entries.first_mut() {
+        content.mark();
+    }
+    let last = entries.iter_mut().rev().find_map(|entry| match entry {
+        Entry::User { content } => Some(content),
+        Entry::Assistant(Spoken { content, .. }) => content.as_mut(),
+        _ => None,
+    });
+    if let Some(content) = last {
+        content.mark();
+    }
+}
+
+impl Content<'_> {
+    /// Marks the last text.
+    fn mark(&mut self) {
+        if let Self::Text(text) = self {
+            *self = Self::Parts(vec![plain(std::mem::take(text))]);
+        }
+        let Self::Parts(pieces) = self else { return };
+        let last = pieces.iter_mut().rev().find_map(|piece| match piece {
+            Piece::Text { text, cache_control } if !text.is_empty() => Some(cache_control),
+            _ => None,
+        });
+        if let Some(cache_control) = last {
+            *cache_control = Some(CacheControl::EPHEMERAL);
+        }
+    }
+}
+
+fn add_user<'a>(content: Content<'a>, model: &Model, entries: &mut Vec<Entry<'a>>) {
+    let after_results = matches!(entries.last(), Some(Entry::Tool { .. }));
+    if after_results && flag(model, "requiresAssistantAfterToolResult") == Some(true) {
+        let text = Content::Text(Cow::Borrowed("I have the results of the tools."));
+        entries.push(Entry::Assistant(Spoken { content: Some(text), ..Spoken::default() }));
+    }
+    entries.push(Entry::User { content });
+}
+
+fn content<'a>(parts: &'a [Part<'a>]) -> Content<'a> {
+    if let [Part::Text(text)] = parts {
+        return Content::Text(Cow::Borrowed(text));
+    }
+    Content::Parts(parts.iter().map(piece).collect())
+}
+
+fn plain(text: Cow<'_, str>) -> Piece<'_> {
+    Piece::Text { text, cache_control: None }
+}
+
+fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
+    match part {
+        Part::Text(text) => plain(Cow::Borrowed(text)),
+        Part::Image { data, mime_type } => {
+            Piece::ImageUrl { image_url: ImageUrl { url: format!("data:{mime_type};base64,{data}") } }
+        }
+    }
+}
+
+/// Adds the results of calls. With most servers a result is text only, so images follow in a message of the user.
+fn add_results<'a>(outcomes: &'a [Outcome<'a>], model: &Model, server: Server, entries: &mut Vec<Entry<'a>>) {
+    let named = server == Server::Mistral || flag(model, "requiresToolResultName") == Some(true);
+    let mut images = Vec::new();
+    for outcome in outcomes {
+        let has_image = outcome.parts.iter().any(|part| matches!(part, Part::Image { .. }));
+        let content = if has_image && server == Server::Mistral {
+            Content::Parts(outcome.parts.iter().map(piece).collect())
+        } else {
+            images.extend(outcome.parts.iter().filter(|part| matches!(part, Part::Image { .. })).map(piece));
+            Content::Text(text_of(outcome, has_image))
+        };
+        let name = named.then_some(outcome.name);
+        entries.push(Entry::Tool { tool_call_id: &outcome.call_id, name, content });
+    }
+    if !images.is_empty() {
+        images.insert(0, plain(Cow::Borrowed("The images of the tool results:")));
+        add_user(Content::Parts(images), model, entries);
+    }
+}
+
+fn text_of<'a>(outcome: &'a Outcome<'a>, has_image: bool) -> Cow<'a, str> {
+    let texts: Vec<&str> = outcome
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            Part::Image { .. } => None,
+        })
+        .collect();
+    match &texts[..] {
+        [] if has_image => Cow::Borrowed("(see the attached image)"),
+        [] => Cow::Borrowed("(no output)"),
+        [text] => Cow::Borrowed(*text),
+        texts => Cow::Owned(texts.join("\n")),
+    }
+}
+
+fn spoken<'a>(said: &'a [Said<'a>], model: &Model, server: Server) -> Spoken<'a> {
+    let mut spoken = Spoken::default();
+    let as_text = flag(model, "requiresThinkingAsText") == Some(true);
+    for piece in said {
+        match piece {
+            Said::Text { text, .. } => spoken.say(text),
+            Said::Thinking(block) if as_text => spoken.say(&block.thinking),
+            Said::Thinking(block) => spoken.think(block, server),
+            Said::Call(call) => spoken.tool_calls.push(Call {
+                id: &call.id,
+                kind: "function",
+                function: CalledFunction {
+                    name: call.name,
+                    arguments: serde_json::to_string(call.arguments).unwrap_or_default(),
+                },
+            }),
+        }
+    }
+    if spoken.content.is_none() && spoken.tool_calls.is_empty() {
+        spoken.content = Some(Content::Text(Cow::Borrowed("")));
+    }
+    if flag(model, "requiresReasoningContentOnAssistantMessages") == Some(true) {
+        spoken.reasoning_content.get_or_insert_default();
+    }
+    spoken
+}
+
+impl<'a> Spoken<'a> {
+    fn say(&mut self, text: &'a str) {
+        match &mut self.content {
+            Some(Content::Text(content)) => content.to_mut().push_str(text),
+            Some(Content::Parts(pieces)) => pieces.push(plain(Cow::Borrowed(text))),
+            None => self.content = Some(Content::Text(Cow::Borrowed(text))),
+        }
+    }
+
+    /// Gives thinking back in the way it came.
+    fn think(&mut self, block: &'a ThinkingBlock, server: Server) {
+        let field = match block.thinking_signature.as_deref() {
+            _ if server == Server::Mistral => return self.think_typed(&block.thinking),
+            Some(TYPED) => return self.think_typed(&block.thinking),
+            Some("reasoning") => &mut self.reasoning,
+            Some("reasoning_text") => &mut self.reasoning_text,
+            _ => &mut self.reasoning_content,
+        };
+        field.get_or_insert_default().push_str(&block.thinking);
+    }
+
+    fn think_typed(&mut self, text: &'a str) {
+        let thought = Piece::Thinking { thinking: [Thought { kind: "text", text }] };
+        match &mut self.content {
+            Some(Content::Parts(pieces)) => pieces.push(thought),
+            other => {
+                let before = match other.take() {
+                    Some(Content::Text(text)) => vec![plain(text), thought],
+                    _ => vec![thought],
+                };
+                *other = Some(Content::Parts(before));
+            }
+        }
+    }
+}

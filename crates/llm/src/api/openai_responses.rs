@@ -1,0 +1,17 @@
+//! OpenAI's Responses API. Answers are lists of items; with `store: false` the provider keeps none of them, so thinking
+//! goes back to it encrypted.
+
+mod decoder;
+mod item;
+mod request;
+
+use super::{Api, Decoder};
+
+pub(super) use request::body;
+
+pub(super) const API: Api = Api { name: "openai-responses", request: request::build, decoder };
+
+/// Returns a decoder of the API's answers.
+pub(super) fn decoder() -> Box<dyn Decoder> {
+    Box::new(decoder::Responses::default())
+}

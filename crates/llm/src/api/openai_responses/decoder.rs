@@ -1,0 +1,320 @@
+//! Decodes the stream of an answer.
+
+use bowline_core::StreamEvent;
+use bowline_core::message::StopReason;
+use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::item::Item;
+use crate::api::Decoder;
+use crate::api::frame::{self, ErrorFrame, Text};
+use crate::{failure, sse};
+
+/// The state of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    parser: sse::Parser,
+    answer: Answer,
+}
+
+#[derive(Debug, Default)]
+struct Answer {
+    started: bool,
+    /// The items that are open, by their place in the provider's output. Kinds that we do not know are not among them.
+    open: Vec<(usize, OpenItem)>,
+    /// How many blocks have started.
+    blocks: usize,
+    calls: bool,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct OpenItem {
+    index: usize,
+    /// Whether any of its text has come.
+    spoken: bool,
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(default)]
+    output_index: usize,
+    #[serde(default)]
+    summary_index: usize,
+    #[serde(borrow)]
+    delta: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<ErrorFrame<'a>>,
+    #[serde(borrow)]
+    code: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<Text<'a>>,
+}
+
+/// Only the kind of a frame, for those whose other fields are not what we think.
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    status: Option<Text<'a>>,
+    #[serde(borrow)]
+    error: Option<ErrorFrame<'a>>,
+    #[serde(borrow)]
+    incomplete_details: Option<Incomplete<'a>>,
+    #[serde(borrow)]
+    output: Option<Vec<&'a RawValue>>,
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Incomplete<'a> {
+    #[serde(borrow)]
+    reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Decoder for Responses {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.parser.feed(bytes, |data| self.answer.take(data, out))
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let last = self.parser.finish(|data| self.answer.take(data, out));
+        match (self.answer.done, last) {
+            (true, _) => Ok(()),
+            // Half a frame says only that the rest is missing; a whole one may say why.
+            (false, Err(error)) if error.kind != bowline_core::stream::FailureKind::Protocol => Err(error),
+            (false, _) => Err(frame::cut()),
+        }
+    }
+}
+
+impl Answer {
+    fn take(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        if self.done || data.trim_ascii() == b"[DONE]" {
+            return Ok(());
+        }
+        let frame: Frame<'_> = match frame::read(data) {
+            Ok(frame) => frame,
+            Err(error) => return if is_foreign(data) { Ok(()) } else { Err(error) },
+        };
+        match &*frame.kind.0 {
+            "response.output_text.delta"
+            | "response.reasoning_summary_text.delta"
+            | "response.reasoning_text.delta"
+            | "response.refusal.delta"
+            | "response.function_call_arguments.delta" => self.extend(frame.output_index, frame.delta, out),
+            "response.reasoning_summary_part.added" if frame.summary_index > 0 => {
+                self.separate(frame.output_index, out);
+            }
+            "response.function_call_arguments.done" => {
+                self.complete(frame.output_index, frame.arguments, out);
+            }
+            "response.output_item.added" => {
+                if let Some(raw) = frame.item {
+                    self.start(frame.output_index, &frame::read(raw.get().as_bytes())?, out);
+                }
+            }
+            "response.output_item.done" => {
+                if let Some(raw) = frame.item {
+                    self.close(frame.output_index, raw, out)?;
+                }
+            }
+            "response.created" | "response.in_progress" => {
+                if let Some(raw) = frame.response {
+                    self.begin(frame::read::<Response<'_>>(raw.get().as_bytes())?.id, out);
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let Some(raw) = frame.response else { return Err(frame::cut()) };
+                return self.end(frame::read(raw.get().as_bytes())?, out);
+            }
+            "error" => return Err(failure_of(frame)),
+            // Among them the ends of parts, which the ends of their items repeat.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, id: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
+        if !std::mem::replace(&mut self.started, true) {
+            out.push(StreamEvent::Started { response_id: id.map(Text::into_string) });
+        }
+    }
+
+    fn start(&mut self, number: usize, item: &Item<'_>, out: &mut Vec<StreamEvent>) {
+        let kind = match &*item.kind.0 {
+            "reasoning" => BlockKind::Thinking,
+            "message" => BlockKind::Text,
+            "function_call" => {
+                self.calls = true;
+                let name = item.name.as_ref().map(|name| name.0.to_string()).unwrap_or_default();
+                BlockKind::ToolCall { id: item.joined_id(), name }
+            }
+            _ => return,
+        };
+        let index = self.blocks;
+        self.blocks += 1;
+        self.open.push((number, OpenItem { index, spoken: false }));
+        out.push(StreamEvent::BlockStart { index, kind });
+        if let Some(arguments) = item.arguments.as_ref().filter(|text| !text.0.is_empty()) {
+            self.say(number, arguments.0.to_string(), out);
+        }
+    }
+
+    fn say(&mut self, number: usize, text: String, out: &mut Vec<StreamEvent>) {
+        let Some((_, item)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
+        item.spoken = true;
+        out.push(StreamEvent::Delta { index: item.index, text });
+    }
+
+    fn extend(&mut self, number: usize, delta: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
+        if let Some(text) = delta.filter(|text| !text.0.is_empty()) {
+            self.say(number, text.into_string(), out);
+        }
+    }
+
+    /// Puts a blank line between the parts of a summary.
+    fn separate(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
+        if self.open.iter().any(|(known, item)| *known == number && item.spoken) {
+            self.say(number, "\n\n".to_owned(), out);
+        }
+    }
+
+    /// Takes in the whole of a text, unless its pieces came.
+    fn complete(&mut self, number: usize, text: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
+        if self.open.iter().any(|(known, item)| *known == number && !item.spoken) {
+            self.extend(number, text, out);
+        }
+    }
+
+    fn close(
+        &mut self,
+        number: usize,
+        raw: &RawValue,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), StreamError> {
+        let item: Item<'_> = frame::read(raw.get().as_bytes())?;
+        if !self.open.iter().any(|(known, _)| *known == number) {
+            self.start(number, &item, out);
+        }
+        let Some(place) = self.open.iter().position(|(known, _)| *known == number) else { return Ok(()) };
+        let (_, OpenItem { index, spoken }) = self.open.remove(place);
+        if !spoken {
+            let text = item.whole_text();
+            if !text.is_empty() {
+                out.push(StreamEvent::Delta { index, text });
+            }
+        }
+        out.push(StreamEvent::BlockEnd { index, signature: item.signature(raw) });
+        Ok(())
+    }
+
+    fn end(&mut self, response: Response<'_>, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.begin(response.id, out);
+        // Some servers send the whole answer at the end only.
+        if self.blocks == 0 {
+            for (number, raw) in response.output.iter().flatten().enumerate() {
+                self.close(number, raw, out)?;
+            }
+        }
+        for (_, OpenItem { index, .. }) in self.open.drain(..) {
+            out.push(StreamEvent::BlockEnd { index, signature: None });
+        }
+        count(response.usage, out);
+        if let Some(error) = response.error {
+            return Err(error.into_failure());
+        }
+        let status = response.status.map(Text::into_string);
+        let detail = response.incomplete_details.and_then(|details| details.reason).map(Text::into_string);
+        let reason = match (status.as_deref(), detail.as_deref()) {
+            (Some(status @ ("failed" | "cancelled")), _) => {
+                return Err(failure::in_stream(None, None, &format!("the response was {status}")));
+            }
+            (Some("incomplete"), Some(reason @ "content_filter")) => return Err(frame::withheld(reason)),
+            (Some("incomplete"), _) => StopReason::Length,
+            _ if self.calls => StopReason::ToolUse,
+            _ => StopReason::Stop,
+        };
+        self.done = true;
+        out.push(StreamEvent::Done { reason, raw_reason: detail.or(status) });
+        Ok(())
+    }
+}
+
+fn count(counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
+    let Some(counts) = counts else { return };
+    let cache_read = counts.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0);
+    out.push(StreamEvent::Tokens(TokenCounts {
+        input: counts.input_tokens.unwrap_or(0).saturating_sub(cache_read),
+        output: counts.output_tokens.unwrap_or(0),
+        cache_read,
+        cache_write: 0,
+        reasoning: counts.output_tokens_details.and_then(|details| details.reasoning_tokens),
+    }));
+}
+
+/// Returns the failure of an `error` event, whose fields are its own or in an object.
+fn failure_of(frame: Frame<'_>) -> StreamError {
+    if let Some(error) = frame.error {
+        return error.into_failure();
+    }
+    let message = frame.message.map(Text::into_string).unwrap_or_default();
+    failure::in_stream(None, frame.code.map(Text::into_string).as_deref(), &message)
+}
+
+/// Tells whether a frame is of a kind that we do not read, whatever its fields are.
+fn is_foreign(data: &[u8]) -> bool {
+    let read = [
+        "response.output_text.delta",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_text.delta",
+        "response.refusal.delta",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.created",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+        "error",
+    ];
+    serde_json::from_slice::<Kind<'_>>(data).is_ok_and(|frame| !read.contains(&&*frame.kind.0))
+}
+
+#[cfg(test)]
+mod tests;

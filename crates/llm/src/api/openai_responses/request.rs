@@ -1,0 +1,369 @@
+//! Builds the request.
+
+use std::borrow::Cow;
+
+use bowline_core::stream::StreamError;
+use bowline_core::{Model, ThinkingLevel, ToolDefinition};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::item::{self, MessageMark};
+use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, tool_schema, wanted_level};
+use crate::conversation::{self, Call, Outcome, Part, Said, Turn};
+use crate::output_limit::output_limit;
+use crate::request::ModelRequest;
+use crate::secret::Secret;
+
+/// The longest id of an item.
+const LONGEST_ITEM_ID: usize = 64;
+
+/// The least limit that the API takes.
+const LEAST_LIMIT: u64 = 16;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    input: Vec<Entry<'a>>,
+    stream: bool,
+    store: bool,
+    max_output_tokens: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning<'a>>,
+    /// What is not stored must be given back, and this makes the provider hand it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Reasoning<'a> {
+    effort: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'a> {
+    Message(Spoken<'a>),
+    Typed(Typed<'a>),
+    /// Reasoning, as it came.
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+struct Spoken<'a> {
+    role: &'static str,
+    content: Vec<Piece<'a>>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Typed<'a> {
+    FunctionCall {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        call_id: &'a str,
+        name: &'a str,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Output<'a>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Piece<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece<'a> {
+    InputText { text: &'a str },
+    InputImage { image_url: String, detail: &'static str },
+    OutputText { text: &'a str, annotations: [(); 0] },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    /// Strict is this API's default, and would refuse most schemas.
+    strict: bool,
+}
+
+/// Returns the request to OpenAI and those who speak its API.
+pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
+    let body = body(request, &request.model.id)?;
+    let mut headers = Vec::new();
+    if let Some(credential) = &endpoint.credential {
+        headers.push(("authorization", bearer(&credential.secret)));
+    }
+    if flag(&request.model, "sendSessionAffinityHeaders") == Some(true) {
+        headers.push(("x-session-affinity", Secret::new(&request.session_id)));
+    }
+    Ok(endpoint.post("/responses", headers, body))
+}
+
+/// Returns the body of a request, with the name that the server knows the model by.
+pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>, StreamError> {
+    let model = &*request.model;
+    let turns = conversation::turns(&request.messages, model);
+    let limit = output_limit(request, &turns);
+    to_body(&Body {
+        model: name,
+        input: entries(&request.system, &turns, model),
+        stream: true,
+        store: false,
+        max_output_tokens: limit.max(LEAST_LIMIT),
+        tools: tools(&request.tools, model),
+        reasoning: reasoning(model, request.thinking),
+        include: model.reasoning.then_some(["reasoning.encrypted_content"]),
+        prompt_cache_key: request.cache.then_some(&request.session_id),
+    })
+}
+
+/// Returns how to ask for thinking. To be told not to think, a model must have a word for it.
+fn reasoning(model: &Model, level: ThinkingLevel) -> Option<Reasoning<'_>> {
+    let (level, word) = wanted_level(model, level)?;
+    if level == ThinkingLevel::Off {
+        return word.map(|effort| Reasoning { effort, summary: None });
+    }
+    Some(Reasoning { effort: word.unwrap_or(level.as_str()), summary: Some("auto") })
+}
+
+fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model) -> Vec<Tool<'a>> {
+    let strict = flag(model, "supportsStrictMode") == Some(true);
+    let tools = definitions.iter().map(|ToolDefinition { name, description, parameters }| Tool {
+        kind: "function",
+        name,
+        description,
+        parameters,
+        strict: strict && tool_schema::is_strict(parameters),
+    });
+    tools.collect()
+}
+
+fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    if !system.trim().is_empty() {
+        // Every server understands `system`; OpenAI reads it as `developer` where that matters.
+        let developer = model.reasoning && flag(model, "supportsDeveloperRole") == Some(true);
+        let role = if developer { "developer" } else { "system" };
+        entries.push(message(role, vec![Piece::InputText { text: system }]));
+    }
+    for turn in turns {
+        match turn {
+            Turn::User(parts) => entries.push(message("user", parts.iter().map(piece).collect())),
+            Turn::Assistant(said) => add_answer(said, &mut entries),
+            Turn::Results(outcomes) => entries.extend(outcomes.iter().map(result)),
+        }
+    }
+    entries
+}
+
+fn message<'a>(role: &'static str, content: Vec<Piece<'a>>) -> Entry<'a> {
+    Entry::Message(Spoken { role, content, kind: None, id: None, status: None, phase: None })
+}
+
+fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
+    match part {
+        Part::Text(text) => Piece::InputText { text },
+        Part::Image { data, mime_type } => {
+            Piece::InputImage { image_url: format!("data:{mime_type};base64,{data}"), detail: "auto" }
+        }
+    }
+}
+
+/// Adds an answer. Items keep their ids only beside the reasoning that led to them: the provider refuses an item whose
+/// reasoning it misses, and reasoning that nothing follows.
+fn add_answer<'a>(said: &'a [Said<'a>], entries: &mut Vec<Entry<'a>>) {
+    let thought = |piece: &'a Said<'a>| match piece {
+        Said::Thinking(block) => block.thinking_signature.as_deref().and_then(item::reasoning),
+        _ => None,
+    };
+    let end = said.iter().rposition(|piece| !matches!(piece, Said::Thinking(_))).map_or(0, |last| last + 1);
+    let said = &said[..end];
+    let identified = said.iter().any(|piece| thought(piece).is_some());
+    for piece in said {
+        match piece {
+            Said::Thinking(_) => entries.extend(thought(piece).map(Entry::Raw)),
+            Said::Text { text, signature } => entries.push(spoken(text, *signature, identified)),
+            Said::Call(call) => entries.push(called(call, identified)),
+        }
+    }
+}
+
+fn spoken<'a>(text: &'a str, signature: Option<&'a str>, identified: bool) -> Entry<'a> {
+    let mark = signature.and_then(|signature| match serde_json::from_str::<MessageMark<'_>>(signature) {
+        Ok(mark) => Some((mark.id, mark.phase)),
+        // Older files have the bare id.
+        Err(_) => signature.starts_with("msg").then_some((signature, None)),
+    });
+    let id = mark.map(|(id, _)| id).filter(|id| identified && is_item_id(id));
+    Entry::Message(Spoken {
+        role: "assistant",
+        content: vec![Piece::OutputText { text, annotations: [] }],
+        kind: Some("message"),
+        id,
+        status: Some("completed"),
+        phase: mark.and_then(|(_, phase)| phase),
+    })
+}
+
+fn called<'a>(call: &'a Call<'a>, identified: bool) -> Entry<'a> {
+    let id = call.own_id.and_then(|id| Some(id.split_once('|')?.1));
+    Entry::Typed(Typed::FunctionCall {
+        id: id.filter(|id| identified && is_item_id(id)),
+        call_id: &call.id,
+        name: call.name,
+        arguments: serde_json::to_string(call.arguments).unwrap_or_default(),
+    })
+}
+
+fn is_item_id(id: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=LONGEST_ITEM_ID).contains(&id.len()) && id.bytes().all(allowed)
+}
+
+fn result<'a>(outcome: &'a Outcome<'a>) -> Entry<'a> {
+    let output = match &outcome.parts[..] {
+        [] => Output::Text(Cow::Borrowed("(no output)")),
+        [Part::Text(text)] => Output::Text(Cow::Borrowed(text)),
+        parts => Output::Parts(parts.iter().map(piece).collect()),
+    };
+    Entry::Typed(Typed::FunctionCallOutput { call_id: &outcome.call_id, output })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Variables;
+    use crate::conversation::tests::messages;
+    use crate::credentials::{Credential, Scheme};
+    use crate::output_limit::tests::request;
+    use serde_json::json;
+
+    fn body(request: &ModelRequest) -> Value {
+        let credential =
+            Credential { secret: Secret::new("key"), scheme: Scheme::Key, origin: String::new() };
+        let endpoint = Endpoint {
+            base_url: "http://h/v1".into(),
+            headers: Vec::new(),
+            credential: Some(credential),
+            auth_header: false,
+            variables: Variables::default(),
+        };
+        let http = build(request, &endpoint).unwrap();
+        assert_eq!(http.url, "http://h/v1/responses");
+        let key = http.headers.iter().find(|(name, _)| name == "authorization");
+        assert_eq!(key.unwrap().1.expose(), "Bearer key");
+        serde_json::from_slice(&http.body).unwrap()
+    }
+
+    const REASONING: &str = r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#;
+
+    fn answer(model: &str, thinking: &str) -> Value {
+        json!({"role": "assistant", "api": "openai-responses", "provider": "p", "model": model, "stopReason": "toolUse",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "thinkingSignature": thinking},
+                {"type": "text", "text": "look", "textSignature": r#"{"v":1,"id":"msg_1","phase":"commentary"}"#},
+                {"type": "toolCall", "id": "call_1|fc_1", "name": "read", "arguments": {"path": "x"}}]})
+    }
+
+    #[test]
+    fn a_conversation_is_spelled_as_the_api_wants() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let conversation = json!([
+            {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
+            answer("m", REASONING),
+            {"role": "toolResult", "toolCallId": "call_1|fc_1", "toolName": "read", "isError": false, "content": [image]},
+        ]);
+        let parameters = json!({"type": "object"});
+        let tool = ToolDefinition { name: "ls".into(), description: "d".into(), parameters };
+        let model = json!({"api": "openai-responses", "input": ["text", "image"]});
+        let request = ModelRequest {
+            system: "sys".into(),
+            messages: messages(conversation),
+            tools: vec![tool].into(),
+            thinking: ThinkingLevel::High,
+            cache: true,
+            ..request(model)
+        };
+        let picture =
+            json!({"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"});
+        let expected = json!({
+            "model": "m", "stream": true, "store": false, "max_output_tokens": 32000,
+            "input": [
+                {"role": "system", "content": [{"type": "input_text", "text": "sys"}]},
+                {"role": "user", "content": [{"type": "input_text", "text": "look"}, picture]},
+                {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
+                {"role": "assistant", "type": "message", "id": "msg_1", "status": "completed", "phase": "commentary",
+                 "content": [{"type": "output_text", "text": "look", "annotations": []}]},
+                {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{\"path\":\"x\"}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": [picture]},
+            ],
+            "tools": [{"type": "function", "name": "ls", "description": "d", "parameters": {"type": "object"}, "strict": false}],
+            "reasoning": {"effort": "high", "summary": "auto"},
+            "include": ["reasoning.encrypted_content"],
+            "prompt_cache_key": "s",
+        });
+        assert_eq!(body(&request), expected);
+    }
+
+    #[test]
+    fn items_without_their_reasoning_have_no_ids() {
+        let model = json!({"api": "openai-responses"});
+        for answer in
+            [answer("m", r#"{"id":"rs_1","type":"reasoning","summary":[]}"#), answer("n", REASONING)]
+        {
+            let body = body(&ModelRequest { messages: messages(json!([answer])), ..request(model.clone()) });
+            let input = body["input"].as_array().unwrap();
+            assert!(input.iter().all(|item| item.get("id").is_none()), "{body}");
+            assert!(input.iter().all(|item| item["type"] != "reasoning"), "{body}");
+        }
+    }
+
+    #[test]
+    fn reasoning_that_nothing_follows_is_left_out() {
+        let model = json!({"api": "openai-responses"});
+        let alone = json!({"role": "assistant", "api": "openai-responses", "provider": "p", "model": "m",
+            "stopReason": "length", "content": [{"type": "thinking", "thinking": "hm", "thinkingSignature": REASONING}]});
+        let body = body(&ModelRequest { messages: messages(json!([alone])), ..request(model) });
+        assert_eq!(body["input"], json!([]));
+    }
+
+    #[test]
+    fn thinking_is_an_effort() {
+        let asked = |changes: Value, level| {
+            body(&ModelRequest { thinking: level, ..request(changes) })["reasoning"].clone()
+        };
+        let high = json!({"effort": "high", "summary": "auto"});
+        assert_eq!(asked(json!({}), ThinkingLevel::High), high);
+        assert_eq!(asked(json!({}), ThinkingLevel::Max), high);
+        assert_eq!(asked(json!({}), ThinkingLevel::Off), Value::Null);
+        assert_eq!(asked(json!({"reasoning": false}), ThinkingLevel::High), Value::Null);
+        let mapped = json!({"thinkingLevelMap": {"off": "none", "max": "max"}});
+        assert_eq!(asked(mapped.clone(), ThinkingLevel::Off), json!({"effort": "none"}));
+        assert_eq!(asked(mapped, ThinkingLevel::Max), json!({"effort": "max", "summary": "auto"}));
+    }
+}
