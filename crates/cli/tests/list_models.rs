@@ -1,6 +1,6 @@
 //! `--list-models` and `auth`: what a person sees in a terminal and a program reads from a pipe.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
+#![expect(clippy::panic, reason = "what helps a test fails it by panicking")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;

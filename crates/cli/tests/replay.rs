@@ -227,3 +227,13 @@ fn a_fixed_clock_stands_still_in_the_session_file_too() {
     assert_eq!(name, "2025-01-01T00-00-00-000Z_00000000-0000-7000-8000-000000000001.jsonl");
     assert_eq!((name, content), file_of());
 }
+
+#[test]
+fn the_recording_in_the_documentation_can_be_played() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/replay.md");
+    let page = fs::read_to_string(page).unwrap();
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("{\"type\":")).collect();
+    let workspace = Workspace::empty().file("example.jsonl", &lines.join("\n"));
+    let mut agent = play(&workspace, Path::new("example.jsonl"), &[]);
+    assert_eq!(texts(&agent.run("hi")), ["hello"]);
+}

@@ -350,6 +350,60 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_nearly_right_brings_the_right_ones() {
+        let error = providers(&[]).resolve("claude-sonet-5:high", None).unwrap_err();
+        let Error::UnknownModel { near, .. } = &error else { panic!("{error}") };
+        assert!(near.contains(&"anthropic/claude-sonnet-5".to_owned()), "{near:?}");
+        let text = error.to_string();
+        assert!(text.starts_with("Model \"claude-sonet-5:high\" not found. Use --list-models"), "{text}");
+        assert!(text.contains("Did you mean "), "{text}");
+        let far = providers(&[]).resolve("qqqqqqqqqqqq", None).unwrap_err().to_string();
+        assert_eq!(far, "Model \"qqqqqqqqqqqq\" not found. Use --list-models to see available models.");
+    }
+
+    #[test]
+    fn an_ambiguous_name_lists_its_candidates_until_a_key_decides() {
+        let error = providers(&["HOME_KEY", "AWAY_KEY"]).resolve("twin", None).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "Model \"twin\" is ambiguous across providers: home/twin, away/twin. Use --provider or provider/model."
+        );
+        let decided = providers(&["AWAY_KEY"]).resolve("twin", None).unwrap();
+        assert_eq!(decided.model.full_name(), "away/twin");
+    }
+
+    #[test]
+    fn an_alias_goes_before_its_dated_versions_and_the_newest_before_the_older() {
+        check("haiku-4-5", Some("anthropic"), "anthropic/claude-haiku-4-5", None);
+        check("opus", Some("anthropic"), "anthropic/claude-opus-5-5", None);
+        check("small-2025", Some("home"), "home/small-20250101", None);
+    }
+
+    #[test]
+    fn a_model_of_a_local_server_is_taken_at_its_word() {
+        let resolved = providers(&[]).resolve("OLLAMA/qwen3:8b:high", None).unwrap();
+        assert_eq!((resolved.model.full_name().as_str(), resolved.warning), ("ollama/qwen3:8b", None));
+        assert_eq!((resolved.thinking, resolved.model.reasoning), (Some(ThinkingLevel::High), true));
+        let resolved = providers(&[]).resolve("some/path/model.gguf", Some("llamacpp")).unwrap();
+        assert_eq!(resolved.model.full_name(), "llamacpp/some/path/model.gguf");
+        let error = providers(&[]).default_of("ollama").unwrap_err().to_string();
+        assert!(error.contains("--model ollama/NAME"), "{error}");
+    }
+
+    #[test]
+    fn the_first_provider_of_the_table_with_a_key_and_an_api_gives_the_default() {
+        let name = |variables: &[&str]| {
+            let environment = variables.iter().map(|name| ((*name).to_owned(), "k".to_owned())).collect();
+            let providers = Providers::new(Sources { environment, ..Sources::default() }).unwrap();
+            providers.default_model(None).map(|model| model.full_name())
+        };
+        let both = name(&["GROQ_API_KEY", "ANTHROPIC_API_KEY"]);
+        assert_eq!(both.as_deref(), Some("anthropic/claude-sonnet-5"));
+        assert_eq!(name(&["XIAOMI_API_KEY", "ZAI_API_KEY"]).as_deref(), Some("zai/glm-5.3"));
+        assert_eq!(name(&["OLLAMA_API_KEY"]), None, "nobody knows what a local server has");
+    }
+
+    #[test]
     fn an_unknown_id_of_a_known_provider_is_taken_with_a_warning() {
         let resolved = providers(&[]).resolve("home/new:high", None).unwrap();
         assert_eq!((resolved.model.full_name().as_str(), resolved.model.reasoning), ("home/new", true));
