@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
 const KILLS: u32 = 200;
-const THREADS: u32 = 4;
+const THREADS: u32 = 8;
 
 const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
 
@@ -86,8 +86,7 @@ fn a_kill_at_any_moment_loses_nothing_that_was_announced() {
 /// Waits for the moment of a kill: after some time, or, every other time, right after some record.
 fn wait_for_moment(agent: &mut Agent, kill: u32, length: Duration) {
     if kill.is_multiple_of(2) {
-        // Others share the machine, so the end may come later than it did before.
-        thread::sleep(length * kill / KILLS * 3 / 2);
+        thread::sleep(length * kill / KILLS);
         return;
     }
     // An odd factor goes through all remainders: the moments are spread, and the same in each run of the test.
