@@ -111,8 +111,6 @@ pub(crate) struct CommonState<'reply> {
     session_name: Option<&'reply str>,
     auto_compaction_enabled: bool,
     message_count: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
 }
 
 #[derive(Serialize)]
@@ -124,6 +122,8 @@ pub(crate) struct SpokenState<'reply> {
     auto_retry_enabled: bool,
     tools: &'reply [String],
     cwd: Cow<'reply, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
 }
 
 #[derive(Serialize)]
@@ -301,7 +301,6 @@ impl<'reply> CommonState<'reply> {
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
             message_count: state.message_count,
-            context_usage: state.context.as_ref().map(spoken_context),
         }
     }
 }
@@ -313,6 +312,7 @@ fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel)
         auto_retry_enabled: state.auto_retry,
         tools: &state.tools,
         cwd: state.working_directory.to_string_lossy(),
+        context_usage: state.context.as_ref().map(spoken_context),
     }
 }
 
@@ -372,7 +372,7 @@ fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-fn spoken_context(context: &ContextUsage) -> SpokenContext {
+pub(crate) fn spoken_context(context: &ContextUsage) -> SpokenContext {
     let percent = context.tokens.map(|tokens| tokens as f64 * 100.0 / context.window.max(1) as f64);
     SpokenContext { tokens: context.tokens, context_window: context.window, percent }
 }

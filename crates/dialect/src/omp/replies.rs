@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::timed::Timed;
-use crate::family::data::{self, CommonState, SpokenShell, WrittenModel};
+use crate::family::data::{self, CommonState, SpokenContext, SpokenShell, WrittenModel};
 
 /// Clients match this text, so it is that of omp.
 const BUSY: &str =
@@ -33,6 +33,8 @@ pub(super) struct SpokenState<'reply> {
     common: CommonState<'reply>,
     interrupt_mode: &'static str,
     queued_message_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_usage: Option<SpokenContext>,
     system_prompt: [&'reply str; 1],
     dump_tools: Vec<SpokenTool<'reply>>,
 }
@@ -76,6 +78,7 @@ fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel)
         common: CommonState::new(state, written),
         interrupt_mode: state.interrupt_mode.as_str(),
         queued_message_count: state.pending_message_count,
+        context_usage: state.context.as_ref().map(data::spoken_context),
         system_prompt: [&state.system_prompt],
         dump_tools: state.tool_definitions.iter().map(spoken_tool).collect(),
     }
