@@ -175,3 +175,30 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub fn fatal(message: &str) -> Record {
     Record::Plain(json::to_line(&serde_json::json!({ "type": "error", "error": message, "fatal": true })))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line with every kind of thing in it, in the words of each dialect.
+    const LINE: &str =
+        r#"{"id":"a\u2028","type":"prompt","message":"m","text":"é","options":{"n":[1,-2.5e3,null,true]}}"#;
+
+    #[test]
+    fn whatever_a_line_is_it_is_taken_or_answered() {
+        let broken = LINE.char_indices().skip(1).flat_map(|(at, _)| {
+            let (head, tail) = LINE.split_at(at);
+            [head.to_owned(), tail.to_owned(), format!("{head}\"{tail}"), format!("{head}]{tail}")]
+        });
+        let lines: Vec<_> =
+            broken.map(Line::Text).chain([Line::NotUtf8, Line::TooLong { limit: 1 }]).collect();
+        for entry in DIALECTS {
+            for line in &lines {
+                let mut records = Vec::new();
+                let incoming = entry.make().decode(line.clone(), &mut records);
+                let answers = records.len();
+                assert!(answers <= 1 && (incoming.is_some() || answers == 1), "{}: {line:?}", entry.name);
+            }
+        }
+    }
+}
