@@ -1,7 +1,5 @@
 //! `bowline export`, by the real binary.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::process::Command;
 

@@ -104,7 +104,12 @@ mod tests {
     async fn output_is_cleaned_and_handed_out_as_it_comes() {
         let mut pieces = Vec::new();
         let command = r"printf '\033[31m%s\033' $GREETING; sleep 0.05; printf '[0m %s\r\n' $name; exit 4";
-        let outcome = run_command(request(command), |piece| ready(pieces.push(piece))).await.unwrap();
+        let outcome = run_command(request(command), |piece| {
+            pieces.push(piece);
+            ready(())
+        })
+        .await
+        .unwrap();
         assert_eq!(pieces.concat(), "hello world\n");
         let expected = CommandOutcome {
             output: "hello world\n".to_owned(),
@@ -121,7 +126,12 @@ mod tests {
         let request = request("echo begun; sleep 300");
         let cancel = request.cancel.clone();
         let begin = Instant::now();
-        let outcome = run_command(request, |_| ready(cancel.cancel())).await.unwrap();
+        let outcome = run_command(request, |_| {
+            cancel.cancel();
+            ready(())
+        })
+        .await
+        .unwrap();
         assert!(begin.elapsed() < Duration::from_secs(5));
         assert_eq!((outcome.output.as_str(), outcome.exit_code, outcome.cancelled), ("begun\n", None, true));
     }
