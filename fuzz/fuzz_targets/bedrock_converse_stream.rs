@@ -1,6 +1,6 @@
 #![no_main]
 
-use bowline_fuzz::check_decoder;
+use bowline_fuzz::check_bedrock;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| check_decoder("bedrock-converse-stream", bytes));
+fuzz_target!(|bytes: &[u8]| check_bedrock(bytes));

@@ -13,6 +13,54 @@ pub fn check_decoder(api: &str, input: &[u8]) {
     assert!(size <= 3 * input.len() + 64, "{size} bytes of {}", input.len());
 }
 
+/// Checks the decoder of Bedrock with frames whose checksums are right: chance would hardly ever find one. Every line of
+/// the input is an event; its first byte chooses the name.
+pub fn check_bedrock(input: &[u8]) {
+    const NAMES: [&str; 7] = [
+        "messageStart",
+        "contentBlockStart",
+        "contentBlockDelta",
+        "contentBlockStop",
+        "messageStop",
+        "metadata",
+        "throttlingException",
+    ];
+    let api = "bedrock-converse-stream";
+    check_decoder(api, input);
+    let Some((place, lines)) = input.split_first() else { return };
+    let mut framed = vec![*place];
+    for line in lines.split(|byte| *byte == b'\n') {
+        let Some((choice, payload)) = line.split_first() else { continue };
+        framed.extend(frame(NAMES[usize::from(*choice) % NAMES.len()], payload));
+    }
+    check_decoder(api, &framed);
+}
+
+fn frame(name: &str, payload: &[u8]) -> Vec<u8> {
+    let kind = if name.ends_with("Exception") { "exception" } else { "event" };
+    let mut headers = Vec::new();
+    for (header, value) in [(format!(":{kind}-type"), name), (":message-type".to_owned(), kind)] {
+        headers.push(header.len() as u8);
+        headers.extend_from_slice(header.as_bytes());
+        headers.push(7);
+        headers.extend_from_slice(&(value.len() as u16).to_be_bytes());
+        headers.extend_from_slice(value.as_bytes());
+    }
+    let mut bytes = ((16 + headers.len() + payload.len()) as u32).to_be_bytes().to_vec();
+    bytes.extend_from_slice(&(headers.len() as u32).to_be_bytes());
+    bytes.extend_from_slice(&checksum(&bytes).to_be_bytes());
+    bytes.extend_from_slice(&headers);
+    bytes.extend_from_slice(payload);
+    bytes.extend_from_slice(&checksum(&bytes).to_be_bytes());
+    bytes
+}
+
+/// Returns the CRC-32 of bytes.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+}
+
 /// Checks the parser of server-sent events: the place of a cut does not matter.
 pub fn check_server_sent_events(input: &[u8]) {
     let Some((first, second)) = cut(input) else { return };
