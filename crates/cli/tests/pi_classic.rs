@@ -76,7 +76,7 @@ fn the_example_session_has_its_events_in_order() {
 
     let begun = &of_type(&records, "message_start")[1]["message"];
     let members = ["role", "content", "api", "provider", "model", "usage", "stopReason", "timestamp"];
-    assert_eq!(keys(begun), members);
+    assert!(keys(begun).starts_with(&members), "{begun}");
     assert_eq!((&begun["content"], &begun["stopReason"]), (&json!([]), &json!("stop")));
     let call = of_type(&records, "tool_execution_start")[0];
     assert_eq!(keys(call), ["type", "toolCallId", "toolName", "args"]);
