@@ -15,10 +15,19 @@ pub struct Policy {
     pub while_running: WhileRunning,
     pub undeclared_thinking: UndeclaredThinking,
     pub order: Order,
+    pub state_detail: StateDetail,
     /// How many steering messages are taken at once, unless the user's settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
     pub interrupt_mode: InterruptMode,
+}
+
+/// What a question about the state is answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateDetail {
+    Brief,
+    /// With what the model is told, which has to be put together first.
+    WithInstructions,
 }
 
 /// When a prompt is answered.
@@ -115,6 +124,7 @@ impl Default for Policy {
             while_running: WhileRunning::Allowed,
             undeclared_thinking: UndeclaredThinking::Taken,
             order: Order::Concurrent,
+            state_detail: StateDetail::Brief,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
         }

@@ -138,12 +138,17 @@ pub struct State {
     pub message_count: usize,
     pub pending_message_count: usize,
     /// The names of the tools that the model may call.
-    pub tools: Vec<String>,
+    pub tools: Arc<[String]>,
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
-    /// What the model is told before the conversation.
+    pub instructions: Option<Instructions>,
+}
+
+/// What the model is told before the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instructions {
     pub system_prompt: Arc<str>,
-    pub tool_definitions: Arc<[ToolDefinition]>,
+    pub tools: Arc<[ToolDefinition]>,
 }
 
 /// A model that was cycled to.

@@ -122,6 +122,7 @@ pub struct Engine {
     pub(crate) inputs: mpsc::Sender<Input>,
     pub(crate) clock: Clock,
     tool_definitions: Arc<[ToolDefinition]>,
+    tool_names: Arc<[String]>,
     outputs: VecDeque<Output>,
     last_number: u64,
     shutting_down: bool,
@@ -131,6 +132,7 @@ impl Engine {
     /// Returns an engine with its session opened. `inputs` leads back to [`Engine::handle`].
     pub fn new(parts: Parts, inputs: mpsc::Sender<Input>) -> Result<Self, Refusal> {
         let tool_definitions = parts.toolbox.definitions().into();
+        let tool_names = parts.toolbox.names().into_iter().map(ToOwned::to_owned).collect();
         let queues = Queues::new(parts.settings.steering_mode, parts.settings.follow_up_mode);
         let mut engine = Self {
             settings: parts.settings,
@@ -162,6 +164,7 @@ impl Engine {
             inputs,
             clock: parts.clock,
             tool_definitions,
+            tool_names,
             outputs: VecDeque::new(),
             last_number: 0,
             shutting_down: false,
@@ -363,6 +366,10 @@ impl Engine {
     pub(crate) fn next_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number
+    }
+
+    pub(crate) fn tool_names(&self) -> Arc<[String]> {
+        Arc::clone(&self.tool_names)
     }
 
     pub(crate) fn tool_definitions(&self) -> Arc<[ToolDefinition]> {

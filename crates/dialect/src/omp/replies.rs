@@ -35,7 +35,8 @@ pub(super) struct SpokenState<'reply> {
     queued_message_count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_usage: Option<SpokenContext>,
-    system_prompt: [&'reply str; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_prompt: Option<[&'reply str; 1]>,
     dump_tools: Vec<SpokenTool<'reply>>,
 }
 
@@ -79,8 +80,8 @@ fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel)
         interrupt_mode: state.interrupt_mode.as_str(),
         queued_message_count: state.pending_message_count,
         context_usage: state.context.as_ref().map(data::spoken_context),
-        system_prompt: [&state.system_prompt],
-        dump_tools: state.tool_definitions.iter().map(spoken_tool).collect(),
+        system_prompt: state.instructions.as_ref().map(|told| [&*told.system_prompt]),
+        dump_tools: state.instructions.iter().flat_map(|told| told.tools.iter()).map(spoken_tool).collect(),
     }
 }
 

@@ -2,14 +2,19 @@
 
 use bowline_core::command::Queue;
 use bowline_core::message::StopReason;
-use bowline_core::reply::{Answer, ContextUsage, ModelUsage, Refusal, RefusalCode, SessionStatistics, State};
+use bowline_core::policy::StateDetail;
+use bowline_core::reply::{
+    Answer, ContextUsage, Instructions, ModelUsage, Refusal, RefusalCode, SessionStatistics, State,
+};
 
 use crate::engine::Engine;
 use crate::estimate::reported_tokens;
 
 impl Engine {
     pub(crate) fn state(&mut self) -> Answer {
-        let system_prompt = self.system_prompt();
+        let wants_instructions = self.policy.state_detail == StateDetail::WithInstructions;
+        let instructions = wants_instructions
+            .then(|| Instructions { system_prompt: self.system_prompt(), tools: self.tool_definitions() });
         Answer::State(Box::new(State {
             model: self.model.clone(),
             thinking_level: self.thinking_level,
@@ -25,11 +30,10 @@ impl Engine {
             auto_retry: self.settings.retry.enabled,
             message_count: self.conversation.messages().len(),
             pending_message_count: self.queues.len(),
-            tools: self.toolbox.names().into_iter().map(ToOwned::to_owned).collect(),
+            tools: self.tool_names(),
             working_directory: self.session.working_directory().to_owned(),
             context: self.context_usage(),
-            system_prompt,
-            tool_definitions: self.tool_definitions(),
+            instructions,
         }))
     }
 
