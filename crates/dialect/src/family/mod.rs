@@ -4,6 +4,7 @@
 
 pub(crate) mod commands;
 pub(crate) mod data;
+pub(crate) mod protocol_info;
 pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;

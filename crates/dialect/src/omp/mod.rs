@@ -19,11 +19,36 @@ use serde::Serialize;
 
 use crate::command_table::{self, Problem};
 use crate::family::data::WrittenModel;
+use crate::family::protocol_info::Protocol;
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{Place, Repeating};
 use crate::family::responses;
 use crate::{Dialect, Incoming, json};
 use timed::Timed;
+
+/// What the dialect says of itself.
+const PROTOCOL: Protocol = Protocol {
+    dialect: "omp",
+    commands: commands::TABLE,
+    events: &[
+        "ready",
+        "agent_start",
+        "agent_end",
+        "turn_start",
+        "turn_end",
+        "message_start",
+        "message_update",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "tool_execution_end",
+        "auto_retry_start",
+        "auto_retry_end",
+        "auto_compaction_start",
+        "auto_compaction_end",
+    ],
+    capabilities: &["entry_ids", "error_codes", "joined_deltas"],
+};
 
 /// The records that only this dialect has.
 #[derive(Serialize)]
@@ -96,7 +121,10 @@ impl Dialect for Omp {
                 return Some(Incoming::Request(request));
             }
             Err(problem) if responses::needs_none(&problem) => {}
-            Err(problem) => records.push(responses::refuse(&without_id(problem))),
+            Err(problem) => {
+                let info = PROTOCOL.answer(&problem);
+                records.push(info.unwrap_or_else(|| responses::refuse(&without_id(problem))));
+            }
         }
         None
     }

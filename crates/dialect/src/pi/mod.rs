@@ -10,8 +10,37 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 use crate::command_table;
+use crate::family::protocol_info::Protocol;
 use crate::family::{data, responses};
 use crate::{Dialect, Incoming};
+
+/// What the dialect says of itself.
+const PROTOCOL: Protocol = Protocol {
+    dialect: "pi",
+    commands: commands::TABLE,
+    events: &[
+        "agent_start",
+        "agent_end",
+        "agent_settled",
+        "turn_start",
+        "turn_end",
+        "message_start",
+        "message_update",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "tool_execution_end",
+        "queue_update",
+        "auto_retry_start",
+        "auto_retry_end",
+        "compaction_start",
+        "compaction_end",
+        "thinking_level_changed",
+        "session_info_changed",
+        "bash_execution_update",
+    ],
+    capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
+};
 
 /// The state of the translation.
 #[derive(Debug, Default)]
@@ -25,7 +54,9 @@ impl Dialect for Pi {
         match command_table::decode(commands::TABLE, line) {
             Ok(request) => return Some(Incoming::Request(request)),
             Err(problem) if responses::needs_none(&problem) => {}
-            Err(problem) => records.push(responses::refuse(&problem)),
+            Err(problem) => {
+                records.push(PROTOCOL.answer(&problem).unwrap_or_else(|| responses::refuse(&problem)));
+            }
         }
         None
     }
@@ -102,6 +133,19 @@ mod tests {
     #[test]
     fn all_33_commands_of_pi_are_known_and_four_more() {
         assert_eq!(commands::TABLE.len(), 33 + 4);
+    }
+
+    #[test]
+    fn the_protocol_tells_what_it_is() {
+        let answer = refusal(r#"{"id":"i","type":"get_protocol_info"}"#).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!((&answer["id"], &answer["success"]), (&"i".into(), &true.into()));
+        let data = &answer["data"];
+        assert_eq!((&data["name"], &data["dialect"]), (&"bowline".into(), &"pi".into()));
+        assert_eq!(data["version"], env!("CARGO_PKG_VERSION"));
+        let commands = data["commands"].as_array().unwrap();
+        assert_eq!(commands.len(), commands::TABLE.len() + 1);
+        assert!(commands.contains(&"prompt".into()) && commands.contains(&"get_protocol_info".into()));
     }
 
     #[test]
