@@ -3,6 +3,8 @@
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, BufReader, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::durability::{Durability, sync_directory};
@@ -168,8 +170,19 @@ fn open_error(path: &Path, error: io::Error) -> Error {
     }
 }
 
+/// How long a lock is waited for. A process that was killed while it started a command leaves its lock to that command
+/// for the moment until the command is really begun; whoever opens the session right then is not to be turned away.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 fn lock(file: &File, path: &Path) -> Result<(), Error> {
-    match file.try_lock() {
+    let begun = Instant::now();
+    let mut result = file.try_lock();
+    while matches!(result, Err(TryLockError::WouldBlock)) && begun.elapsed() < LOCK_PATIENCE {
+        thread::sleep(LOCK_PAUSE);
+        result = file.try_lock();
+    }
+    match result {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { file: path.to_path_buf() }),
         // A file system without locks is no reason to be without sessions.
