@@ -101,13 +101,16 @@ pub struct SessionPage {
 pub struct SessionSummary {
     pub id: String,
     pub path: PathBuf,
+    /// Empty for the oldest sessions, which do not say where they work.
     pub working_directory: PathBuf,
     pub name: Option<String>,
+    /// The beginning of what the user said first; empty if nothing was said yet.
     pub first_message: String,
+    /// Messages of all roles and branches, as the statistics count them.
     pub message_count: u64,
-    /// When it began, as the file has it.
+    /// When it began, as the file has it: ISO 8601.
     pub created: String,
-    /// Milliseconds since 1970.
+    /// When the file was last written to, in milliseconds since 1970.
     pub modified: u64,
 }
 

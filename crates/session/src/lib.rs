@@ -37,6 +37,7 @@ mod upgrade;
 #[cfg(test)]
 mod fixture;
 
+pub use bowline_core::reply::SessionSummary;
 pub use check::{BadLine, Problem, Report, check_file};
 pub use clock::Clock;
 pub use context::{CompactionEntry, Context};
@@ -52,4 +53,3 @@ pub use repair::repair_file;
 pub use session::{Location, NewSession, Session};
 pub use statistics::{ModelStatistics, Statistics};
 pub use store::Store;
-pub use summary::SessionSummary;

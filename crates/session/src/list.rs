@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::header::Header;
+use crate::summary::{matches, shorten, summarize};
 use crate::{Error, SessionSummary, Store};
 
 /// How many files a search looks into before it sees whether those were enough.
@@ -72,7 +73,7 @@ impl Store {
         for batch in candidates.chunks(batch) {
             let found = self.summaries(batch, &query.scope);
             let wanted = |(_, session): &(_, SessionSummary)| {
-                search.as_ref().is_none_or(|search| session.matches(search))
+                search.as_ref().is_none_or(|search| matches(session, search))
             };
             sessions.extend(found.into_iter().filter(wanted));
             if sessions.len() > limit {
@@ -84,7 +85,7 @@ impl Store {
         let last = sessions.last().filter(|_| has_more);
         let cursor = last.map(|(candidate, _)| self.cursor(candidate));
         let mut sessions: Vec<_> = sessions.into_iter().map(|(_, session)| session).collect();
-        sessions.iter_mut().for_each(SessionSummary::shorten);
+        sessions.iter_mut().for_each(shorten);
         Ok(SessionPage { sessions, cursor })
     }
 
@@ -112,7 +113,7 @@ impl Store {
         let read = |files: &'a [Candidate]| -> Vec<_> {
             let summary = |file: &'a Candidate| {
                 let modified = u64::try_from(file.modified.0.as_millis()).unwrap_or(u64::MAX);
-                Some((file, SessionSummary::read(&file.path, modified, accept)?))
+                Some((file, summarize(&file.path, modified, accept)?))
             };
             files.iter().filter_map(summary).collect()
         };

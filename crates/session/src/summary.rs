@@ -5,8 +5,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use bowline_core::reply::SessionSummary;
 use memchr::memmem;
 
 use crate::decode::{self, Head, SessionInfo};
@@ -29,53 +30,37 @@ const ROLE_START: &[u8] = br#""message":{"role":""#;
 /// How far into its line a message's role is looked for. Only ids and a time come before it.
 const ROLE_WITHIN: usize = 512;
 
-/// A session as a list shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionSummary {
-    pub id: String,
-    pub path: PathBuf,
-    /// Empty for the oldest sessions, which do not say where they work.
-    pub working_directory: PathBuf,
-    pub name: Option<String>,
-    /// The beginning of what the user said first; empty if nothing was said yet.
-    pub first_message: String,
-    /// Messages of all roles and branches, as the statistics count them.
-    pub message_count: u64,
-    /// As the header has it: ISO 8601.
-    pub created: String,
-    /// When the file was last written to, in milliseconds since 1970.
-    pub modified: u64,
+/// Summarises a file; one that is no session, or whose header is not accepted, has no summary.
+pub(crate) fn summarize(
+    path: &Path,
+    modified: u64,
+    accept: impl Fn(&Header) -> bool,
+) -> Option<SessionSummary> {
+    let mut reader = BufReader::with_capacity(READ_SIZE, File::open(path).ok()?);
+    let header = read_header(&mut reader).filter(accept)?;
+    let lines = Lines::read(reader).ok()?;
+    Some(SessionSummary {
+        id: header.id,
+        path: path.to_path_buf(),
+        working_directory: header.cwd.into(),
+        name: lines.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
+        first_message: lines.first_message.unwrap_or_default(),
+        message_count: lines.message_count,
+        created: header.timestamp,
+        modified,
+    })
 }
 
-impl SessionSummary {
-    /// Summarises a file; one that is no session, or whose header is not accepted, has no summary.
-    pub(crate) fn read(path: &Path, modified: u64, accept: impl Fn(&Header) -> bool) -> Option<Self> {
-        let mut reader = BufReader::with_capacity(READ_SIZE, File::open(path).ok()?);
-        let header = read_header(&mut reader).filter(accept)?;
-        let lines = Lines::read(reader).ok()?;
-        Some(Self {
-            id: header.id,
-            path: path.to_path_buf(),
-            working_directory: header.cwd.into(),
-            name: lines.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
-            first_message: lines.first_message.unwrap_or_default(),
-            message_count: lines.message_count,
-            created: header.timestamp,
-            modified,
-        })
-    }
+/// Tells whether `search`, in lower case, is part of the name, the id or the first message.
+pub(crate) fn matches(summary: &SessionSummary, search: &str) -> bool {
+    let texts = [Some(&summary.id), summary.name.as_ref(), Some(&summary.first_message)];
+    texts.into_iter().flatten().any(|text| text.to_lowercase().contains(search))
+}
 
-    /// Tells whether `search`, in lower case, is part of the name, the id or the first message.
-    pub(crate) fn matches(&self, search: &str) -> bool {
-        let texts = [Some(&self.id), self.name.as_ref(), Some(&self.first_message)];
-        texts.into_iter().flatten().any(|text| text.to_lowercase().contains(search))
-    }
-
-    /// Shortens the first message to what a list shows.
-    pub(crate) fn shorten(&mut self) {
-        if let Some((end, _)) = self.first_message.char_indices().nth(FIRST_MESSAGE_LENGTH) {
-            self.first_message.truncate(end);
-        }
+/// Shortens the first message to what a list shows.
+pub(crate) fn shorten(summary: &mut SessionSummary) {
+    if let Some((end, _)) = summary.first_message.char_indices().nth(FIRST_MESSAGE_LENGTH) {
+        summary.first_message.truncate(end);
     }
 }
 

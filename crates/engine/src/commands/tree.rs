@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bowline_core::command::SessionQuery;
 use bowline_core::event::EntryName;
-use bowline_core::reply::{Answer, ForkMessage, Refusal, RefusalCode, SessionPage, SessionSummary};
+use bowline_core::reply::{Answer, ForkMessage, Refusal, RefusalCode, SessionPage};
 use bowline_session::{EntryId, ListQuery, Scope, Store};
 
 use crate::commands::sessions::{is_same_file, unavailable};
@@ -49,17 +49,7 @@ impl Engine {
                 limit: query.limit.unwrap_or(default.limit),
             })
             .map_err(unavailable)?;
-        let sessions = page.sessions.into_iter().map(|session| SessionSummary {
-            id: session.id,
-            path: session.path,
-            working_directory: session.working_directory,
-            name: session.name,
-            first_message: session.first_message,
-            message_count: session.message_count,
-            created: session.created,
-            modified: session.modified,
-        });
-        Ok(Answer::Sessions(SessionPage { sessions: sessions.collect(), next_cursor: page.cursor }))
+        Ok(Answer::Sessions(SessionPage { sessions: page.sessions, next_cursor: page.cursor }))
     }
 
     pub(crate) fn delete_session(&self, path: &Path) -> Result<Answer, Refusal> {
