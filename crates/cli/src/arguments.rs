@@ -21,6 +21,8 @@ pub(crate) enum Action {
     ListModels,
     /// Writes a session as a web page.
     Export,
+    /// Prints a dialect as JSON Schema.
+    Schema,
     Help,
     Version,
 }
@@ -137,6 +139,11 @@ impl Arguments {
             self.words.push(word.to_owned());
             return Ok(());
         }
+        if self.action == Action::Schema {
+            return Err(Failure::Usage(format!(
+                "what is \"{word}\"? bowline schema [--dialect NAME] prints a protocol as JSON Schema"
+            )));
+        }
         if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
@@ -182,6 +189,7 @@ fn subcommand(word: &str) -> Option<Action> {
         "sessions" => Some(Action::Sessions),
         "export" => Some(Action::Export),
         "auth" => Some(Action::Auth),
+        "schema" => Some(Action::Schema),
         _ => None,
     }
 }

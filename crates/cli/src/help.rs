@@ -14,6 +14,7 @@ pub(crate) fn usage() -> &'static str {
   bowline auth          keys: list, set, remove, check
   bowline --list-models what there is to choose from
   bowline export FILE   write a session as a web page (--out FILE)
+  bowline schema        the protocol as JSON Schema (--dialect NAME)
   bowline --help        all options"
 }
 

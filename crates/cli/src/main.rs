@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
+        Action::Schema => choice.entry().and_then(schema),
         Action::Export => export::main(&arguments, choice.start()),
         Action::Nothing => {
             eprintln!("{}", help::usage());
@@ -53,6 +54,11 @@ fn main() -> ExitCode {
         }
     };
     finish(result.map(|()| ExitCode::SUCCESS))
+}
+
+/// Prints a dialect as JSON Schema.
+fn schema(entry: &bowline_dialect::Entry) -> Result<(), Failure> {
+    terminal::say(&format!("{:#}\n", entry.schema()))
 }
 
 /// Reports a failure, if it is one.

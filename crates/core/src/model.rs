@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::usage::{Cost, Usage, plain_number};
 
 /// A model of a provider. Its JSON form is the one that clients see, so it holds no secret: keys and headers
 /// stay with the provider's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
@@ -33,7 +34,7 @@ pub struct Model {
 }
 
 /// What a model takes as input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
     Text,
@@ -41,16 +42,20 @@ pub enum InputKind {
 }
 
 /// Prices in dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Price {
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub input: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub output: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub cache_read: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub cache_write: f64,
 }
 

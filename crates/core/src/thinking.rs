@@ -1,9 +1,12 @@
 //! How hard a model is asked to think before it answers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A thinking level, in rising order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     #[default]

@@ -1,9 +1,10 @@
 //! What an answer cost, in tokens and in dollars.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Tokens used by one or more answers, with their cost.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens that were not read from the cache.
@@ -19,18 +20,23 @@ pub struct Usage {
 }
 
 /// Dollars, by kind of token.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub input: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub output: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub cache_read: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub cache_write: f64,
     #[serde(serialize_with = "plain_number")]
+    #[schemars(with = "f64")]
     pub total: f64,
 }
 

@@ -10,13 +10,40 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::fields::{Field, Fields};
+use crate::schema::Shape;
+
+/// The type of an answer of the extension UI. Nobody waits for a response to it.
+pub(crate) const UI_RESPONSE: &str = "extension_ui_response";
 
 /// A row of a dialect's table of commands.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub name: &'static str,
+    /// What it does, in the words of the reference.
+    pub about: &'static str,
     pub fields: &'static [Field],
-    pub build: fn(Fields) -> Command,
+    /// What goes along with an answer that says yes, if anything does.
+    pub answer: Option<Shape>,
+    pub meaning: Meaning,
+}
+
+/// What a command is for.
+#[derive(Debug)]
+pub(crate) enum Meaning {
+    /// The engine is to do something.
+    Engine(fn(Fields) -> Command),
+    /// The process is to end.
+    Quit,
+    /// The dialect is to tell what it is.
+    ProtocolInfo,
+}
+
+/// A line that was read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Meant {
+    Request(Request),
+    Quit(Origin),
+    ProtocolInfo(Origin),
 }
 
 /// Why a line is not a command. Dialects word it their own way.
@@ -31,7 +58,7 @@ pub(crate) enum Problem {
 }
 
 /// Reads a line as one of the commands of `table`.
-pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Request, Problem> {
+pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Meant, Problem> {
     let text = match line {
         Line::Text(text) => text,
         Line::TooLong { limit } => {
@@ -49,7 +76,7 @@ pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Request, Probl
     let mut origin = Origin { id: head.id, name: row.name, echo: None };
     // The head has been read to the end of the line, so what has no fields needs no second look.
     if row.fields.is_empty() {
-        return Ok(Request { origin, command: (row.build)(Fields::new(Map::new())) });
+        return Ok(row.meaning.of(origin, Map::new()));
     }
     let mut fields: Map<String, Value> = match serde_json::from_str(&text) {
         Ok(fields) => fields,
@@ -71,7 +98,17 @@ pub(crate) fn decode(table: &'static [Row], line: Line) -> Result<Request, Probl
             origin.echo = value.map(|value| value.to_string().into());
         }
     }
-    Ok(Request { origin, command: (row.build)(Fields::new(fields)) })
+    Ok(row.meaning.of(origin, fields))
+}
+
+impl Meaning {
+    fn of(&self, origin: Origin, fields: Map<String, Value>) -> Meant {
+        match self {
+            Self::Engine(build) => Meant::Request(Request { origin, command: build(Fields::new(fields)) }),
+            Self::Quit => Meant::Quit(origin),
+            Self::ProtocolInfo => Meant::ProtocolInfo(origin),
+        }
+    }
 }
 
 /// The two fields that every command has.

@@ -1,7 +1,7 @@
 //! The fields of a command: what each must be, and taking them out once they have been checked.
 
 use bowline_core::message::Content;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::pi_classic::attachments;
 
@@ -13,6 +13,8 @@ pub(crate) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", 
 pub(crate) struct Field {
     pub name: &'static str,
     pub kind: Kind,
+    /// What it is for, in the words of the reference.
+    pub about: &'static str,
     pub is_required: bool,
     /// Another name that is taken for this one.
     pub alias: Option<&'static str>,
@@ -39,12 +41,12 @@ pub(crate) enum Kind {
 }
 
 impl Field {
-    pub const fn required(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, is_required: true, alias: None, is_echoed: false }
+    pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, about, is_required: true, alias: None, is_echoed: false }
     }
 
-    pub const fn optional(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, is_required: false, alias: None, is_echoed: false }
+    pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, about, is_required: false, alias: None, is_echoed: false }
     }
 
     /// Takes another name for this one too.
@@ -55,6 +57,16 @@ impl Field {
     /// Has the answer repeat it.
     pub const fn echoed(self) -> Self {
         Self { is_echoed: true, ..self }
+    }
+
+    /// Describes the field.
+    pub fn schema(&self) -> Value {
+        let mut schema = self.kind.schema();
+        if !self.is_required {
+            allow_null(&mut schema);
+        }
+        schema["description"] = self.about.into();
+        schema
     }
 
     /// Says what is wrong with the field, if anything is. A field that may be left out may also be `null`.
@@ -72,6 +84,27 @@ impl Field {
 }
 
 impl Kind {
+    fn schema(&self) -> Value {
+        match self {
+            Self::Text => json!({ "type": "string" }),
+            Self::FilledText => json!({ "type": "string", "minLength": 1 }),
+            Self::Boolean => json!({ "type": "boolean" }),
+            Self::Count => json!({ "type": "integer", "minimum": 1 }),
+            Self::OneOf(names) => json!({ "enum": names }),
+            Self::Images => json!({ "type": "array", "items": {
+                "type": "object",
+                "properties": {
+                    "type": { "const": "image" },
+                    "data": { "type": "string", "description": "The image in base64, or as a `data:` URL." },
+                    "mimeType": { "type": "string", "pattern": "^image/", "description": "Such as `image/png`." },
+                },
+                "required": ["data", "mimeType"],
+            } }),
+            Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
+            Self::Anything => json!({}),
+        }
+    }
+
     fn describe(&self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
@@ -103,6 +136,16 @@ impl Kind {
             },
         };
         if fits { Ok(()) } else { Err(format!("must be {}, not {}", self.describe(), shorten(value))) }
+    }
+}
+
+/// A field that may be left out may also be `null`.
+fn allow_null(schema: &mut Value) {
+    if let Some(kind) = schema.get("type").cloned() {
+        schema["type"] = json!([kind, "null"]);
+    }
+    if let Some(names) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        names.push(Value::Null);
     }
 }
 

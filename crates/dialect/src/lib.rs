@@ -11,6 +11,8 @@ mod operator;
 mod opi;
 mod pi;
 mod pi_classic;
+mod protocol_info;
+mod schema;
 mod snapshot;
 
 use bowline_core::command::Request;
@@ -18,6 +20,9 @@ use bowline_core::event::Event;
 use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
+use schema::Protocol;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A protocol of a client.
 pub trait Dialect {
@@ -57,6 +62,7 @@ pub struct Entry {
     pub about: &'static str,
     /// What its clients expect of the process before the first line.
     pub start: Start,
+    protocol: &'static Protocol,
     make: fn() -> Box<dyn Dialect>,
 }
 
@@ -64,6 +70,11 @@ impl Entry {
     /// Returns the dialect, ready to use.
     pub fn make(&self) -> Box<dyn Dialect> {
         (self.make)()
+    }
+
+    /// Returns its commands and records as JSON Schema.
+    pub fn schema(&self) -> serde_json::Value {
+        self.protocol.schema()
     }
 }
 
@@ -121,25 +132,28 @@ pub const PROGRAMS: &[Program] = &[
 /// Every dialect there is.
 pub const DIALECTS: &[Entry] = &[
     Entry {
-        name: "pi",
+        name: pi::PROTOCOL.dialect,
         about: "clients of pi --mode rpc, version 0.84 and later (the default)",
         start: START,
+        protocol: &pi::PROTOCOL,
         make: || Box::new(pi::Pi::default()),
     },
     Entry {
-        name: "pi-classic",
+        name: pi_classic::PROTOCOL.dialect,
         about: "clients of the first pi --mode rpc: prompt with attachments, abort, and events",
         start: START,
+        protocol: &pi_classic::PROTOCOL,
         make: || Box::new(pi_classic::PiClassic::default()),
     },
     Entry {
-        name: "omp",
+        name: omp::PROTOCOL.dialect,
         about: "clients of omp --mode rpc",
         start: START,
+        protocol: &omp::PROTOCOL,
         make: || Box::new(omp::Omp::default()),
     },
     Entry {
-        name: "opi",
+        name: opi::PROTOCOL.dialect,
         about: "clients of opi --rpc, schema version 2 (--rpc means this one)",
         start: Start {
             called: "opi",
@@ -149,18 +163,21 @@ pub const DIALECTS: &[Entry] = &[
             model_variable: Some("OPI_MODEL"),
             sessions_variable: Some("OPI_SESSIONS_DIR"),
         },
+        protocol: &opi::PROTOCOL,
         make: || Box::new(opi::Opi::default()),
     },
     Entry {
-        name: "operator",
+        name: operator::PROTOCOL.dialect,
         about: "clients written from operator-use's RPC document: wrapped events, answers on completion",
         start: START,
+        protocol: &operator::PROTOCOL,
         make: || Box::new(operator::Operator::new(operator::Form::Document)),
     },
     Entry {
-        name: "operator-flat",
+        name: operator::FLAT_PROTOCOL.dialect,
         about: "operator-use's own RPCClient: flat events, prompts acknowledged at once",
         start: START,
+        protocol: &operator::FLAT_PROTOCOL,
         make: || Box::new(operator::Operator::new(operator::Form::Code)),
     },
 ];
@@ -173,7 +190,25 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// Returns the record of an error that keeps the process from starting, the same in every dialect: a client that
 /// never got to speak must still be able to tell why.
 pub fn fatal(message: &str) -> Record {
-    Record::Plain(json::to_line(&serde_json::json!({ "type": "error", "error": message, "fatal": true })))
+    ErrorRecord::encode(message, true)
+}
+
+/// Something is wrong.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorRecord<'message> {
+    #[schemars(extend("const" = "error"))]
+    r#type: &'static str,
+    /// A sentence for people.
+    error: &'message str,
+    /// Whether the process ends; absent if it does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    fatal: bool,
+}
+
+impl ErrorRecord<'_> {
+    pub fn encode(error: &str, fatal: bool) -> Record {
+        Record::Plain(json::to_line(&ErrorRecord { r#type: "error", error, fatal }))
+    }
 }
 
 #[cfg(test)]

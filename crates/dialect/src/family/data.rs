@@ -4,213 +4,50 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, CycledModel, Disposition, ModelUsage, SessionStatistics, SessionSummary,
-    ShellResult, State,
+    Answer, ContextUsage, Disposition, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
+    ShellResult, SlashCommand, State,
 };
-use bowline_core::thinking::ThinkingLevel;
-use bowline_core::usage::{Usage, plain_number};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::answers::{
+    Accepted, Commands, CommonState, CycledModel, Entries, Exported, ForkMessages, Forked, LastText, Level,
+    Levels, Messages, Models, Navigated, Queues, Sessions, SpokenCommand, SpokenContext, SpokenForkMessage,
+    SpokenModelUsage, SpokenSession, SpokenShell, SpokenState, SpokenStatistics, SpokenTokens, Switched,
+    Tree, Written,
+};
 use super::records::SpokenCompaction;
 
 /// What goes along with an answer.
 #[derive(Serialize)]
-#[serde(untagged, rename_all_fields = "camelCase")]
+#[serde(untagged)]
 pub(crate) enum Data<'reply> {
     Nothing,
-    Accepted {
-        disposition: &'static str,
-    },
-    Queues {
-        steering: &'reply [String],
-        follow_up: &'reply [String],
-    },
+    Accepted(Accepted),
+    Queues(Queues<'reply>),
     State(SpokenState<'reply>),
-    Messages {
-        messages: &'reply [Arc<Message>],
-    },
-    Commands {
-        commands: Vec<SpokenCommand<'reply>>,
-    },
+    Messages(Messages<'reply>),
+    Commands(Commands<'reply>),
     Model(&'reply Model),
-    CycledModel {
-        model: &'reply Model,
-        thinking_level: ThinkingLevel,
-        is_scoped: bool,
-    },
-    Models {
-        models: &'reply [Arc<Model>],
-    },
-    Level {
-        level: ThinkingLevel,
-    },
-    Levels {
-        levels: &'reply [ThinkingLevel],
-    },
+    CycledModel(CycledModel<'reply>),
+    Models(Models<'reply>),
+    Level(Level),
+    Levels(Levels<'reply>),
     Shell(SpokenShell<'reply>),
-    Switched {
-        cancelled: bool,
-    },
+    Switched(Switched),
     Statistics(SpokenStatistics<'reply>),
-    LastText {
-        text: Option<&'reply str>,
-    },
+    LastText(LastText<'reply>),
     Compacted(SpokenCompaction<'reply>),
-    Forked {
-        text: &'reply str,
-        cancelled: bool,
-    },
-    ForkMessages {
-        messages: Vec<SpokenForkMessage<'reply>>,
-    },
-    Entries {
-        entries: &'reply [Box<RawValue>],
-        leaf_id: Option<&'reply str>,
-    },
-    Tree {
-        tree: &'reply RawValue,
-        leaf_id: Option<&'reply str>,
-    },
-    Navigated {
-        leaf_id: Option<&'reply str>,
-        text: Option<&'reply str>,
-        summary_entry_id: Option<&'reply str>,
-        cancelled: bool,
-    },
-    Written {
-        entry_id: &'reply str,
-    },
-    Sessions {
-        sessions: Vec<SpokenSession<'reply>>,
-        next_cursor: Option<&'reply str>,
-    },
-    Exported {
-        path: Cow<'reply, str>,
-    },
-}
-
-/// What every dialect tells of the state.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CommonState<'reply> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'reply RawValue>,
-    thinking_level: ThinkingLevel,
-    is_streaming: bool,
-    is_compacting: bool,
-    steering_mode: &'static str,
-    follow_up_mode: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_file: Option<Cow<'reply, str>>,
-    session_id: &'reply str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_name: Option<&'reply str>,
-    auto_compaction_enabled: bool,
-    message_count: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenState<'reply> {
-    #[serde(flatten)]
-    common: CommonState<'reply>,
-    pending_message_count: usize,
-    auto_retry_enabled: bool,
-    tools: &'reply [String],
-    cwd: Cow<'reply, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenForkMessage<'reply> {
-    entry_id: &'reply str,
-    text: &'reply str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenSession<'reply> {
-    id: &'reply str,
-    path: Cow<'reply, str>,
-    cwd: Cow<'reply, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'reply str>,
-    first_message: &'reply str,
-    message_count: u64,
-    created: &'reply str,
-    modified: u64,
-}
-
-#[derive(Serialize)]
-pub(crate) struct SpokenCommand<'reply> {
-    name: &'reply str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'reply str>,
-    source: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenShell<'reply> {
-    pub output: Cow<'reply, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    cancelled: bool,
-    truncated: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    full_output_path: Option<&'reply str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenStatistics<'reply> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_file: Option<Cow<'reply, str>>,
-    session_id: &'reply str,
-    user_messages: u64,
-    assistant_messages: u64,
-    tool_calls: u64,
-    tool_results: u64,
-    total_messages: u64,
-    tokens: SpokenTokens,
-    #[serde(serialize_with = "plain_number")]
-    cost: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
-    by_model: Vec<SpokenModelUsage<'reply>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenModelUsage<'reply> {
-    provider: &'reply str,
-    model: &'reply str,
-    assistant_messages: u64,
-    usage: &'reply Usage,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenTokens {
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write: u64,
-    total: u64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct SpokenContext {
-    tokens: Option<u64>,
-    context_window: u64,
-    percent: Option<f64>,
+    Forked(Forked<'reply>),
+    ForkMessages(ForkMessages<'reply>),
+    Entries(Entries<'reply>),
+    Tree(Tree<'reply>),
+    Navigated(Navigated<'reply>),
+    Written(Written<'reply>),
+    Sessions(Sessions<'reply>),
+    Exported(Exported<'reply>),
 }
 
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
@@ -220,58 +57,60 @@ pub(crate) fn data<'reply>(
 ) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
-        Answer::Accepted(disposition) => Data::Accepted {
+        Answer::Accepted(disposition) => Data::Accepted(Accepted {
             disposition: match disposition {
                 Disposition::Started => "started",
                 Disposition::Queued => "queued",
             },
-        },
-        Answer::Cleared { steering, follow_up } => Data::Queues { steering, follow_up },
+        }),
+        Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
         Answer::State(state) => Data::State(spoken_state(state, written)),
-        Answer::Messages(messages) => Data::Messages { messages },
+        Answer::Messages(messages) => Data::Messages(Messages { messages }),
         Answer::Commands(commands) => {
-            let spoken = commands.iter().map(|command| SpokenCommand {
-                name: &command.name,
-                description: command.description.as_deref(),
-                source: command.source,
-            });
-            Data::Commands { commands: spoken.collect() }
+            Data::Commands(Commands { commands: commands.iter().map(spoken_command).collect() })
         }
         Answer::Model(model) => Data::Model(model),
         Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
-        Answer::CycledModel(Some(CycledModel { model, thinking_level, is_scoped })) => {
-            Data::CycledModel { model, thinking_level: *thinking_level, is_scoped: *is_scoped }
-        }
-        Answer::Models(models) => Data::Models { models },
-        Answer::CycledThinkingLevel(Some(level)) => Data::Level { level: *level },
-        Answer::ThinkingLevels(levels) => Data::Levels { levels },
+        Answer::CycledModel(Some(cycled)) => Data::CycledModel(CycledModel {
+            model: &cycled.model,
+            thinking_level: cycled.thinking_level,
+            is_scoped: cycled.is_scoped,
+        }),
+        Answer::Models(models) => Data::Models(Models { models }),
+        Answer::CycledThinkingLevel(Some(level)) => Data::Level(Level { level: *level }),
+        Answer::ThinkingLevels(levels) => Data::Levels(Levels { levels }),
         Answer::Shell(result) => Data::Shell(spoken_shell(result)),
-        Answer::SessionSwitched => Data::Switched { cancelled: false },
+        Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
         Answer::Statistics(statistics) => Data::Statistics(spoken_statistics(statistics)),
-        Answer::LastAssistantText(text) => Data::LastText { text: text.as_deref() },
+        Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
-        Answer::Forked { text } => Data::Forked { text, cancelled: false },
+        Answer::Forked { text } => Data::Forked(Forked { text, cancelled: false }),
         Answer::ForkMessages(messages) => {
-            let spoken = messages
-                .iter()
-                .map(|message| SpokenForkMessage { entry_id: &message.entry, text: &message.text });
-            Data::ForkMessages { messages: spoken.collect() }
+            Data::ForkMessages(ForkMessages { messages: messages.iter().map(spoken_fork_message).collect() })
         }
-        Answer::Entries { entries, leaf } => Data::Entries { entries, leaf_id: leaf.as_deref() },
-        Answer::Tree { roots, leaf } => Data::Tree { tree: roots, leaf_id: leaf.as_deref() },
-        Answer::Navigated(navigated) => Data::Navigated {
+        Answer::Entries { entries, leaf } => Data::Entries(Entries { entries, leaf_id: leaf.as_deref() }),
+        Answer::Tree { roots, leaf } => Data::Tree(Tree { tree: roots, leaf_id: leaf.as_deref() }),
+        Answer::Navigated(navigated) => Data::Navigated(Navigated {
             leaf_id: navigated.leaf.as_deref(),
             text: navigated.text.as_deref(),
             summary_entry_id: navigated.summary_entry.as_deref(),
             cancelled: false,
-        },
-        Answer::Written { entry } => Data::Written { entry_id: entry },
-        Answer::Sessions(page) => Data::Sessions {
+        }),
+        Answer::Written { entry } => Data::Written(Written { entry_id: entry }),
+        Answer::Sessions(page) => Data::Sessions(Sessions {
             sessions: page.sessions.iter().map(spoken_session).collect(),
             next_cursor: page.next_cursor.as_deref(),
-        },
-        Answer::Exported { path } => Data::Exported { path: path.to_string_lossy() },
+        }),
+        Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
     })
+}
+
+fn spoken_command(command: &SlashCommand) -> SpokenCommand<'_> {
+    SpokenCommand { name: &command.name, description: command.description.as_deref(), source: command.source }
+}
+
+fn spoken_fork_message(message: &ForkMessage) -> SpokenForkMessage<'_> {
+    SpokenForkMessage { entry_id: &message.entry, text: &message.text }
 }
 
 /// The model that was written down last. It is a good part of every state, and seldom another one.

@@ -2,9 +2,9 @@
 //! their commands, records and answers are the same. Each is written here once; a dialect says what it does its own
 //! way.
 
+pub(crate) mod answers;
 pub(crate) mod commands;
 pub(crate) mod data;
-pub(crate) mod protocol_info;
 pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;

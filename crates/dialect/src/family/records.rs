@@ -6,38 +6,51 @@ use std::time::Duration;
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::usage::Usage;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 /// An event in the words of the family. `M` is how the dialect tells a message.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum Spoken<'event, M> {
+    /// The model is going to be asked.
     AgentStart,
+    /// A turn begins: one answer of the model, and the tools that it calls.
     TurnStart,
+    /// A turn is over.
     TurnEnd {
+        /// The answer of the model.
         message: M,
+        /// What the tools gave back, in the order of the calls.
         tool_results: &'event [Arc<Message>],
     },
-    MessageStart {
-        message: M,
-    },
+    /// A message begins. An answer of the model has nothing in it yet, or its first block.
+    MessageStart { message: M },
+    /// A message is whole, and in the session's file.
     MessageEnd {
         message: M,
+        /// Its entry in the file; absent if the session is kept in memory only.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
+    /// A tool begins its work.
     ToolExecutionStart {
         tool_call_id: &'event str,
         tool_name: &'event str,
+        /// What the model called it with.
         args: &'event Arguments,
     },
+    /// A tool has more to show.
     ToolExecutionUpdate {
         tool_call_id: &'event str,
         tool_name: &'event str,
+        /// What the model called it with.
         args: &'event Arguments,
+        /// All that it has to show so far: replaces what it showed before.
         partial_result: Report<'event>,
     },
+    /// A tool has done its work.
     ToolExecutionEnd {
         tool_call_id: &'event str,
         tool_name: &'event str,
@@ -45,24 +58,34 @@ pub(crate) enum Spoken<'event, M> {
         is_error: bool,
         duration_ms: u64,
     },
+    /// A request failed for a passing reason, and is going to be made again.
     AutoRetryStart {
+        /// Which retry it is, from 1 on.
         attempt: u32,
         max_attempts: u32,
+        /// How long it is waited for.
         delay_ms: u64,
+        /// Why the request failed.
         error_message: &'event str,
     },
+    /// Retrying is over.
     AutoRetryEnd {
         success: bool,
+        /// How many retries it took.
         attempt: u32,
+        /// Why the last one failed, if it did.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'event str>,
     },
 }
 
 /// What a tool shows.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolReport")]
 pub(crate) struct Report<'event> {
+    /// What the model sees.
     content: &'event [Content],
+    /// Facts for the client that the model does not see; which, depends on the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
 }
@@ -128,20 +151,28 @@ impl<'event, M> Spoken<'event, M> {
 }
 
 /// A compaction that was made.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Compaction")]
 pub(crate) struct SpokenCompaction<'event> {
+    /// What stands for all that came before.
     summary: &'event str,
+    /// The first entry that the model still sees as it was.
     first_kept_entry_id: &'event str,
+    /// The size of the context, as the model reported it or estimated.
     tokens_before: u64,
     estimated_tokens_after: u64,
+    /// What the summary cost.
     usage: &'event Usage,
     details: SpokenFiles<'event>,
+    /// The entry with the summary.
     entry_id: &'event str,
 }
 
-#[derive(Serialize)]
+/// The files that tools looked at and changed in what was summarised.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TouchedFiles")]
 struct SpokenFiles<'event> {
     read_files: &'event [String],
     modified_files: &'event [String],
@@ -162,13 +193,17 @@ impl<'event> From<&'event CompactionResult> for SpokenCompaction<'event> {
 }
 
 /// What came of a compaction, as the records of its end have it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub(crate) struct SpokenOutcome<'event> {
+    /// What was made; absent if it was aborted or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<SpokenCompaction<'event>>,
     aborted: bool,
+    /// Whether the request that did not fit is made again.
     will_retry: bool,
+    /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<&'event str>,
 }

@@ -4,11 +4,37 @@ use bowline_core::message::{AssistantMessage, Message, StopReason};
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
+use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::shape::FamilyShape;
-use super::steps::Step;
+use super::steps::{self, Step};
 use crate::json;
 use crate::snapshot::Snapshot;
+
+/// Describes an update.
+pub(crate) fn update(generator: &mut SchemaGenerator) -> Schema {
+    let message = generator.subschema_for::<Message>();
+    let mut steps = steps::shapes(generator);
+    for step in &mut steps {
+        step["properties"]["partial"] = message.as_value().clone();
+        if let Some(required) = step["required"].as_array_mut() {
+            required.push("partial".into());
+        }
+    }
+    json_schema!({
+        "description": "There is more of an answer.",
+        "type": "object",
+        "properties": {
+            "type": { "const": "message_update" },
+            "message": message,
+            "assistantMessageEvent": {
+                "description": "What is new; `partial` is the message so far, as `message` is.",
+                "oneOf": steps,
+            },
+        },
+        "required": ["type", "message", "assistantMessageEvent"],
+    })
+}
 
 const LEAD: &str = r#""role":"assistant","#;
 

@@ -3,27 +3,55 @@
 use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Reply};
 use bowline_wire::Record;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::command_table::Problem;
-use crate::json;
+use crate::command_table::{Meant, Problem, UI_RESPONSE};
+use crate::protocol_info::ProtocolInfo;
+use crate::schema::Protocol;
+use crate::{Incoming, json};
 
 /// A response; keys in pi's order.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Response<'reply, D> {
+    /// That of the command, as it was written; absent if it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'reply RawValue>,
+    #[schemars(extend("const" = "response"))]
     r#type: &'static str,
+    /// The command's type; `parse` for a line that cannot be read, absent for one without a type.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'reply str>,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<D>,
+    /// A sentence for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'reply str>,
+    /// A stable name for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
+}
+
+/// Describes a response.
+pub(crate) fn shape(generator: &mut SchemaGenerator) -> Schema {
+    Response::<()>::json_schema(generator)
+}
+
+/// Passes a line on, or answers it if that is for the dialect to do.
+pub(crate) fn take(meant: Meant, protocol: &Protocol, records: &mut Vec<Record>) -> Option<Incoming> {
+    match meant {
+        Meant::Request(request) => Some(Incoming::Request(request)),
+        Meant::Quit(origin) => {
+            records.push(success::<()>(&origin, None));
+            Some(Incoming::Quit)
+        }
+        Meant::ProtocolInfo(origin) => {
+            records.push(success(&origin, Some(ProtocolInfo::from(protocol))));
+            None
+        }
+    }
 }
 
 /// Encodes the answer to a command; `tell` says what goes along with it.
@@ -68,15 +96,10 @@ pub(crate) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code
     }))
 }
 
-/// Tells whether nobody waits for a response: answers of the extension UI carry a type of their own.
-pub(crate) fn needs_none(problem: &Problem) -> bool {
-    const UI_RESPONSE: &str = "extension_ui_response";
-    matches!(problem, Problem::UnknownCommand { name: Some(name), .. } if name == UI_RESPONSE)
-}
-
-/// Words a problem with a line the way clients know it.
-pub(crate) fn refuse(problem: &Problem) -> Record {
-    match problem {
+/// Words a problem with a line the way clients know it. Nobody waits for a response to an answer of the extension UI.
+pub(crate) fn refuse(problem: &Problem) -> Option<Record> {
+    Some(match problem {
+        Problem::UnknownCommand { name: Some(name), .. } if name == UI_RESPONSE => return None,
         Problem::Unreadable { id, reason } => {
             let error = format!("Failed to parse command: {reason}");
             failure(id.as_deref(), Some("parse"), &error, "parse_error")
@@ -91,5 +114,5 @@ pub(crate) fn refuse(problem: &Problem) -> Record {
             let error = format!("{}: {reason}", origin.name);
             failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
         }
-    }
+    })
 }

@@ -2,9 +2,12 @@
 
 use bowline_core::message::ToolCall;
 use bowline_core::stream::Update;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::json;
+use crate::schema::{record, variants};
 
 /// A step as the family words it.
 #[derive(Debug)]
@@ -14,37 +17,59 @@ pub(crate) enum Step<'event> {
 }
 
 /// More of a block. By far the most frequent step, so records of it are put together by hand.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "More of a block.")]
 pub(crate) struct Delta<'event> {
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["text_delta", "thinking_delta", "toolcall_delta"]))]
     kind: &'static str,
+    /// Which block of the message it belongs to.
     pub content_index: usize,
+    /// What is appended to the block; of a tool call, to the text of its arguments.
+    #[serde(rename = "delta")]
     pub text: &'event str,
 }
 
 /// The beginning or the end of a block.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub(crate) enum Bound<'event> {
+    /// A block of text begins.
     #[serde(rename = "text_start")]
     TextStart { content_index: usize },
+    /// A block of text is whole.
     #[serde(rename = "text_end")]
     TextEnd { content_index: usize, content: &'event str },
+    /// A block of thinking begins.
     #[serde(rename = "thinking_start")]
     ThinkingStart { content_index: usize },
+    /// A block of thinking is whole.
     #[serde(rename = "thinking_end")]
     ThinkingEnd { content_index: usize, content: &'event str },
+    /// A tool call begins.
     #[serde(rename = "toolcall_start")]
     ToolCallStart { content_index: usize, id: &'event str, tool_name: &'event str },
+    /// A tool call is whole. The tool runs later.
     #[serde(rename = "toolcall_end")]
     ToolCallEnd { content_index: usize, tool_call: TypedCall<'event> },
 }
 
 /// A tool call with the tag that it has as a block of a message.
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename = "toolCall")]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ToolCallBlock")]
 pub(crate) struct TypedCall<'event> {
+    #[schemars(extend("const" = "toolCall"))]
+    r#type: &'static str,
     #[serde(flatten)]
     call: &'event ToolCall,
+}
+
+/// Describes each kind of step.
+pub(crate) fn shapes(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let bounds = variants::<Bound<'_>>(generator);
+    let all = std::iter::once(record::<Delta<'_>>(generator)).chain(bounds);
+    all.map(Schema::to_value).collect()
 }
 
 impl Delta<'_> {
@@ -84,9 +109,10 @@ impl<'event> From<&'event Update> for Step<'event> {
             Update::ToolCallStart { content_index, id, name } => {
                 Bound::ToolCallStart { content_index: *content_index, id, tool_name: name }
             }
-            Update::ToolCallEnd { content_index, call } => {
-                Bound::ToolCallEnd { content_index: *content_index, tool_call: TypedCall { call } }
-            }
+            Update::ToolCallEnd { content_index, call } => Bound::ToolCallEnd {
+                content_index: *content_index,
+                tool_call: TypedCall { r#type: "toolCall", call },
+            },
         })
     }
 }

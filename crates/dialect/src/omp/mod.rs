@@ -9,59 +9,62 @@ mod timed;
 
 use std::sync::Arc;
 
-use bowline_core::command::{Command, InterruptMode, Origin};
+use bowline_core::command::{Command, InterruptMode, Origin, Request};
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
 use bowline_core::policy::{IdleQueue, Policy, StateDetail, ToolResults};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::command_table::{self, Problem};
+use crate::command_table::{self, Meant, Problem};
 use crate::family::data::WrittenModel;
-use crate::family::protocol_info::Protocol;
 use crate::family::records::{self, SpokenOutcome};
-use crate::family::repeating::{Place, Repeating};
+use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
+use crate::schema::{Answers, Id, Protocol, variants};
 use crate::{Dialect, Incoming, json};
 use timed::Timed;
 
 /// What the dialect says of itself.
-const PROTOCOL: Protocol = Protocol {
+pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
     commands: commands::TABLE,
-    events: &[
-        "ready",
-        "agent_start",
-        "agent_end",
-        "turn_start",
-        "turn_end",
-        "message_start",
-        "message_update",
-        "message_end",
-        "tool_execution_start",
-        "tool_execution_update",
-        "tool_execution_end",
-        "auto_retry_start",
-        "auto_retry_end",
-        "auto_compaction_start",
-        "auto_compaction_end",
-    ],
+    id: Id::Anything,
+    answers: Answers::All(responses::shape),
+    records,
     capabilities: &["entry_ids", "error_codes", "joined_deltas"],
 };
 
+fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let mut records = variants::<Spoken<'_>>(generator);
+    records.extend(variants::<records::Spoken<'_, &Message>>(generator));
+    records.push(repeating::update(generator));
+    records
+}
+
 /// The records that only this dialect has.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 enum Spoken<'event> {
+    /// The first record: commands can be sent.
     Ready,
+    /// All work is done: retries, compaction and queued messages included. One for each run.
     AgentEnd {
+        /// What the newest stretch of the run added to the conversation.
+        #[schemars(with = "Vec<Message>")]
         messages: Vec<Timed<'event>>,
+        /// Always `true`: nothing follows by itself.
         is_terminal: bool,
     },
+    /// The conversation is being compacted, without having been asked to.
     AutoCompactionStart {
+        /// `threshold` if the model's window is nearly full, `overflow` if the conversation did not fit.
+        #[schemars(extend("enum" = ["threshold", "overflow"]))]
         reason: &'static str,
     },
+    /// That is over.
     AutoCompactionEnd {
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,
@@ -109,24 +112,17 @@ impl Dialect for Omp {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(request) => {
-                match request.command {
-                    Command::Prompt { .. } => records.push(acknowledgement(&request.origin)),
-                    Command::AbortAndPrompt { .. } if self.is_running => {
-                        self.unacknowledged.push(request.origin.clone());
-                    }
-                    Command::AbortAndPrompt { .. } => records.push(acknowledgement(&request.origin)),
-                    _ => {}
+            Ok(meant) => {
+                if let Meant::Request(request) = &meant {
+                    self.greet(request, records);
                 }
-                return Some(Incoming::Request(request));
+                responses::take(meant, &PROTOCOL, records)
             }
-            Err(problem) if responses::needs_none(&problem) => {}
             Err(problem) => {
-                let info = PROTOCOL.answer(&problem);
-                records.push(info.unwrap_or_else(|| responses::refuse(&without_id(problem))));
+                records.extend(responses::refuse(&without_id(problem)));
+                None
             }
         }
-        None
     }
 
     fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
@@ -191,6 +187,19 @@ impl Dialect for Omp {
 }
 
 impl Omp {
+    /// Acknowledges what is acknowledged before anything is known of it.
+    fn greet(&mut self, request: &Request, records: &mut Vec<Record>) {
+        match request.command {
+            Command::AbortAndPrompt { .. } if self.is_running => {
+                self.unacknowledged.push(request.origin.clone());
+            }
+            Command::Prompt { .. } | Command::AbortAndPrompt { .. } => {
+                records.push(acknowledgement(&request.origin));
+            }
+            _ => {}
+        }
+    }
+
     /// Says that all work is done, and acknowledges what waited for that.
     fn settle(&mut self, records: &mut Vec<Record>) {
         self.is_running = false;
@@ -240,7 +249,8 @@ mod tests {
 
     #[test]
     fn the_29_commands_of_the_document_are_known() {
-        assert_eq!(commands::TABLE.len(), 29);
+        // And the one that tells of the protocol.
+        assert_eq!(commands::TABLE.len(), 29 + 1);
     }
 
     #[test]

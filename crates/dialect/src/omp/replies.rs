@@ -2,11 +2,13 @@
 
 use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult, State};
 use bowline_core::tool::ToolDefinition;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::timed::Timed;
-use crate::family::data::{self, CommonState, SpokenContext, SpokenShell, WrittenModel};
+use crate::family::answers::{CommonState, SpokenContext, SpokenShell};
+use crate::family::data::{self, WrittenModel};
 
 /// Clients match this text, so it is that of omp.
 const BUSY: &str =
@@ -26,24 +28,35 @@ pub(super) enum Data<'reply> {
 }
 
 /// The state: what omp's documentation has, and what later versions added.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "State", description = "The state of the agent.")]
 pub(super) struct SpokenState<'reply> {
     #[serde(flatten)]
     common: CommonState<'reply>,
+    /// Whether a steering message waits for the tool calls of the turn.
+    #[schemars(extend("enum" = ["immediate", "wait"]))]
     interrupt_mode: &'static str,
+    /// Messages in both queues.
     queued_message_count: usize,
+    /// Absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_usage: Option<SpokenContext>,
+    /// What the model is told before the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
     system_prompt: Option<[&'reply str; 1]>,
+    /// The tools that the model may call.
     dump_tools: Vec<SpokenTool<'reply>>,
 }
 
-#[derive(Serialize)]
+/// A tool that the model may call.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Tool")]
 pub(super) struct SpokenTool<'reply> {
     name: &'reply str,
     description: &'reply str,
+    /// Its arguments, as JSON Schema.
     parameters: &'reply Value,
 }
 

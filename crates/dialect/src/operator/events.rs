@@ -9,10 +9,10 @@ use bowline_core::message::{Arguments, AssistantMessage, Message, StopReason, jo
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
-use serde::Serialize;
 
 use super::Form;
-use super::messages::{self, Block, Spoken, SpokenResult};
+use super::messages::{self, Block};
+use super::records::{Said, SpokenCompaction};
 use crate::json;
 
 /// Room for the blocks of one message in the keys by which deltas join.
@@ -40,101 +40,6 @@ pub(super) struct Events {
     tail: Vec<u8>,
     /// Counts answers, so that deltas of different ones never join.
     answers: u64,
-}
-
-/// An event in the words of operator-use.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Said<'event> {
-    Input {
-        text: String,
-        source: &'static str,
-        entry_id: Option<&'event str>,
-    },
-    AgentStart,
-    AgentEnd {
-        messages: Vec<Spoken<'event>>,
-        reason: &'static str,
-    },
-    AgentError {
-        error: &'event str,
-    },
-    Settled,
-    TurnStart {
-        turn_index: u64,
-        timestamp: f64,
-    },
-    TurnEnd {
-        turn_index: u64,
-        message: Spoken<'event>,
-        tool_results: Vec<Spoken<'event>>,
-    },
-    MessageStart {
-        message: Spoken<'event>,
-    },
-    MessageEnd {
-        message: Spoken<'event>,
-        entry_id: Option<&'event str>,
-    },
-    ToolCall {
-        tool_call_id: &'event str,
-        tool_name: &'event str,
-        input: &'event Arguments,
-    },
-    ToolExecutionStart {
-        tool_call: Block<'event>,
-    },
-    ToolExecutionUpdate {
-        partial_tool_result: SpokenResult<'event>,
-    },
-    ToolResult {
-        tool_call_id: &'event str,
-        tool_name: &'event str,
-        input: &'event Arguments,
-        content: String,
-        is_error: bool,
-    },
-    ToolExecutionEnd {
-        tool_result: Block<'event>,
-    },
-    QueueUpdate {
-        queue: &'static str,
-        message: &'event str,
-        messages: &'event [String],
-    },
-    RetryStart {
-        attempt: u32,
-        max_retries: u32,
-        error: &'event str,
-    },
-    RetryEnd {
-        attempt: u32,
-        success: bool,
-        error: Option<&'event str>,
-    },
-    CompactionStart {
-        reason: &'static str,
-        tokens_before: Option<u64>,
-    },
-    CompactionEnd {
-        reason: &'static str,
-        tokens_before: Option<u64>,
-        summary: Option<&'event str>,
-        aborted: bool,
-        error: Option<&'event str>,
-    },
-    ThinkingLevelSelect {
-        level: &'static str,
-    },
-}
-
-/// A compaction that was made.
-#[derive(Serialize)]
-pub(super) struct SpokenCompaction<'event> {
-    summary: &'event str,
-    first_kept_entry_id: &'event str,
-    tokens_before: u64,
-    tokens_after: u64,
 }
 
 impl<'event> From<&'event CompactionResult> for SpokenCompaction<'event> {

@@ -8,31 +8,41 @@ use bowline_core::message::{
     join_text,
 };
 use bowline_core::usage::Usage;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// A message of a conversation.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Message")]
 pub(super) struct Spoken<'message> {
     contents: Vec<Block<'message>>,
     /// Made of role and time, so that a message has the same one wherever it is shown.
     id: String,
     /// Seconds since 1970.
     timestamp: f64,
+    #[schemars(extend("enum" = ["user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"]))]
     role: &'static str,
     #[serde(flatten)]
     answer: Option<Answer<'message>>,
 }
 
 /// What the message of a model has besides.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct Answer<'message> {
+    /// Only answers of a model have it.
     usage: SpokenUsage,
+    /// Only answers of a model have it.
+    #[schemars(extend("enum" = ["stop", "length", "tool_calls", "error", "abort"]))]
     stop_reason: &'static str,
+    /// Why the answer failed; empty if it did not.
     error: &'message str,
 }
 
-#[derive(Serialize)]
+/// A block of a message.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Content")]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'message> {
     Text {
@@ -43,6 +53,7 @@ pub(super) enum Block<'message> {
         signature: Option<&'message str>,
     },
     Image {
+        /// As `data:` URLs.
         images: Vec<String>,
     },
     ToolCall {
@@ -59,17 +70,23 @@ pub(super) enum Block<'message> {
 }
 
 /// What came of a call.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolResult")]
 pub(super) struct SpokenResult<'message> {
+    /// That of the call.
     id: &'message str,
+    /// What the model sees.
     content: String,
     is_error: bool,
+    /// Facts for the client that the model does not see; which, depends on the tool.
     metadata: Cow<'message, Value>,
     terminate: bool,
     terminate_message: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+/// Tokens by kind.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Usage")]
 struct SpokenUsage {
     input_tokens: u64,
     output_tokens: u64,
@@ -78,7 +95,9 @@ struct SpokenUsage {
     cost: SpokenCost,
 }
 
-#[derive(Serialize)]
+/// Dollars, by kind of token.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Cost")]
 struct SpokenCost {
     input: f64,
     output: f64,

@@ -8,6 +8,7 @@
 mod commands;
 mod events;
 mod messages;
+mod records;
 mod replies;
 
 use std::sync::Arc;
@@ -19,11 +20,23 @@ use bowline_core::policy::{
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
-use crate::command_table::{self, Problem};
+use crate::command_table::{self, Meant, Problem, UI_RESPONSE};
+use crate::schema::{Answers, Id, Protocol};
 use crate::{Dialect, Incoming};
 
-/// Answers of the extension UI carry a type of their own; nobody waits for a response to them.
-const UI_RESPONSE: &str = "extension_ui_response";
+/// What the dialect of the document says of itself.
+pub(crate) const PROTOCOL: Protocol = Protocol {
+    dialect: "operator",
+    commands: commands::TABLE,
+    id: Id::Anything,
+    answers: Answers::All(replies::shape),
+    records: records::wrapped,
+    capabilities: &["entry_ids", "joined_deltas"],
+};
+
+/// What the dialect of the code says of itself.
+pub(crate) const FLAT_PROTOCOL: Protocol =
+    Protocol { dialect: "operator-flat", commands: commands::FLAT_TABLE, records: records::flat, ..PROTOCOL };
 
 /// Which of the two a client was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +77,15 @@ impl Dialect for Operator {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(request) => return Some(Incoming::Request(request)),
+            Ok(Meant::Request(request)) => return Some(Incoming::Request(request)),
+            Ok(Meant::Quit(_)) => return Some(Incoming::Quit),
+            Ok(Meant::ProtocolInfo(origin)) => {
+                let protocol = match self.form {
+                    Form::Document => &PROTOCOL,
+                    Form::Code => &FLAT_PROTOCOL,
+                };
+                records.push(Record::Plain(replies::protocol_info(self.form, &origin, protocol)));
+            }
             Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => {}
             Err(problem) => records.push(self.refuse(&problem)),
         }
@@ -178,8 +199,8 @@ mod tests {
 
     #[test]
     fn all_17_commands_are_known() {
-        // The answer of the extension UI is the seventeenth; it is not answered.
-        assert_eq!(commands::TABLE.len() + 1, 17);
+        // The answer of the extension UI is the seventeenth; it is not answered. One more tells of the protocol.
+        assert_eq!(commands::TABLE.len(), 17 - 1 + 1);
         let line = Line::Text(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#.to_owned());
         let mut records = Vec::new();
         assert_eq!(Operator::new(Form::Code).decode(line, &mut records), None);

@@ -3,33 +3,44 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply, State};
+use bowline_core::thinking::ThinkingLevel;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::Form;
-use super::events::SpokenCompaction;
 use super::messages::{self, Spoken};
+use super::records::SpokenCompaction;
 use crate::json;
+use crate::protocol_info::ProtocolInfo;
+use crate::schema::{Protocol, variants};
 
 /// What the window of a model is taken for when there is no model.
 const DEFAULT_WINDOW: u64 = 200_000;
 
 /// A response; keys in the order of the document, or in that of the code.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Response<'reply> {
     Document {
+        #[schemars(extend("const" = "response"))]
         r#type: &'static str,
+        /// The command's type; `parse` for a line that cannot be read, `unknown` for one without a type.
         command: &'reply str,
+        /// That of the command; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'reply RawValue>,
         success: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<()>")]
         data: Option<Data<'reply>>,
+        /// Why not.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'reply str>,
     },
+    #[schemars(skip)]
     Code {
         r#type: &'static str,
         command: &'reply str,
@@ -46,42 +57,124 @@ enum Response<'reply> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Data<'reply> {
-    Nothing {},
-    Switched { cancelled: bool },
-    Forked { entry_id: Option<&'reply RawValue>, cancelled: bool },
-    Messages { messages: Vec<Spoken<'reply>> },
-    LastText { text: Option<&'reply str> },
+    Nothing(Nothing),
+    Switched(Switched),
+    Forked(Forked<'reply>),
+    Messages(Messages<'reply>),
+    LastText(LastText<'reply>),
     State(SpokenState<'reply>),
     Statistics(SpokenStatistics<'reply>),
-    Model { model_id: &'reply str, provider: &'reply str },
-    Level { level: &'reply RawValue },
-    Enabled { enabled: &'reply RawValue },
+    Model(Model<'reply>),
+    Level(Level<'reply>),
+    Enabled(Enabled<'reply>),
     Compacted(SpokenCompaction<'reply>),
+    ProtocolInfo(Box<ProtocolInfo>),
 }
 
-#[derive(Serialize)]
-struct SpokenState<'reply> {
+/// Nothing but that it was done.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Nothing {}
+
+/// Another session is in use.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Switched {
+    /// Always `false`: there is nothing yet that could object.
+    cancelled: bool,
+}
+
+/// A session that begins with what there was up to an entry.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Forked<'reply> {
+    /// As the command has it.
+    #[schemars(with = "Option<String>")]
+    entry_id: Option<&'reply RawValue>,
+    /// Always `false`: there is nothing yet that could object.
+    cancelled: bool,
+}
+
+/// The messages of the context.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Messages<'reply> {
+    messages: Vec<Spoken<'reply>>,
+}
+
+/// The newest answer of the model.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LastText<'reply> {
+    /// `null` if there is none with any text.
+    text: Option<&'reply str>,
+}
+
+/// The model that was chosen.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Model<'reply> {
+    model_id: &'reply str,
+    provider: &'reply str,
+}
+
+/// The thinking level that was chosen.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Level<'reply> {
+    #[schemars(with = "ThinkingLevel")]
+    level: &'reply RawValue,
+}
+
+/// What was switched on or off.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Enabled<'reply> {
+    #[schemars(with = "bool")]
+    enabled: &'reply RawValue,
+}
+
+/// The state of the agent.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "State")]
+pub(super) struct SpokenState<'reply> {
+    /// What the agent is doing.
+    #[schemars(extend("enum" = ["idle", "turn", "compaction"]))]
     phase: &'static str,
+    /// Whether a run is under way, retries included.
     is_streaming: bool,
+    /// `null` if the session is kept in memory only. The file may not exist yet.
     session_file: Option<Cow<'reply, str>>,
     session_id: &'reply str,
     session_name: Option<&'reply str>,
+    /// The size of the context; 0 until a model has reported its usage.
     context_tokens: u64,
     context_window: u64,
+    /// Messages in the context.
     message_count: usize,
+    /// `null` if no model is chosen.
     model_id: Option<&'reply str>,
     provider: Option<&'reply str>,
+    #[schemars(with = "ThinkingLevel")]
     thinking_level: &'static str,
+    /// Messages in both queues.
     pending_message_count: usize,
 }
 
-#[derive(Serialize)]
-struct SpokenStatistics<'reply> {
+/// Figures of the session.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionStatistics")]
+pub(super) struct SpokenStatistics<'reply> {
     session_id: &'reply str,
     session_name: Option<&'reply str>,
+    /// Messages in the context.
     entry_count: usize,
+    /// The size of the context; 0 until a model has reported its usage.
     context_tokens: u64,
     context_window: u64,
+}
+
+/// Describes a response.
+pub(super) fn shape(generator: &mut SchemaGenerator) -> Schema {
+    variants::<Response<'_>>(generator).into_iter().next().unwrap_or_default()
+}
+
+/// Encodes what the dialect says of itself.
+pub(super) fn protocol_info(form: Form, origin: &Origin, protocol: &Protocol) -> Vec<u8> {
+    let info = Data::ProtocolInfo(Box::new(protocol.into()));
+    respond(form, origin.id.as_deref(), origin.name, Ok(info))
 }
 
 /// Encodes the answer to a command.
@@ -108,7 +201,7 @@ fn respond(form: Form, id: Option<&str>, command: &str, result: Result<Data<'_>,
     json::to_line(&match form {
         Form::Document => Response::Document { r#type, command, id, success, data: result.ok(), error },
         Form::Code => {
-            let data = result.ok().filter(|data| !matches!(data, Data::Nothing {}));
+            let data = result.ok().filter(|data| !matches!(data, Data::Nothing(_)));
             Response::Code { r#type, command, success, error, id, data }
         }
     })
@@ -126,23 +219,23 @@ fn worded(refusal: &Refusal) -> Cow<'_, str> {
 fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
     let echo = || reply.origin.echo.as_deref().and_then(|text| serde_json::from_str(text).ok());
     match answer {
-        Answer::SessionSwitched => Data::Switched { cancelled: false },
-        Answer::Forked { .. } => Data::Forked { entry_id: echo(), cancelled: false },
-        Answer::Messages(messages) => Data::Messages { messages: messages::conversation(messages) },
-        Answer::LastAssistantText(text) => Data::LastText { text: text.as_deref() },
+        Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
+        Answer::Forked { .. } => Data::Forked(Forked { entry_id: echo(), cancelled: false }),
+        Answer::Messages(messages) => Data::Messages(Messages { messages: messages::conversation(messages) }),
+        Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::State(state) if reply.origin.name == "get_session_stats" => {
             Data::Statistics(statistics(state))
         }
         Answer::State(state) => Data::State(spoken_state(state)),
-        Answer::Model(model) => Data::Model { model_id: &model.id, provider: &model.provider },
+        Answer::Model(model) => Data::Model(Model { model_id: &model.id, provider: &model.provider }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
         Answer::Done => match (reply.origin.name, echo()) {
-            ("set_thinking_level", Some(level)) => Data::Level { level },
-            ("set_auto_compaction", Some(enabled)) => Data::Enabled { enabled },
-            _ => Data::Nothing {},
+            ("set_thinking_level", Some(level)) => Data::Level(Level { level }),
+            ("set_auto_compaction", Some(enabled)) => Data::Enabled(Enabled { enabled }),
+            _ => Data::Nothing(Nothing {}),
         },
         // What no command of this dialect asks for.
-        _ => Data::Nothing {},
+        _ => Data::Nothing(Nothing {}),
     }
 }
 

@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use bowline_core::command::Queue;
 use bowline_core::event::{CompactionOutcome, Event, RunOutcome};
-use bowline_core::message::{Arguments, Message, StopReason};
+use bowline_core::message::{Message, StopReason};
 use bowline_core::stream::Update;
 use bowline_wire::Record;
-use serde::Serialize;
-use serde_json::Value;
 
-use super::messages::{self, AnswerShape, Known, Spoken, SpokenContent, SpokenResult, TAGS};
-use super::replies::SpokenCompaction;
+use super::messages::{self, AnswerShape, Known, Spoken, TAGS};
+use super::records::Said;
 use crate::json;
 use crate::snapshot::Snapshot;
 
@@ -37,81 +35,6 @@ pub(super) struct Events {
     retry_end: Option<Record>,
     /// The conversation at the last end of a stretch.
     conversation: Vec<Arc<Message>>,
-}
-
-/// An event in the words of opi; keys in alphabetical order.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Said<'event> {
-    Bare {
-        r#type: &'static str,
-    },
-    AgentEnd {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error_message: Option<&'event str>,
-        messages: Vec<Spoken<'event>>,
-        reason: &'static str,
-        r#type: &'static str,
-    },
-    TurnEnd {
-        message: Spoken<'event>,
-        tool_results: Vec<SpokenResult<'event>>,
-        r#type: &'static str,
-    },
-    Message {
-        message: Spoken<'event>,
-        r#type: &'static str,
-    },
-    ToolExecutionStart {
-        args: &'event Arguments,
-        tool_call_id: &'event str,
-        tool_name: &'event str,
-        r#type: &'static str,
-    },
-    ToolExecutionUpdate {
-        args: &'event Arguments,
-        partial_result: Vec<SpokenContent<'event>>,
-        tool_call_id: &'event str,
-        tool_name: &'event str,
-        r#type: &'static str,
-    },
-    ToolExecutionEnd {
-        details: Option<&'event Value>,
-        is_error: bool,
-        result: Vec<SpokenContent<'event>>,
-        tool_call_id: &'event str,
-        tool_name: &'event str,
-        r#type: &'static str,
-    },
-    QueueUpdate {
-        follow_up: &'event [String],
-        steering: &'event [String],
-        r#type: &'static str,
-    },
-    AutoRetryStart {
-        attempt: u32,
-        delay_ms: u64,
-        error_message: &'event str,
-        max_attempts: u32,
-        r#type: &'static str,
-    },
-    AutoRetryEnd {
-        attempt: u32,
-        final_error: Option<&'event str>,
-        success: bool,
-        r#type: &'static str,
-    },
-    CompactionStart {
-        reason: &'static str,
-        r#type: &'static str,
-    },
-    CompactionEnd {
-        aborted: bool,
-        error_message: Option<&'event str>,
-        reason: &'static str,
-        result: Option<SpokenCompaction<'event>>,
-        r#type: &'static str,
-    },
 }
 
 impl Default for Events {
@@ -135,7 +58,7 @@ impl Events {
             Event::RunStart if self.is_running => self.held.clear(),
             Event::RunStart => {
                 self.is_running = true;
-                records.push(bare("AgentStart"));
+                records.push(line(&Said::AgentStart { r#type: "AgentStart" }));
             }
             Event::RunEnd { conversation, will_retry, .. } => {
                 self.conversation.clone_from(conversation);
@@ -147,7 +70,7 @@ impl Events {
             Event::TurnStart if self.is_in_turn => {}
             Event::TurnStart => {
                 self.is_in_turn = true;
-                records.push(bare("TurnStart"));
+                records.push(line(&Said::TurnStart { r#type: "TurnStart" }));
             }
             Event::TurnEnd { message, tool_results } => self.end_turn(message, tool_results, records),
             Event::MessageStart(message) => self.start_message(message, records),
@@ -156,8 +79,8 @@ impl Events {
                 self.update(update, records);
             }
             Event::MessageEnd { message, .. } if message.as_assistant().is_some() => {
-                let record =
-                    line(&Said::Message { message: self.known.message(message), r#type: "MessageEnd" });
+                let message = self.known.message(message);
+                let record = line(&Said::MessageEnd { message, r#type: "MessageEnd" });
                 self.say_or_hold(record, records);
             }
             _ => self.encode_beside(event, records),
@@ -303,10 +226,8 @@ impl Events {
         let Message::Assistant(answer) = message else { return };
         self.calls.clear();
         self.snapshot.start(answer);
-        let record = line(&Said::Message {
-            message: Spoken::Assistant(self.known.answer(answer)),
-            r#type: "MessageStart",
-        });
+        let message = Spoken::Assistant(self.known.answer(answer));
+        let record = line(&Said::MessageStart { message, r#type: "MessageStart" });
         if answer.stop_reason == StopReason::Error {
             self.held.push(record);
         } else {
@@ -393,10 +314,6 @@ impl Events {
         self.snapshot.append_to(TAGS, out);
         out.extend_from_slice(br#","type":"MessageUpdate"}"#);
     }
-}
-
-fn bare(name: &'static str) -> Record {
-    line(&Said::Bare { r#type: name })
 }
 
 fn line(said: &Said<'_>) -> Record {

@@ -9,6 +9,7 @@ use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
 };
 use bowline_core::usage::Usage;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -28,41 +29,55 @@ pub(super) struct Known {
 }
 
 /// A message of a conversation; keys in alphabetical order.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Message", description = "A message of a conversation.")]
 pub(super) enum Spoken<'message> {
+    /// What a user said.
     User {
         content: Vec<SpokenContent<'message>>,
+        #[schemars(extend("const" = "user"))]
         role: &'static str,
         timestamp_ms: u64,
+        #[schemars(extend("const" = "Llm"))]
         r#type: &'static str,
     },
     Assistant(SpokenAnswer<'message>),
     ToolResult(SpokenResult<'message>),
+    /// The summary that stands for everything before it.
     CompactionSummary {
+        /// The first entry that the model still sees as it was; empty if that is not known any more.
         first_kept_entry_id: &'message str,
         summary: &'message str,
         tokens_after: u64,
         tokens_before: u64,
+        #[schemars(extend("const" = "CompactionSummary"))]
         r#type: &'static str,
     },
+    /// The summary of a branch that the conversation came back from.
     BranchSummary {
         entry_count: u64,
         parent_session_id: &'static str,
         summary: &'message str,
+        #[schemars(extend("const" = "BranchSummary"))]
         r#type: &'static str,
     },
+    /// Anything else that is in the conversation, such as a command that the user ran by hand.
     Custom {
         data: Value,
         include_in_llm_context: bool,
         kind: &'message str,
+        #[schemars(extend("const" = "Custom"))]
         r#type: &'static str,
     },
 }
 
 /// The answer of a model.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Answer")]
 pub(super) struct SpokenAnswer<'message> {
+    /// The provider's API.
+    #[schemars(extend("enum" = ["Anthropic", "Google", "Mistral", "OpenAi"]))]
     api: &'static str,
     content: Vec<SpokenContent<'message>>,
     #[serde(flatten)]
@@ -70,53 +85,89 @@ pub(super) struct SpokenAnswer<'message> {
 }
 
 /// What an answer has besides its blocks and the name of its API.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
 struct Members<'message> {
+    /// Why it failed, if it did.
     error_message: Option<&'message str>,
     model: &'message str,
     provider: &'message str,
     response_id: Option<&'message str>,
     response_model: Option<&'message str>,
+    /// Absent where the answer stands alone, not among other messages.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = "assistant"))]
     role: Option<&'static str>,
+    #[schemars(extend("enum" = ["stop", "length", "tool_use", "error", "aborted"]))]
     stop_reason: &'static str,
     timestamp_ms: u64,
+    /// Absent where the answer stands alone, not among other messages.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = "Llm"))]
     r#type: Option<&'static str>,
     usage: SpokenUsage,
 }
 
 /// The result of a call. Among the messages of a conversation it has tags, in a turn it has none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolResult")]
 pub(super) struct SpokenResult<'message> {
+    /// What the model sees.
     content: Vec<SpokenContent<'message>>,
+    /// Facts for the client that the model does not see; which, depends on the tool.
     details: Option<&'message Value>,
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = "tool_result"))]
     role: Option<&'static str>,
     timestamp_ms: u64,
     tool_call_id: &'message str,
     tool_name: &'message str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("const" = "Llm"))]
     r#type: Option<&'static str>,
 }
 
-#[derive(Serialize)]
+/// A block of a message.
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Content")]
 pub(super) enum SpokenContent<'message> {
-    Text { text: &'message str, r#type: &'static str },
-    Thinking { thinking: &'message str, r#type: &'static str },
-    Image { media_type: &'message str, source: Source<'message>, r#type: &'static str },
-    ToolCall { tool_call: SpokenCall<'message>, r#type: &'static str },
+    Text {
+        text: &'message str,
+        #[schemars(extend("const" = "text"))]
+        r#type: &'static str,
+    },
+    Thinking {
+        thinking: &'message str,
+        #[schemars(extend("const" = "thinking"))]
+        r#type: &'static str,
+    },
+    Image {
+        media_type: &'message str,
+        source: Source<'message>,
+        #[schemars(extend("const" = "image"))]
+        r#type: &'static str,
+    },
+    ToolCall {
+        tool_call: SpokenCall<'message>,
+        #[schemars(extend("const" = "tool_call"))]
+        r#type: &'static str,
+    },
 }
 
-#[derive(Serialize)]
+/// An image in base64.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ImageSource")]
 pub(super) struct Source<'message> {
     data: &'message str,
+    #[schemars(extend("const" = "base64"))]
     r#type: &'static str,
 }
 
-#[derive(Serialize)]
+/// A call of a tool.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ToolCall")]
 pub(super) struct SpokenCall<'message> {
     /// As a text, the way the model wrote it.
     arguments: Cow<'message, str>,
@@ -124,7 +175,9 @@ pub(super) struct SpokenCall<'message> {
     name: &'message str,
 }
 
-#[derive(Serialize)]
+/// Tokens by kind.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Usage")]
 struct SpokenUsage {
     cache_read_tokens: u64,
     cache_write_tokens: u64,

@@ -6,6 +6,7 @@
 mod commands;
 mod events;
 mod messages;
+mod records;
 mod replies;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde_json::Value;
 
-use crate::command_table::{self, Problem};
+use crate::command_table::{self, Meant, Problem};
+use crate::schema::{Answers, Id, Protocol};
 use crate::{Dialect, Incoming};
 
 /// The version of opi whose protocol this is.
@@ -26,8 +28,15 @@ pub(crate) const VERSION: &str = "0.5.0";
 /// What the first record says of the protocol's version.
 const SCHEMA_VERSION: u32 = 2;
 
-/// The command that ends the process.
-const QUIT: &str = "quit";
+/// What the dialect says of itself.
+pub(crate) const PROTOCOL: Protocol = Protocol {
+    dialect: "opi",
+    commands: commands::TABLE,
+    id: Id::Text,
+    answers: Answers::All(replies::shape),
+    records: records::records,
+    capabilities: &["joined_deltas", "run_errors", "search_tools_when_mutating"],
+};
 
 /// The state of the translation.
 #[derive(Debug, Default)]
@@ -53,17 +62,18 @@ impl Dialect for Opi {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let meant = match command_table::decode(commands::TABLE, line) {
-            Ok(request) => checked(request),
-            Err(Problem::UnknownCommand { id, name: Some(name) }) if name == QUIT => {
-                checked_id(id).map(Meant::Quit)
-            }
+            Ok(meant) => checked(meant),
             Err(problem) => Err(problem.into()),
         };
         match meant {
             Ok(Meant::Request(request)) => Some(Incoming::Request(request)),
-            Ok(Meant::Quit(id)) => {
-                records.push(Record::Plain(replies::done(id.as_deref(), QUIT)));
+            Ok(Meant::Quit(origin)) => {
+                records.push(Record::Plain(replies::done(&origin)));
                 Some(Incoming::Quit)
+            }
+            Ok(Meant::ProtocolInfo(origin)) => {
+                records.push(Record::Plain(replies::protocol_info(&origin, &PROTOCOL)));
+                None
             }
             Err(Refused { id, command, error }) => {
                 // A client that has ids expects them to be texts.
@@ -83,12 +93,6 @@ impl Dialect for Opi {
     }
 }
 
-/// What a line means, once it is known to be right.
-enum Meant {
-    Request(Request),
-    Quit(Option<Arc<str>>),
-}
-
 /// Why a line was not taken, in opi's words.
 struct Refused {
     id: Option<Arc<str>>,
@@ -104,15 +108,17 @@ impl Refused {
 }
 
 /// Checks what opi's parser does, that an id is a text, and the form of a model's name.
-fn checked(mut request: Request) -> Result<Meant, Refused> {
-    request.origin.id = checked_id(request.origin.id)?;
-    if let Command::SetModel { provider, id } = &request.command
+fn checked(mut meant: Meant) -> Result<Meant, Refused> {
+    let (Meant::Request(Request { origin, .. }) | Meant::Quit(origin) | Meant::ProtocolInfo(origin)) =
+        &mut meant;
+    origin.id = checked_id(origin.id.take())?;
+    if let Meant::Request(Request { origin, command: Command::SetModel { provider, id } }) = &meant
         && (provider.is_empty() || id.is_empty())
     {
         let error = "invalid model spec: expected provider:model".to_owned();
-        return Err(Refused { id: request.origin.id, command: request.origin.name, error });
+        return Err(Refused { id: origin.id.clone(), command: origin.name, error });
     }
-    Ok(Meant::Request(request))
+    Ok(meant)
 }
 
 fn checked_id(id: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refused> {
@@ -133,7 +139,7 @@ impl From<Problem> for Refused {
             Problem::Unreadable { id, reason } => Self::unreadable(id, &reason),
             Problem::UnknownCommand { id, name: None } => Self::unreadable(id, "missing field `type`"),
             Problem::UnknownCommand { id, name: Some(name) } => {
-                let names: Vec<_> = names().map(|name| format!("`{name}`")).collect();
+                let names: Vec<_> = commands::TABLE.iter().map(|row| format!("`{}`", row.name)).collect();
                 let reason = format!("unknown variant `{name}`, expected one of {}", names.join(", "));
                 Self::unreadable(id, &reason)
             }
@@ -151,10 +157,6 @@ impl From<Problem> for Refused {
             },
         }
     }
-}
-
-fn names() -> impl Iterator<Item = &'static str> {
-    commands::TABLE.iter().map(|row| row.name).chain([QUIT])
 }
 
 /// Names a value as opi's parser does.
@@ -198,7 +200,7 @@ mod tests {
         check(
             r#"{"type":"fly","id":"x"}"#,
             r#""id":"x","#,
-            "unknown variant `fly`, expected one of `prompt`, `continue`, `steer`, `follow_up`, `abort`, `set_model`, `set_thinking_level`, `compact`, `session_info`, `quit`",
+            "unknown variant `fly`, expected one of `prompt`, `continue`, `steer`, `follow_up`, `abort`, `set_model`, `set_thinking_level`, `compact`, `session_info`, `quit`, `get_protocol_info`",
         );
     }
 

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use bowline_core::command::Origin;
 use bowline_core::event::CompactionResult;
 use bowline_core::reply::{Answer, RefusalCode, Reply, State};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::json;
+use crate::protocol_info::ProtocolInfo;
+use crate::schema::Protocol;
 
 /// The budget that `medium` stands for, and the least for `high`, in tokens.
 const LOW_BUDGET: u32 = 2_048;
@@ -15,52 +19,98 @@ const MEDIUM_BUDGET: u32 = 10_000;
 const HIGH_BUDGET: u32 = 20_000;
 
 /// The first record. Keys are as opi's source has them, in the order it sends them.
-#[derive(Serialize)]
-struct Ready {
+#[derive(Serialize, JsonSchema)]
+#[schemars(description = "The first record: commands can be sent.")]
+pub(super) struct Ready {
+    #[schemars(extend("const" = "rpc"))]
     mode: &'static str,
+    /// The version of the protocol.
     schema_version: u32,
+    #[schemars(extend("const" = "rpc_ready"))]
     r#type: &'static str,
+    /// The version of opi whose protocol this is.
     version: &'static str,
 }
 
 /// A response; keys in alphabetical order.
-#[derive(Serialize)]
-struct Response<'reply> {
+#[derive(Serialize, JsonSchema)]
+struct Response<'reply, D> {
+    /// The command's type; `parse` for a line that cannot be read.
     command: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<Data<'reply>>,
+    data: Option<D>,
+    /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'reply str>,
+    /// That of the command; absent if it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     id: Option<&'reply RawValue>,
     success: bool,
+    #[schemars(extend("const" = "response"))]
     r#type: &'static str,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Data<'reply> {
-    Model { model: String },
-    Level { budget_tokens: Option<u32>, enabled: bool, level: String },
+    Model(Model),
+    Level(Level),
     Compacted(SpokenCompaction<'reply>),
-    Session { model: String, resources: Resources, session_id: &'reply str },
+    Session(Session<'reply>),
+    ProtocolInfo(Box<ProtocolInfo>),
+}
+
+/// The model that was chosen.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Model {
+    /// As `provider:model`.
+    model: String,
+}
+
+/// The thinking level that was chosen.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Level {
+    /// How many tokens the level stands for; `null` if the model is not to think.
+    budget_tokens: Option<u32>,
+    /// Whether the model is to think.
+    enabled: bool,
+    level: String,
+}
+
+/// The session and the model.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Session<'reply> {
+    /// As `provider:model`; empty if none is chosen.
+    model: String,
+    resources: Resources,
+    session_id: &'reply str,
 }
 
 /// What was loaded beside the agent itself. There is nothing of the kind here.
-#[derive(Serialize, Default)]
+#[derive(Serialize, Default, JsonSchema)]
 struct Resources {
+    #[schemars(with = "Vec<String>")]
     diagnostics: [String; 0],
+    #[schemars(with = "Vec<String>")]
     extensions: [String; 0],
+    #[schemars(with = "Vec<String>")]
     fragments: [String; 0],
+    #[schemars(with = "Vec<String>")]
     packages: [String; 0],
+    #[schemars(with = "Vec<String>")]
     skills: [String; 0],
+    #[schemars(with = "Vec<String>")]
     themes: [String; 0],
 }
 
 /// A compaction that was made.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Compaction")]
 pub(super) struct SpokenCompaction<'reply> {
+    /// The first entry that the model still sees as it was.
     first_kept_entry_id: &'reply str,
+    /// What stands for all that came before.
     summary: &'reply str,
     tokens_after: u64,
     tokens_before: u64,
@@ -82,9 +132,20 @@ pub(super) fn ready(schema_version: u32, version: &'static str) -> Vec<u8> {
     json::to_line(&Ready { mode: "rpc", schema_version, r#type: "rpc_ready", version })
 }
 
+/// Describes a response.
+pub(super) fn shape(generator: &mut SchemaGenerator) -> Schema {
+    Response::<()>::json_schema(generator)
+}
+
 /// Encodes a response that says yes and no more.
-pub(super) fn done(id: Option<&str>, command: &str) -> Vec<u8> {
-    respond(id, command, Ok(None))
+pub(super) fn done(origin: &Origin) -> Vec<u8> {
+    respond(origin.id.as_deref(), origin.name, Ok(None))
+}
+
+/// Encodes what the dialect says of itself.
+pub(super) fn protocol_info(origin: &Origin, protocol: &Protocol) -> Vec<u8> {
+    let info = Data::ProtocolInfo(Box::new(protocol.into()));
+    respond(origin.id.as_deref(), origin.name, Ok(Some(info)))
 }
 
 /// Encodes a response that says no.
@@ -138,7 +199,9 @@ fn worded<'a>(reply: &'a Reply, code: RefusalCode, message: &'a str) -> Cow<'a, 
 
 fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'reply>> {
     match answer {
-        Answer::Model(model) => Some(Data::Model { model: format!("{}:{}", model.provider, model.id) }),
+        Answer::Model(model) => {
+            Some(Data::Model(Model { model: format!("{}:{}", model.provider, model.id) }))
+        }
         Answer::Compacted(result) => Some(Data::Compacted((&**result).into())),
         Answer::State(state) => Some(session(state)),
         Answer::Done if reply.origin.name == "set_thinking_level" => Some(level(echoed(reply))),
@@ -153,16 +216,16 @@ fn level(level: String) -> Data<'static> {
         "high" => Some(HIGH_BUDGET),
         _ => None,
     };
-    Data::Level { budget_tokens, enabled: budget_tokens.is_some(), level }
+    Data::Level(Level { budget_tokens, enabled: budget_tokens.is_some(), level })
 }
 
 fn session(state: &State) -> Data<'_> {
     let model = state.model.as_ref().map(|model| format!("{}:{}", model.provider, model.id));
-    Data::Session {
+    Data::Session(Session {
         model: model.unwrap_or_default(),
         resources: Resources::default(),
         session_id: &state.session_id,
-    }
+    })
 }
 
 /// Returns the field of the command that its answer repeats.

@@ -8,13 +8,15 @@ use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
 use crate::family::records::{self, SpokenOutcome};
-use crate::family::steps::{Bound, Delta, Step};
+use crate::family::steps::{self, Bound, Delta, Step};
 use crate::json;
+use crate::schema::variants;
 
 /// Encodes events, and remembers what spares work between the deltas of one answer.
 #[derive(Debug, Default)]
@@ -25,49 +27,86 @@ pub(super) struct Updates {
 }
 
 /// An event in the words of pi, where they are not those of its whole family.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 enum Spoken<'event> {
+    /// The model has nothing more to say, for now.
     AgentEnd {
+        /// What this stretch of the run added to the conversation.
         messages: &'event [Arc<Message>],
+        /// Whether the model is asked again by itself: after a failure that passes, or after a compaction.
         will_retry: bool,
     },
+    /// The run is over, and nothing follows by itself. One for each run, whatever happened in it.
     AgentSettled {
+        /// Whether it was stopped.
         aborted: bool,
+        /// Why it failed, if it did.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'event str>,
     },
+    /// There is more of an answer.
     MessageUpdate {
+        /// What the answer cost so far.
         usage: &'event Usage,
+        /// What is new.
+        #[schemars(schema_with = "step")]
         assistant_message_event: Bound<'event>,
     },
+    /// Messages were put into the queues or taken out.
     QueueUpdate {
+        /// The texts that wait to go into the run.
         steering: &'event [String],
+        /// The texts that wait for its end.
         follow_up: &'event [String],
     },
+    /// The conversation is being compacted.
     CompactionStart {
+        /// Whether a command asked for it, the model's window is nearly full, or the conversation did not fit.
+        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
         reason: &'static str,
     },
+    /// That is over.
     CompactionEnd {
+        /// As at its start.
+        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
         reason: &'static str,
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,
     },
+    /// The model thinks harder, or less hard.
     ThinkingLevelChanged {
         level: ThinkingLevel,
+        /// The entry that says so; absent if the session is kept in memory only, or nothing was said in it yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
+    /// The session was named.
     SessionInfoChanged {
         name: &'event str,
+        /// The entry that says so; absent if the session is kept in memory only.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
+    /// A command that `bash` runs has written more.
     BashExecutionUpdate {
+        /// That of the command; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'event RawValue>,
+        /// What it wrote. The deltas of one command together are all that it wrote.
         delta: &'event str,
     },
+}
+
+/// Describes every record that is not an answer.
+pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let mut records = variants::<Spoken<'_>>(generator);
+    records.extend(variants::<records::Spoken<'_, &Message>>(generator));
+    records
+}
+
+fn step(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "oneOf": steps::shapes(generator) })
 }
 
 impl Updates {

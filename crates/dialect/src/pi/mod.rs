@@ -10,35 +10,17 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 use crate::command_table;
-use crate::family::protocol_info::Protocol;
 use crate::family::{data, responses};
+use crate::schema::{Answers, Id, Protocol};
 use crate::{Dialect, Incoming};
 
 /// What the dialect says of itself.
-const PROTOCOL: Protocol = Protocol {
+pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
     commands: commands::TABLE,
-    events: &[
-        "agent_start",
-        "agent_end",
-        "agent_settled",
-        "turn_start",
-        "turn_end",
-        "message_start",
-        "message_update",
-        "message_end",
-        "tool_execution_start",
-        "tool_execution_update",
-        "tool_execution_end",
-        "queue_update",
-        "auto_retry_start",
-        "auto_retry_end",
-        "compaction_start",
-        "compaction_end",
-        "thinking_level_changed",
-        "session_info_changed",
-        "bash_execution_update",
-    ],
+    id: Id::Anything,
+    answers: Answers::All(responses::shape),
+    records: events::records,
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };
 
@@ -52,13 +34,12 @@ pub(crate) struct Pi {
 impl Dialect for Pi {
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(request) => return Some(Incoming::Request(request)),
-            Err(problem) if responses::needs_none(&problem) => {}
+            Ok(meant) => responses::take(meant, &PROTOCOL, records),
             Err(problem) => {
-                records.push(PROTOCOL.answer(&problem).unwrap_or_else(|| responses::refuse(&problem)));
+                records.extend(responses::refuse(&problem));
+                None
             }
         }
-        None
     }
 
     fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
@@ -131,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn all_33_commands_of_pi_are_known_and_four_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 4);
+    fn all_33_commands_of_pi_are_known_and_five_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 5);
     }
 
     #[test]
@@ -144,7 +125,7 @@ mod tests {
         assert_eq!((&data["name"], &data["dialect"]), (&"bowline".into(), &"pi".into()));
         assert_eq!(data["version"], env!("CARGO_PKG_VERSION"));
         let commands = data["commands"].as_array().unwrap();
-        assert_eq!(commands.len(), commands::TABLE.len() + 1);
+        assert_eq!(commands.len(), commands::TABLE.len());
         assert!(commands.contains(&"prompt".into()) && commands.contains(&"get_protocol_info".into()));
     }
 

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bowline_core::message::Content;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fields::{base64_part, is_base64};
 
@@ -17,6 +17,25 @@ const TEXT_TYPES: &[&str] = &[
     "application/toml",
     "application/x-sh",
 ];
+
+/// Describes an attachment.
+pub(crate) fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "type": { "enum": ["image", "document"] },
+            "fileName": { "type": "string", "description": "What a document is called." },
+            "mimeType": {
+                "type": "string",
+                "description": "Such as `image/png`; of a document, whether its content is text.",
+            },
+            "content": { "type": "string", "description": "The image or the document in base64." },
+            "extractedText": { "type": "string", "description": "The text of a document, which is taken first." },
+        },
+        "required": ["type"],
+        "anyOf": [{ "required": ["content"] }, { "required": ["extractedText"] }],
+    })
+}
 
 /// Says what is wrong with a list of attachments, if anything is.
 pub(crate) fn check(attachments: &[Value]) -> Result<(), String> {

@@ -12,35 +12,81 @@ use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
+use crate::command_table::Meaning::Engine;
 use crate::command_table::{self, Problem, Row};
-use crate::family::commands;
-use crate::family::records;
-use crate::family::repeating::{Place, Repeating};
+use crate::family::repeating::{self, Place, Repeating};
+use crate::family::{commands, records, responses};
 use crate::fields::Field;
 use crate::fields::Kind::{Attachments, Text};
-use crate::{Dialect, Incoming, json};
+use crate::schema::{Answers, Id, Protocol, variants};
+use crate::{Dialect, ErrorRecord, Incoming, json, protocol_info};
 
 const TABLE: &[Row] = &[
     Row {
         name: "prompt",
-        fields: &[Field::required("message", Text), Field::optional("attachments", Attachments)],
-        build: |mut fields| {
+        about: "Starts a run with a message of the user. If that cannot be, an `error` says why.",
+        fields: &[
+            Field::required("message", Text, "What the user says."),
+            Field::optional(
+                "attachments",
+                Attachments,
+                "Images, which the model sees, and documents, which it reads.",
+            ),
+        ],
+        answer: None,
+        meaning: Engine(|mut fields| {
             let images = attachments::read(&fields.list("attachments"));
             Command::Prompt { message: Draft { text: fields.text("message"), images }, when_busy: None }
-        },
+        }),
     },
     commands::ABORT,
+    protocol_info::ROW,
 ];
 
+/// What the dialect says of itself.
+pub(crate) const PROTOCOL: Protocol = Protocol {
+    dialect: "pi-classic",
+    commands: TABLE,
+    id: Id::Anything,
+    answers: Answers::ProtocolInfo(responses::shape),
+    records,
+    capabilities: &["entry_ids", "joined_deltas"],
+};
+
 /// The records that only this dialect has.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Spoken<'event> {
-    AgentEnd { messages: &'event [Arc<Message>] },
-    Error { error: &'event str },
+    /// The run is over, and nothing follows by itself. One for each run.
+    AgentEnd {
+        /// What the run added to the conversation.
+        messages: &'event [Arc<Message>],
+    },
 }
+
+fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let has =
+        |record: &Schema| TOLD.iter().any(|name| record.as_value()["properties"]["type"]["const"] == *name);
+    let mut records = variants::<records::Spoken<'_, &Message>>(generator);
+    records.retain(has);
+    records.extend(variants::<Spoken<'_>>(generator));
+    records.push(repeating::update(generator));
+    records
+}
+
+/// The records of the family that these clients know.
+const TOLD: &[&str] = &[
+    "agent_start",
+    "turn_start",
+    "turn_end",
+    "message_start",
+    "message_end",
+    "tool_execution_start",
+    "tool_execution_end",
+];
 
 /// The state of the translation.
 #[derive(Debug)]
@@ -59,7 +105,7 @@ impl Default for PiClassic {
 impl Dialect for PiClassic {
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(TABLE, line) {
-            Ok(request) => Some(Incoming::Request(request)),
+            Ok(meant) => responses::take(meant, &PROTOCOL, records),
             Err(problem) => {
                 records.push(error(&word(problem)));
                 None
@@ -134,7 +180,7 @@ fn begun(answer: AssistantMessage) -> Message {
 }
 
 fn error(text: &str) -> Record {
-    Record::Plain(json::to_line(&Spoken::Error { error: text }))
+    ErrorRecord::encode(text, false)
 }
 
 fn word(problem: Problem) -> String {
