@@ -12,6 +12,7 @@ use crate::usage::{Cost, Usage, plain_number};
 /// A model of a provider. Its JSON form is the one that clients see, so it holds no secret: keys and headers
 /// stay with the provider's configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "A model of a provider.")]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
@@ -27,6 +28,7 @@ pub struct Model {
     pub max_tokens: u64,
     /// Which thinking levels the model has beyond the usual ones (a text), and which it lacks (`null`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
     /// Compatibility flags of the server, as the model files spell them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

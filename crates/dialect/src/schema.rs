@@ -255,6 +255,9 @@ fn make_plain(schema: &mut Value, named: &Map<String, Value>) {
     let (mut plain, rest): (Map<_, _>, Map<_, _>) =
         std::mem::take(map).into_iter().partition(|(key, _)| key == "title" || key == "description");
     plain.extend(rest);
+    if let Some(Value::String(about)) = plain.get_mut("description") {
+        *about = about.replace('\n', " ");
+    }
     *map = plain;
     for (key, value) in map {
         match (key.as_str(), value) {

@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::eventually::eventually;
 use crate::launch::Launch;
 use crate::process::{self, Memory};
+use crate::protocol::Protocol;
 use crate::records::{self, Arrival, Valve};
 use crate::workspace::Workspace;
 
@@ -42,6 +43,8 @@ pub struct Agent {
     pending: VecDeque<Value>,
     /// Every record that has arrived.
     transcript: Vec<Value>,
+    /// What its records must be like.
+    protocol: Option<Protocol>,
     /// Whether its stdout has ended.
     has_ended: bool,
     /// Whether it was killed, so that its last record may be torn.
@@ -56,7 +59,13 @@ impl Agent {
         Launch::new(binary, workspace).arguments(arguments).start()
     }
 
-    pub(crate) fn new(mut child: Child, stdin: File, stdout: File, mark: String) -> Self {
+    pub(crate) fn new(
+        mut child: Child,
+        stdin: File,
+        stdout: File,
+        mark: String,
+        protocol: Option<Protocol>,
+    ) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         if let Some(mut source) = child.stderr.take() {
             let kept = Arc::clone(&stderr);
@@ -78,6 +87,7 @@ impl Agent {
             stderr,
             pending: VecDeque::new(),
             transcript: Vec::new(),
+            protocol,
             has_ended: false,
             is_killed: false,
             timeout: DEFAULT_TIMEOUT,
@@ -301,6 +311,11 @@ impl Agent {
         match self.arrivals.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Arrival::Record(record)) => {
                 self.transcript.push(record.clone());
+                if let Some(Err(problem)) =
+                    self.protocol.as_ref().map(|protocol| protocol.check_record(&record))
+                {
+                    self.fail(&format!("a record is not as the schema has it: {problem}\n{record}"));
+                }
                 Ok(record)
             }
             Ok(Arrival::Stray(line)) => {

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::agent::{Agent, code};
+use crate::protocol::Protocol;
 use crate::workspace::Workspace;
 
 /// The variable by which an agent's processes are recognised, wherever they end up.
@@ -46,6 +47,8 @@ pub struct Launch {
     program: PathBuf,
     mark: String,
     has_sockets: bool,
+    /// The dialect that it speaks.
+    dialect: String,
 }
 
 impl Launch {
@@ -65,12 +68,22 @@ impl Launch {
             program: binary.as_ref().to_owned(),
             mark: format!("{MARK}={mark}"),
             has_sockets: false,
+            dialect: "pi".to_owned(),
         }
     }
 
     /// Adds arguments.
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.command.args(arguments);
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("--dialect", "") => self.dialect = words.next().copied().unwrap_or_default().to_owned(),
+                ("--dialect", name) => name.clone_into(&mut self.dialect),
+                ("--rpc", _) => "opi".clone_into(&mut self.dialect),
+                _ => {}
+            }
+        }
         self
     }
 
@@ -89,6 +102,9 @@ impl Launch {
     /// Starts under another program name, as through a link.
     pub fn program_name(mut self, name: &str) -> Self {
         self.command.arg0(name);
+        if let Some(program) = bowline_dialect::PROGRAMS.iter().find(|program| program.name == name) {
+            program.dialect.clone_into(&mut self.dialect);
+        }
         self
     }
 
@@ -146,7 +162,11 @@ impl Launch {
             let stdout = child.stdout.take().expect("a piped stdout");
             (File::from(OwnedFd::from(stdin)), File::from(OwnedFd::from(stdout)))
         });
-        Agent::new(child, stdin, stdout, self.mark)
+        // Other programs stand in for it in the tests of this kit.
+        let is_bowline = self.program.ends_with("bowline");
+        // A dialect that there is not is told of in the words of the default.
+        let dialect = bowline_dialect::find(&self.dialect).map_or("pi", |entry| entry.name);
+        Agent::new(child, stdin, stdout, self.mark, is_bowline.then(|| Protocol::of(dialect)))
     }
 }
 
