@@ -5,7 +5,6 @@
 
 mod commands;
 mod replies;
-mod timed;
 
 use std::sync::Arc;
 
@@ -24,7 +23,6 @@ use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{Place, Repeating};
 use crate::family::responses;
 use crate::{Dialect, Incoming, json};
-use timed::Timed;
 
 /// What the dialect says of itself.
 const PROTOCOL: Protocol = Protocol {
@@ -56,7 +54,7 @@ const PROTOCOL: Protocol = Protocol {
 enum Spoken<'event> {
     Ready,
     AgentEnd {
-        messages: Vec<Timed<'event>>,
+        messages: &'event [Arc<Message>],
         is_terminal: bool,
     },
     AutoCompactionStart {
@@ -195,8 +193,7 @@ impl Omp {
     fn settle(&mut self, records: &mut Vec<Record>) {
         self.is_running = false;
         let messages = std::mem::take(&mut self.stretch);
-        let messages = messages.iter().map(|message| Timed::complete(message)).collect();
-        records.push(plain(&Spoken::AgentEnd { messages, is_terminal: true }));
+        records.push(plain(&Spoken::AgentEnd { messages: &messages, is_terminal: true }));
         self.acknowledge(records, |_| true);
     }
 
@@ -221,7 +218,7 @@ fn plain(spoken: &Spoken<'_>) -> Record {
 
 /// Returns the record of an event that is the same in the whole family.
 fn shared(event: &Event) -> Option<Record> {
-    let spoken = records::Spoken::of(event, Timed::complete)?;
+    let spoken = records::Spoken::of(event)?;
     Some(Record::Plain(json::to_line(&spoken)))
 }
 

@@ -5,7 +5,6 @@ use bowline_core::tool::ToolDefinition;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::timed::Timed;
 use crate::family::data::{self, CommonState, SpokenContext, SpokenShell, WrittenModel};
 
 /// Clients match this text, so it is that of omp.
@@ -21,7 +20,6 @@ const CANCELLED: &str = "[Command cancelled]\n";
 pub(super) enum Data<'reply> {
     Family(data::Data<'reply>),
     State(Box<SpokenState<'reply>>),
-    Messages { messages: Vec<Timed<'reply>> },
     Shell(SpokenShell<'reply>),
 }
 
@@ -55,10 +53,6 @@ pub(super) fn data<'reply>(
     match answer {
         Answer::Accepted(_) => None,
         Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, written)))),
-        Answer::Messages(messages) => {
-            let messages = messages.iter().map(|message| Timed::complete(message)).collect();
-            Some(Data::Messages { messages })
-        }
         Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
         answer => data::data(answer, written).map(Data::Family),
     }

@@ -79,7 +79,7 @@ impl Updates {
         if let Event::MessageUpdate { usage, update } = event {
             return Some(self.update(usage, update));
         }
-        let line = match records::Spoken::of(event, |message| message) {
+        let line = match records::Spoken::of(event) {
             Some(spoken) => json::to_line(&spoken),
             None => json::to_line(&own(event)?),
         };
