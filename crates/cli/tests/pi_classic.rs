@@ -78,6 +78,10 @@ fn the_example_session_has_its_events_in_order() {
     let members = ["role", "content", "api", "provider", "model", "usage", "stopReason", "timestamp"];
     assert!(keys(begun).starts_with(&members), "{begun}");
     assert_eq!((&begun["content"], &begun["stopReason"]), (&json!([]), &json!("stop")));
+    let answer = &of_type(&records, "message_end")[1]["message"];
+    for name in ["duration", "ttft", "completedAt"] {
+        assert!(begun.get(name).is_none() && answer[name].is_u64(), "{name}: {begun} {answer}");
+    }
     let call = of_type(&records, "tool_execution_start")[0];
     assert_eq!(keys(call), ["type", "toolCallId", "toolName", "args"]);
     assert_eq!((&call["toolName"], &call["args"]), (&json!("bash"), &json!({ "command": "ls -la" })));

@@ -105,6 +105,8 @@ fn a_recording_is_played_back_byte_for_byte_every_time() {
         assert_eq!(one, other, "{}", api.name());
         assert_eq!(first, second);
         assert!(one.contains("is ö ") && one.contains("found it") && one.contains("still there"), "{one}");
+        assert!(one.contains(r#""duration":0,"ttft":0,"completedAt":1735689600000}"#), "{one}");
+        assert!(!one.contains("\"duration\":1"), "a fixed clock stands still: {one}");
         assert!(one.contains("\"auto_retry_start\""), "the failure is played back, too: {one}");
         assert_eq!(server.requests().len(), 4, "nobody asked the server again");
     }

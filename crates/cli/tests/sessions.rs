@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_testkit::{
-    Agent, Api, Gate, Launch, ModelServer, Reply, Usage, Workspace, announced, keys, session_lines,
+    Agent, Api, Gate, Launch, ModelServer, Reply, Usage, Workspace, announced, keys, of_type, session_lines,
     session_messages, types,
 };
 use serde_json::{Value, json};
@@ -408,6 +408,54 @@ fn messages_are_the_same_after_resuming() {
     assert_eq!((&state["model"]["id"], &state["thinkingLevel"]), (&json!("m2"), &json!("low")));
 }
 
+/// Returns how long an answer took, as far as it says.
+fn timing(answer: &Value) -> Vec<(&str, u64)> {
+    let fields = ["duration", "ttft", "completedAt"].into_iter();
+    fields.filter_map(|name| Some((name, answer.get(name)?.as_u64().unwrap()))).collect()
+}
+
+#[test]
+fn how_long_an_answer_took_is_told_wherever_it_is_whole_and_kept_in_the_file() {
+    let (server, workspace) = prepare();
+    let gate = Gate::new();
+    server.reply(Reply::text("one ").gate(&gate).then_text("two"));
+    let mut agent = start(&workspace, &[]);
+    agent.carry_out(json!({ "type": "prompt", "message": "go" }));
+    gate.wait_until_reached(LIMIT);
+    std::thread::sleep(Duration::from_millis(60));
+    gate.open();
+    let mut records = agent.collect_until_settled();
+    let begun = &of_type(&records, "message_start")[1]["message"];
+    assert_eq!((&begun["stopReason"], timing(begun)), (&json!("pending"), Vec::new()));
+    let answer = of_type(&records, "message_end")[1]["message"].clone();
+    let [("duration", duration), ("ttft", first), ("completedAt", at)] = timing(&answer)[..] else {
+        panic!("{answer}")
+    };
+    assert!(duration >= 60 && first < duration, "{answer}");
+    assert!(at >= answer["timestamp"].as_u64().unwrap() + 60, "{answer}");
+    assert_eq!(of_type(&records, "turn_end")[0]["message"], answer);
+    assert_eq!(of_type(&records, "agent_end")[0]["messages"][1], answer);
+
+    // One that fails before it begins has no first piece.
+    server.reply(Reply::status(400));
+    records = agent.run("fail");
+    let failed = of_type(&records, "message_end")[1]["message"].clone();
+    assert_eq!(failed["stopReason"], "error");
+    let told: Vec<_> = timing(&failed).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(told, ["duration", "completedAt"]);
+
+    let messages = agent.get("get_messages");
+    assert_eq!((&messages["messages"][1], &messages["messages"][3]), (&answer, &failed));
+    let file = agent.get("get_state")["sessionFile"].take();
+    let written = session_messages(file.as_str().unwrap());
+    assert_eq!((&written[1], &written[3]), (&answer, &failed));
+    agent.carry_out(json!({ "type": "clone" }));
+    assert_eq!(agent.get("get_messages"), messages);
+    agent.finish();
+    let mut agent = start(&workspace, &["--session", file.as_str().unwrap()]);
+    assert_eq!(agent.get("get_messages"), messages);
+}
+
 /// Writes a session of the workspace by hand, as another program would, and returns its file.
 fn written_by_hand(workspace: &Workspace, lines: &[Value]) -> PathBuf {
     let path = workspace.home().join("by-hand.jsonl");
@@ -498,6 +546,33 @@ fn a_session_of_pi_0_87_opens_with_the_messages_that_pi_shows() {
     let written = fs::read_to_string(&file).unwrap();
     assert!(written.starts_with(&original), "what another program wrote stays as it is");
     assert_eq!(session_lines(&file)[14]["parentId"], "0000000d");
+}
+
+#[test]
+fn what_other_programs_measure_does_not_keep_an_answer_from_being_read() {
+    let (server, workspace) = prepare();
+    let mut answer = assistant("hello", "stop");
+    answer["message"]["duration"] = json!(1249.6);
+    answer["message"]["ttft"] = json!({ "ms": 7 });
+    answer["message"]["tokensPerSecond"] = json!(31.5);
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": workspace.work() }),
+        entry(1, "message", user("hi")),
+        entry(2, "message", answer.clone()),
+    ];
+    let file = written_by_hand(&workspace, &lines);
+    let before = fs::read_to_string(&file).unwrap();
+    let mut agent = start(&workspace, &["--session", file.to_str().unwrap()]);
+    let messages = agent.get("get_messages");
+    assert_eq!(texts(&messages), ["user: hi", "assistant: hello"]);
+    assert_eq!(timing(&messages["messages"][1]), [("duration", 1250)]);
+    server.reply(Reply::text("more"));
+    agent.run("go on");
+    agent.carry_out(json!({ "type": "clone" }));
+    let clone = agent.get("get_state")["sessionFile"].take();
+    agent.finish();
+    assert!(fs::read_to_string(&file).unwrap().starts_with(&before), "what was there is as it was");
+    assert_eq!(session_messages(clone.as_str().unwrap())[1], answer["message"]);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! The messages of a conversation, in the JSON form of pi's session files.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -56,20 +54,20 @@ pub struct AssistantMessage {
     pub raw_stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// How long it took; known only to the process that asked for it.
-    #[serde(skip)]
-    pub timing: Option<Timing>,
-}
-
-/// How long an answer took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// From the request to the end of the answer.
-    pub duration: Duration,
-    /// From the request to the first sign of an answer, if there was one.
-    pub first_piece: Option<Duration>,
+    /// From the request to the end of the answer, in milliseconds.
+    #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u64>,
+    /// From the request to the first sign of an answer, in milliseconds.
+    #[serde(
+        default,
+        rename = "ttft",
+        deserialize_with = "milliseconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub time_to_first_piece: Option<u64>,
     /// When it was complete, in milliseconds since 1970.
-    pub completed_at: u64,
+    #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<u64>,
 }
 
 /// What a tool gave back to the model.
@@ -294,6 +292,19 @@ fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     })
 }
 
+/// Reads a number of milliseconds. The files of other programs have fractions, or may mean something else by the name:
+/// an answer is not given up for that.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is not negative, and far below 2^52 or nonsense"
+)]
+fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let rounded = || value.as_f64().filter(|number| *number >= 0.0).map(|number| number.round() as u64);
+    Ok(value.as_u64().or_else(rounded))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +326,27 @@ mod tests {
         check_round_trip(
             r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":0,"cancelled":false,"truncated":false,"timestamp":7}"#,
         );
+    }
+
+    #[test]
+    fn an_answer_says_how_long_it_took_if_that_is_known() {
+        let answer = |timing: &str| format!(r#"{{"role":"assistant","content":[],"timestamp":7{timing}}}"#);
+        let read = |timing: &str| {
+            let message: Message = serde_json::from_str(&answer(timing)).unwrap();
+            let answer = message.as_assistant().unwrap().clone();
+            (answer.duration, answer.time_to_first_piece, answer.completed_at, message)
+        };
+        let (duration, first_piece, completed_at, message) =
+            read(r#","duration":1250,"ttft":40,"completedAt":1794809774319"#);
+        assert_eq!((duration, first_piece, completed_at), (Some(1250), Some(40), Some(1_794_809_774_319)));
+        let json = serde_json::to_string(&message).unwrap();
+        assert!(json.ends_with(r#","duration":1250,"ttft":40,"completedAt":1794809774319}"#), "{json}");
+
+        let (duration, first_piece, completed_at, message) =
+            read(r#","duration":1249.6,"ttft":"soon","completedAt":-1"#);
+        assert_eq!((duration, first_piece, completed_at), (Some(1250), None, None));
+        let json = serde_json::to_string(&message).unwrap();
+        assert!(json.ends_with(r#","duration":1250}"#), "{json}");
     }
 
     #[test]

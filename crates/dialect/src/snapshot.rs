@@ -226,7 +226,9 @@ mod tests {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
-            timing: None,
+            duration: None,
+            time_to_first_piece: None,
+            completed_at: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bowline_core::event::{Event, RunOutcome};
-use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, Timing};
+use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason};
 use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
 use bowline_core::usage::Usage;
@@ -98,7 +98,7 @@ impl Engine {
         };
         match step {
             AnswerStep::Events(events) => {
-                answering.first_piece.get_or_insert_with(|| answering.asked.elapsed());
+                answering.first_piece.get_or_insert_with(|| self.clock.since(answering.asked));
                 for event in events {
                     if self.refuses_thinking(&answering, &event) {
                         let error = StreamError::new(FailureKind::Protocol, UNDECLARED_THINKING);
@@ -145,18 +145,22 @@ impl Engine {
         }
     }
 
-    /// Returns how long an answer took that is over now.
-    fn timing(&self, answering: &Answering) -> Timing {
-        Timing {
-            duration: answering.asked.elapsed(),
-            first_piece: answering.first_piece,
-            completed_at: self.now(),
+    /// Returns an answer that is over now, with how long it took.
+    fn complete(
+        &self,
+        answering: Answering,
+        end: impl FnOnce(Assembly) -> AssistantMessage,
+    ) -> AssistantMessage {
+        AssistantMessage {
+            duration: Some(milliseconds(self.clock.since(answering.asked))),
+            time_to_first_piece: answering.first_piece.map(milliseconds),
+            completed_at: Some(self.now()),
+            ..end(answering.assembly)
         }
     }
 
     fn answer_finished(&mut self, answering: Answering) {
-        let timing = Some(self.timing(&answering));
-        let answer = AssistantMessage { timing, ..answering.assembly.finish() };
+        let answer = self.complete(answering, Assembly::finish);
         let reason = answer.stop_reason;
         if reason == StopReason::Error {
             let text =
@@ -201,9 +205,8 @@ impl Engine {
     }
 
     fn break_off(&mut self, answering: Answering, reason: StopReason, error: String) -> Arc<Message> {
-        let timing = Some(self.timing(&answering));
         let announced = answering.announced;
-        let answer = AssistantMessage { timing, ..answering.assembly.fail(reason, error) };
+        let answer = self.complete(answering, |assembly| assembly.fail(reason, error));
         let recorded = self.record(Message::Assistant(answer));
         if announced {
             self.announce_end(&recorded);
@@ -227,7 +230,13 @@ impl Engine {
             response_id: None,
             raw_stop_reason: None,
             error_message: Some(error.to_owned()),
-            timing: None,
+            duration: None,
+            time_to_first_piece: None,
+            completed_at: None,
         }))
     }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -32,7 +32,9 @@ impl Assembly {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
-            timing: None,
+            duration: None,
+            time_to_first_piece: None,
+            completed_at: None,
         };
         Self { model, message, arguments: Vec::new(), done: false }
     }

@@ -63,8 +63,10 @@ fn answer(text: String, tokens: u64) -> Message {
         timestamp: 3,
         response_id: None,
         raw_stop_reason: None,
-        timing: None,
         error_message: None,
+        duration: Some(tokens),
+        time_to_first_piece: None,
+        completed_at: Some(4),
     })
 }
 

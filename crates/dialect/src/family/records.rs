@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An event in the words of the family. `M` is how the dialect tells a message.
+/// An event in the words of the family.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub(crate) enum Spoken<'event, M> {
+pub(crate) enum Spoken<'event> {
     /// The model is going to be asked.
     AgentStart,
     /// A turn begins: one answer of the model, and the tools that it calls.
@@ -21,15 +21,15 @@ pub(crate) enum Spoken<'event, M> {
     /// A turn is over.
     TurnEnd {
         /// The answer of the model.
-        message: M,
+        message: &'event Message,
         /// What the tools gave back, in the order of the calls.
         tool_results: &'event [Arc<Message>],
     },
     /// A message begins. An answer of the model has nothing in it yet, or its first block.
-    MessageStart { message: M },
+    MessageStart { message: &'event Message },
     /// A message is whole, and in the session's file.
     MessageEnd {
-        message: M,
+        message: &'event Message,
         /// Its entry in the file; absent if the session is kept in memory only.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
@@ -96,19 +96,15 @@ impl<'event> From<&'event ToolReport> for Report<'event> {
     }
 }
 
-impl<'event, M> Spoken<'event, M> {
-    /// Returns the record of an event, if it is one of these. `tell` says how a message is told.
-    pub fn of(event: &'event Event, tell: impl Fn(&'event Message) -> M) -> Option<Self> {
+impl<'event> Spoken<'event> {
+    /// Returns the record of an event, if it is one of these.
+    pub fn of(event: &'event Event) -> Option<Self> {
         Some(match event {
             Event::RunStart => Self::AgentStart,
             Event::TurnStart => Self::TurnStart,
-            Event::TurnEnd { message, tool_results } => {
-                Self::TurnEnd { message: tell(message), tool_results }
-            }
-            Event::MessageStart(message) => Self::MessageStart { message: tell(message) },
-            Event::MessageEnd { message, entry } => {
-                Self::MessageEnd { message: tell(message), entry_id: entry.as_deref() }
-            }
+            Event::TurnEnd { message, tool_results } => Self::TurnEnd { message, tool_results },
+            Event::MessageStart(message) => Self::MessageStart { message },
+            Event::MessageEnd { message, entry } => Self::MessageEnd { message, entry_id: entry.as_deref() },
             Event::ToolStart { call_id, tool, arguments } => {
                 Self::ToolExecutionStart { tool_call_id: call_id, tool_name: tool, args: arguments }
             }
@@ -219,6 +215,6 @@ impl<'event> SpokenOutcome<'event> {
     }
 }
 
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
+fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,6 @@
 
 mod commands;
 mod replies;
-mod timed;
 
 use std::sync::Arc;
 
@@ -25,7 +24,6 @@ use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::schema::{Answers, Id, Protocol, variants};
 use crate::{Dialect, Incoming, json};
-use timed::Timed;
 
 /// What the dialect says of itself.
 pub(crate) const PROTOCOL: Protocol = Protocol {
@@ -39,7 +37,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<Spoken<'_>>(generator);
-    records.extend(variants::<records::Spoken<'_, &Message>>(generator));
+    records.extend(variants::<records::Spoken<'_>>(generator));
     records.push(repeating::update(generator));
     records
 }
@@ -53,8 +51,7 @@ enum Spoken<'event> {
     /// All work is done: retries, compaction and queued messages included. One for each run.
     AgentEnd {
         /// What the newest stretch of the run added to the conversation.
-        #[schemars(with = "Vec<Message>")]
-        messages: Vec<Timed<'event>>,
+        messages: &'event [Arc<Message>],
         /// Always `true`: nothing follows by itself.
         is_terminal: bool,
     },
@@ -204,8 +201,7 @@ impl Omp {
     fn settle(&mut self, records: &mut Vec<Record>) {
         self.is_running = false;
         let messages = std::mem::take(&mut self.stretch);
-        let messages = messages.iter().map(|message| Timed::complete(message)).collect();
-        records.push(plain(&Spoken::AgentEnd { messages, is_terminal: true }));
+        records.push(plain(&Spoken::AgentEnd { messages: &messages, is_terminal: true }));
         self.acknowledge(records, |_| true);
     }
 
@@ -230,7 +226,7 @@ fn plain(spoken: &Spoken<'_>) -> Record {
 
 /// Returns the record of an event that is the same in the whole family.
 fn shared(event: &Event) -> Option<Record> {
-    let spoken = records::Spoken::of(event, Timed::complete)?;
+    let spoken = records::Spoken::of(event)?;
     Some(Record::Plain(json::to_line(&spoken)))
 }
 

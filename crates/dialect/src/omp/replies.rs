@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::timed::Timed;
 use crate::family::answers::{CommonState, SpokenContext, SpokenShell};
 use crate::family::data::{self, WrittenModel};
 
@@ -23,7 +22,6 @@ const CANCELLED: &str = "[Command cancelled]\n";
 pub(super) enum Data<'reply> {
     Family(data::Data<'reply>),
     State(Box<SpokenState<'reply>>),
-    Messages { messages: Vec<Timed<'reply>> },
     Shell(SpokenShell<'reply>),
 }
 
@@ -68,10 +66,6 @@ pub(super) fn data<'reply>(
     match answer {
         Answer::Accepted(_) => None,
         Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, written)))),
-        Answer::Messages(messages) => {
-            let messages = messages.iter().map(|message| Timed::complete(message)).collect();
-            Some(Data::Messages { messages })
-        }
         Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
         answer => data::data(answer, written).map(Data::Family),
     }

@@ -101,7 +101,7 @@ enum Spoken<'event> {
 /// Describes every record that is not an answer.
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<Spoken<'_>>(generator);
-    records.extend(variants::<records::Spoken<'_, &Message>>(generator));
+    records.extend(variants::<records::Spoken<'_>>(generator));
     records
 }
 
@@ -118,7 +118,7 @@ impl Updates {
         if let Event::MessageUpdate { usage, update } = event {
             return Some(self.update(usage, update));
         }
-        let line = match records::Spoken::of(event, |message| message) {
+        let line = match records::Spoken::of(event) {
             Some(spoken) => json::to_line(&spoken),
             None => json::to_line(&own(event)?),
         };

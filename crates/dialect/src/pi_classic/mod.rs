@@ -70,7 +70,7 @@ enum Spoken<'event> {
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let has =
         |record: &Schema| TOLD.iter().any(|name| record.as_value()["properties"]["type"]["const"] == *name);
-    let mut records = variants::<records::Spoken<'_, &Message>>(generator);
+    let mut records = variants::<records::Spoken<'_>>(generator);
     records.retain(has);
     records.extend(variants::<Spoken<'_>>(generator));
     records.push(repeating::update(generator));
@@ -165,16 +165,20 @@ impl Dialect for PiClassic {
 
 /// Returns the record of an event that is the same in the whole family.
 fn shared(event: &Event) -> Option<Record> {
-    let spoken = records::Spoken::of(event, |message| message)?;
+    let spoken = records::Spoken::of(event)?;
     Some(Record::Plain(json::to_line(&spoken)))
 }
 
-/// Returns an answer as it is announced: always without blocks and without an error, which are told by its end.
+/// Returns an answer as it is announced: always without blocks, an error and how long it took, which are told by its
+/// end.
 fn begun(answer: AssistantMessage) -> Message {
     Message::Assistant(AssistantMessage {
         content: Vec::new(),
         stop_reason: StopReason::Stop,
         error_message: None,
+        duration: None,
+        time_to_first_piece: None,
+        completed_at: None,
         ..answer
     })
 }
