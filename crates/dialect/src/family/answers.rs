@@ -103,6 +103,7 @@ pub(crate) struct Messages<'reply> {
 
 /// What a prompt can name with a leading slash.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SlashCommands")]
 pub(crate) struct Commands<'reply> {
     pub commands: Vec<SpokenCommand<'reply>>,
 }

@@ -61,7 +61,7 @@ enum Spoken<'event> {
         #[schemars(extend("enum" = ["threshold", "overflow"]))]
         reason: &'static str,
     },
-    /// That is over.
+    /// Compacting is over.
     AutoCompactionEnd {
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,

@@ -108,7 +108,7 @@ pub(super) enum Said<'event> {
         /// Always `null`: it is known at the end.
         tokens_before: Option<u64>,
     },
-    /// That is over.
+    /// Compacting is over.
     CompactionEnd {
         #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
         reason: &'static str,

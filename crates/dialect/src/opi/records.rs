@@ -126,7 +126,7 @@ pub(super) enum Said<'event> {
         #[schemars(extend("const" = "CompactionStart"))]
         r#type: &'static str,
     },
-    /// That is over.
+    /// Compacting is over.
     CompactionEnd {
         aborted: bool,
         /// Why it failed, if it did.

@@ -66,7 +66,7 @@ enum Spoken<'event> {
         #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
         reason: &'static str,
     },
-    /// That is over.
+    /// Compacting is over.
     CompactionEnd {
         /// As at its start.
         #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
@@ -100,8 +100,8 @@ enum Spoken<'event> {
 
 /// Describes every record that is not an answer.
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    let mut records = variants::<Spoken<'_>>(generator);
-    records.extend(variants::<records::Spoken<'_>>(generator));
+    let mut records = variants::<records::Spoken<'_>>(generator);
+    records.extend(variants::<Spoken<'_>>(generator));
     records
 }
 

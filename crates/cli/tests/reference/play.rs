@@ -1,0 +1,196 @@
+//! A conversation with the real binary whose lines become the examples of a page.
+
+use std::fmt::Write as _;
+
+use bowline_testkit::{Agent, Api, ModelServer, Protocol, Reply, Workspace};
+use serde_json::{Value, json};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
+
+/// How much of a text an example shows.
+const LONGEST_TEXT: usize = 160;
+
+/// How much of a list of objects an example shows.
+const LONGEST_LIST: usize = 3;
+
+/// An agent that is played with, and everything that was said.
+pub(crate) struct Play {
+    pub server: ModelServer,
+    pub protocol: Protocol,
+    pub agent: Agent,
+    dialect: &'static str,
+    workspace: Workspace,
+    commands: Vec<Value>,
+    /// What other agents said: those that could not start, and those that do not leave out what depends on time.
+    others: Vec<Value>,
+}
+
+impl Play {
+    /// Starts an agent that always has the same times and ids.
+    pub fn new(dialect: &'static str, model: &str) -> Self {
+        let server = ModelServer::start();
+        let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(json!({
+            "compaction": { "keepRecentTokens": 5 },
+            "retry": { "baseDelayMs": 1 },
+        }));
+        let arguments =
+            ["--mode", "rpc", "--dialect", dialect, "--clock", "fixed", "--model", model, "--allow-mutating"];
+        let agent = Agent::start(BINARY, &workspace, &arguments);
+        let protocol = Protocol::of(dialect);
+        Self { server, protocol, agent, dialect, workspace, commands: Vec::new(), others: Vec::new() }
+    }
+
+    /// Sends a command with the next id and returns the id.
+    pub fn tell(&mut self, command: Value) -> String {
+        let id = (self.commands.len() + 1).to_string();
+        let mut line = json!({ "id": id });
+        line.as_object_mut().unwrap().extend(command.as_object().unwrap().clone());
+        self.send(line);
+        id
+    }
+
+    /// Sends a line as it is.
+    pub fn send(&mut self, line: Value) {
+        self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
+        self.agent.send(line.clone());
+        self.commands.push(line);
+    }
+
+    /// Sends a command that must succeed and returns what goes along with the answer.
+    pub fn ask(&mut self, command: Value) -> Value {
+        let id = self.tell(command);
+        let response = self.agent.response(&id);
+        assert_eq!(response["success"], true, "{response}");
+        response["data"].clone()
+    }
+
+    /// Sends commands that have no fields.
+    pub fn ask_all(&mut self, names: &[&str]) {
+        for name in names {
+            self.ask(json!({ "type": name }));
+        }
+    }
+
+    /// Waits for a record that is not an answer.
+    pub fn wait_for(&mut self, name: &str) {
+        self.agent.until(|record| event(record)["type"] == name);
+    }
+
+    /// Has the model fail once, and then answer.
+    pub fn fail_once(&self, answer: &str) {
+        self.server.reply(Reply::status(503).body(r#"{"error":{"message":"Overloaded"}}"#));
+        self.server.reply(Reply::text(answer));
+    }
+
+    /// Has an agent say why it cannot start.
+    pub fn fail_to_start(&mut self) {
+        let arguments = ["--mode", "rpc", "--dialect", self.dialect, "--tools", "reed"];
+        self.others.extend(Agent::start(BINARY, &self.workspace, &arguments).rest());
+    }
+
+    /// Has an agent with a real clock carry out a command, and keeps what it shows while it works. What follows is not
+    /// waited for.
+    pub fn show_progress(&mut self, answer: Option<Reply>, command: Value) {
+        answer.into_iter().for_each(|answer| self.server.reply(answer));
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent =
+            Agent::start(BINARY, &self.workspace, &[&arguments[..], &["--allow-mutating"]].concat());
+        agent.send(command);
+        let is_progress = |record: &Value| {
+            let name = event(record)["type"].as_str().unwrap_or_default();
+            let is_update = name.ends_with("execution_update") || name == "ToolExecutionUpdate";
+            is_update && shows_something(event(record))
+        };
+        self.others.extend(agent.until(is_progress).pop());
+    }
+
+    /// Returns the first command of a type that was carried out, with its answer if there is one, as a page shows them.
+    pub fn exchange(&self, name: &str) -> Option<Vec<String>> {
+        let of_name = self.commands.iter().filter(|command| command["type"] == name);
+        let with_answer = |command: &Value| {
+            let is_it =
+                |record: &&Value| record["type"] == "response" && record.get("id") == command.get("id");
+            self.agent.transcript().iter().find(is_it).cloned()
+        };
+        let exchanges = of_name.map(|command| (command, with_answer(command)));
+        let carried_out = |(_, answer): &(&Value, Option<Value>)| {
+            answer.as_ref().is_none_or(|answer| answer["success"] == true)
+        };
+        let (command, answer) = exchanges.into_iter().find(carried_out)?;
+        Some(std::iter::once(command.clone()).chain(answer).map(|line| self.shown(line)).collect())
+    }
+
+    /// Returns the first refusal, as a page shows it.
+    pub fn refusal(&self) -> Option<String> {
+        let record = self.agent.transcript().iter().find(|record| record["success"] == false)?;
+        Some(self.shown(record.clone()))
+    }
+
+    /// Returns the first record of a type, as a page shows it. Of the updates of an answer, that is one with text.
+    pub fn record(&self, name: &str) -> Option<String> {
+        let mut all = self.agent.transcript().iter().chain(&self.others);
+        let is_it = |record: &&Value| {
+            let event = event(record);
+            let step = event.get("assistantMessageEvent").or_else(|| event.get("assistant_event"));
+            event["type"] == name && step.is_none_or(|step| step["type"] == "text_delta")
+        };
+        all.find(is_it).map(|record| self.shown(record.clone()))
+    }
+
+    /// Returns a line as a page shows it: without what differs from run to run, and not too long.
+    fn shown(&self, mut line: Value) -> String {
+        self.tidy("", &mut line);
+        line.to_string()
+    }
+
+    fn tidy(&self, name: &str, value: &mut Value) {
+        match value {
+            Value::Object(members) => members.iter_mut().for_each(|(name, value)| self.tidy(name, value)),
+            // A tree is as deep as a conversation is long.
+            Value::Array(nodes) if name == "children" => {
+                nodes.iter_mut().for_each(|node| node["children"] = json!([]));
+                nodes.iter_mut().for_each(|node| self.tidy("node", node));
+            }
+            Value::Array(items) => {
+                if items.first().is_some_and(Value::is_object) {
+                    items.truncate(LONGEST_LIST);
+                }
+                items.iter_mut().for_each(|value| self.tidy(name, value));
+            }
+            Value::String(text) if name == "nextCursor" => "MTc2NzIyNTYwMDAwMA".clone_into(text),
+            Value::String(text) => *text = self.tidy_text(text),
+            Value::Number(_) if matches!(name, "delayMs" | "delay_ms") => *value = json!(2000),
+            Value::Number(_) if matches!(name, "durationMs" | "duration" | "ttft") => *value = json!(12),
+            Value::Number(_) if name == "modified" => *value = json!(1_767_225_600_000_u64),
+            _ => {}
+        }
+    }
+
+    fn tidy_text(&self, text: &str) -> String {
+        let home = self.workspace.home();
+        // The folder of sessions is named after the working folder.
+        let named = |path: &std::path::Path| path.to_string_lossy().trim_start_matches('/').replace('/', "-");
+        let mut text = text
+            .replace(&*self.workspace.work().to_string_lossy(), "/home/me/project")
+            .replace(&named(&self.workspace.work()), "home-me-project")
+            .replace(&*home.to_string_lossy(), "/home/me")
+            .replace(self.server.base_url().trim_end_matches('/'), "http://127.0.0.1:8080");
+        if text.chars().count() > LONGEST_TEXT {
+            text = text.chars().take(LONGEST_TEXT).collect();
+            let _ = write!(text, "…");
+        }
+        text
+    }
+}
+
+/// Tells whether there is any output in a record of progress; the first may come before it.
+fn shows_something(progress: &Value) -> bool {
+    let shown =
+        ["delta", "partialResult", "partial_result", "partial_tool_result"].map(|name| &progress[name]);
+    shown.iter().any(|shown| shown.to_string().contains("\\n"))
+}
+
+/// Returns what a record is about: itself, or what it wraps.
+fn event(record: &Value) -> &Value {
+    if record["type"] == "event" { &record["event"] } else { record }
+}
