@@ -6,23 +6,41 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bowline_testkit::Protocol;
 use serde_json::Value;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns README.md and the pages in `docs`.
+/// Returns README.md and the pages in `docs` and its folders.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
-    for entry in fs::read_dir(root().join("docs")).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(path);
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
         }
     }
     pages.sort();
     pages
+}
+
+/// Returns the dialects that a page is about; where no other is said, it is the default.
+fn dialects_of(page: &Path) -> &[&str] {
+    match page.file_stem().unwrap().to_str().unwrap() {
+        "protocol-operator" => &["operator", "operator-flat"],
+        name => {
+            let name = name.strip_prefix("protocol-").unwrap_or(name);
+            let entry = bowline_dialect::find(name).unwrap_or(&bowline_dialect::DIALECTS[0]);
+            std::slice::from_ref(&entry.name)
+        }
+    }
 }
 
 fn read(path: &Path) -> String {
@@ -92,6 +110,44 @@ fn every_example_of_the_protocol_is_json() {
         }
     }
     assert!(count > 0, "no examples were found");
+}
+
+/// Says what is wrong with a line of an example that is one of the protocol. What has no type is something else, such as
+/// a file of settings; so is what has a type that is neither a command's nor a record's, on pages about other things.
+fn check_line(line: &Value, protocol: &Protocol, is_about_it: bool) -> Result<bool, String> {
+    let Some(name) = line["type"].as_str() else { return Ok(false) };
+    let is_record =
+        name == "response" || name == "event" || protocol.events().iter().any(|known| known == name);
+    let checked = if is_record && (line.get("success").is_some() || name != "response") {
+        protocol.check_record(line)
+    } else if is_about_it || protocol.commands().iter().any(|known| known == name) {
+        protocol.check_command(line)
+    } else {
+        return Ok(false);
+    };
+    checked.map(|()| true)
+}
+
+#[test]
+fn every_example_is_as_the_schema_has_it() {
+    let mut count = 0;
+    for page in pages() {
+        let protocols: Vec<_> = dialects_of(&page).iter().map(|dialect| Protocol::of(dialect)).collect();
+        let is_about_it = page.to_string_lossy().contains("protocol");
+        for block in blocks(&read(&page), &page).iter().filter(|block| block.language == "json") {
+            for line in block.content.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+                let check = |protocol| check_line(&line, protocol, is_about_it);
+                let results: Vec<_> = protocols.iter().map(check).collect();
+                match results.iter().find(|result| result.is_ok()).unwrap_or(&results[0]) {
+                    Ok(is_checked) => count += usize::from(*is_checked),
+                    Err(problem) => {
+                        panic!("{}, the block at line {}: {problem}\n{line}", page.display(), block.line)
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 400, "only {count} lines were checked");
 }
 
 #[test]

@@ -217,7 +217,12 @@ impl Page<'_> {
             if left_out.contains(&name.as_str()) {
                 continue;
             }
-            let optional = if required.iter().any(|other| other == name) { "" } else { ", optional" };
+            let has_another_name = schema["anyOf"].to_string().contains(&format!("[\"{name}\"]"));
+            let optional = match (required.iter().any(|other| other == name), has_another_name) {
+                (true, _) => "",
+                (false, true) => ", one of two names",
+                (false, false) => ", optional",
+            };
             // What may be left out may be `null` in a command; nobody needs to be told to write that.
             let kind = self.kind(member);
             let kind = kind.strip_suffix(" or `null`").filter(|_| !optional.is_empty()).unwrap_or(&kind);

@@ -23,12 +23,15 @@ pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
+            "id": { "description": "Is not looked at." },
             "type": { "enum": ["image", "document"] },
             "fileName": { "type": "string", "description": "What a document is called." },
             "mimeType": {
                 "type": "string",
                 "description": "Such as `image/png`; of a document, whether its content is text.",
             },
+            "preview": { "description": "Is not looked at." },
+            "size": { "description": "Is not looked at." },
             "content": { "type": "string", "description": "The image or the document in base64." },
             "extractedText": { "type": "string", "description": "The text of a document, which is taken first." },
         },
