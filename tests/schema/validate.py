@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # What bowline always sends and the recorded agents do not, or the recordings leave out because agents differ in it.
 NOT_RECORDED = {
-    "pi": {"durationMs", "code", "entryId", "aborted", "byModel", "autoRetryEnabled", "tools", "cwd", "contextUsage", "usage",
-           "details", "estimatedTokensAfter"},
+    "pi": {"durationMs", "code", "entryId", "aborted", "byModel", "autoRetryEnabled", "tools", "cwd",
+           "details"},
     "pi-classic": {"durationMs"},
     "omp": {"durationMs", "isTerminal", "code"},
     "opi": {"reason", "details"},
