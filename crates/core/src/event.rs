@@ -90,6 +90,11 @@ pub enum Event {
         outcome: CompactionOutcome,
         will_retry: bool,
     },
+    /// A message was taken out of the context, by an entry of the session that is no message. It is told as it stands
+    /// in the file.
+    EntryAppended {
+        entry: Arc<str>,
+    },
     ThinkingLevelChanged {
         level: ThinkingLevel,
         entry: Option<EntryName>,

@@ -75,8 +75,16 @@ impl Engine {
     pub(crate) fn forget_failed_answer(&mut self) {
         let Some(entry) = self.conversation.pop_answer() else { return };
         let edit = EntryBody::ContextEdit { target: EntryId::from(&*entry), replacement: None };
-        if let Err(refusal) = self.append(edit) {
-            self.storage_failed(refusal);
+        match self.append(edit) {
+            Ok(entry) => self.announce_entry(&entry),
+            Err(refusal) => self.storage_failed(refusal),
+        }
+    }
+
+    /// Tells clients of an entry that no other event tells of.
+    fn announce_entry(&mut self, entry: &EntryName) {
+        if let Ok(written) = self.session.written_entry(entry) {
+            self.emit(Event::EntryAppended { entry: written.get().into() });
         }
     }
 

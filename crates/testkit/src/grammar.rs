@@ -79,6 +79,7 @@ impl Grammar {
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
+            "entry_appended" => self.append_entry(record),
             "compaction_start" => self.start_compaction(record),
             "compaction_end" => self.end_compaction(record),
             "turn_start" => self.start_turn(),
@@ -133,6 +134,12 @@ impl Grammar {
         check(!has_succeeded || self.is_in_stretch, "a retry succeeds where there is no answer")?;
         self.is_retry_due = false;
         Ok(())
+    }
+
+    fn append_entry(&self, record: &Value) -> Checked {
+        check(record["entry"]["type"] == "context_edit", "entry_appended of what another record tells")?;
+        check(self.is_running && !self.is_in_stretch, "an answer leaves the context within a stretch")?;
+        check(self.compaction.is_none(), "the context changes during a compaction")
     }
 
     fn start_compaction(&mut self, record: &Value) -> Checked {

@@ -55,6 +55,7 @@ fn a_retry_has_one_end_with_the_messages_of_the_last_try() {
     let mut agent = start(&workspace);
     let records = run(&mut agent, "go");
     let told = types(&records);
+    assert!(!told.contains(&"entry_appended"), "omp has no such event");
     for (name, count) in
         [("agent_start", 2), ("auto_retry_start", 1), ("auto_retry_end", 1), ("agent_end", 1)]
     {

@@ -116,6 +116,7 @@ impl<'event> Spoken<'event> {
             | Event::Delivering { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => return None,

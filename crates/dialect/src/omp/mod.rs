@@ -163,6 +163,7 @@ impl Dialect for Omp {
             // These clients have no words for the rest.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => {}

@@ -53,6 +53,9 @@ enum Spoken<'event> {
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,
     },
+    EntryAppended {
+        entry: &'event RawValue,
+    },
     ThinkingLevelChanged {
         level: ThinkingLevel,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +131,7 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
             reason: reason.as_str(),
             outcome: SpokenOutcome::new(outcome, *will_retry),
         },
+        Event::EntryAppended { entry } => Spoken::EntryAppended { entry: serde_json::from_str(entry).ok()? },
         Event::ThinkingLevelChanged { level, entry } => {
             Spoken::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }
         }

@@ -35,6 +35,7 @@ const PROTOCOL: Protocol = Protocol {
         "auto_retry_end",
         "compaction_start",
         "compaction_end",
+        "entry_appended",
         "thinking_level_changed",
         "session_info_changed",
         "bash_execution_update",

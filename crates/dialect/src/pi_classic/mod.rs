@@ -104,6 +104,7 @@ impl Dialect for PiClassic {
             | Event::RetryEnd { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => {}
