@@ -90,6 +90,16 @@ pub enum Event {
         outcome: CompactionOutcome,
         will_retry: bool,
     },
+    /// A request for a summary failed and is made again after `delay`.
+    SummaryRetryScheduled {
+        attempt: u32,
+        max_attempts: u32,
+        delay: Duration,
+        error: String,
+    },
+    SummaryRetryStart(SummaryPurpose),
+    /// The request succeeded in the end, or is given up. What came of it is told by what it was for.
+    SummaryRetryEnd,
     /// A message was taken out of the context, by an entry of the session that is no message. It is told as it stands
     /// in the file.
     EntryAppended {
@@ -141,6 +151,14 @@ impl CompactionReason {
             Self::Overflow => "overflow",
         }
     }
+}
+
+/// What a summary is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryPurpose {
+    Compaction(CompactionReason),
+    /// It stands for a branch that the conversation leaves.
+    Branch,
 }
 
 /// What came of a compaction.

@@ -5,6 +5,7 @@
 
 mod by_hand;
 mod overflow;
+mod retry;
 mod summary;
 mod threshold;
 

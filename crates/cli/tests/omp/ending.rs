@@ -85,8 +85,10 @@ fn a_retry_that_is_given_up_is_the_end() {
 
 /// A model whose window is soon full.
 fn small_window(server: &ModelServer) -> Workspace {
-    Workspace::new(server, Api::AnthropicMessages)
-        .settings(json!({ "compaction": { "enabled": true, "reserveTokens": 1000, "keepRecentTokens": 1 } }))
+    Workspace::new(server, Api::AnthropicMessages).settings(json!({
+        "compaction": { "enabled": true, "reserveTokens": 1000, "keepRecentTokens": 1 },
+        "retry": { "baseDelayMs": 1 },
+    }))
 }
 
 #[test]
@@ -94,11 +96,13 @@ fn an_automatic_compaction_comes_before_the_one_end() {
     let server = ModelServer::start();
     server.reply(Reply::text("first"));
     server.reply(Reply::text("second").usage(Usage { input: 199_500, ..Usage::default() }));
+    server.reply(Reply::status(503));
     server.reply(Reply::text("a summary"));
     let workspace = small_window(&server);
     let mut agent = start(&workspace);
     run(&mut agent, "one");
     let records = run(&mut agent, "two");
+    assert_eq!(server.replies_left(), 0, "the summary is asked for twice, which these clients are not told");
     let told = without_updates(&records);
     assert_eq!(
         told[told.len() - 4..],

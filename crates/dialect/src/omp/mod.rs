@@ -163,6 +163,9 @@ impl Dialect for Omp {
             // These clients have no words for the rest.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
+            | Event::SummaryRetryScheduled { .. }
+            | Event::SummaryRetryStart(_)
+            | Event::SummaryRetryEnd
             | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::event::{Event, RunOutcome};
+use bowline_core::event::{Event, RunOutcome, SummaryPurpose};
 use bowline_core::message::Message;
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
@@ -53,6 +53,18 @@ enum Spoken<'event> {
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,
     },
+    SummarizationRetryScheduled {
+        attempt: u32,
+        max_attempts: u32,
+        delay_ms: u64,
+        error_message: &'event str,
+    },
+    SummarizationRetryAttemptStart {
+        source: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'static str>,
+    },
+    SummarizationRetryFinished,
     EntryAppended {
         entry: &'event RawValue,
     },
@@ -131,6 +143,21 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
             reason: reason.as_str(),
             outcome: SpokenOutcome::new(outcome, *will_retry),
         },
+        Event::SummaryRetryScheduled { attempt, max_attempts, delay, error } => {
+            Spoken::SummarizationRetryScheduled {
+                attempt: *attempt,
+                max_attempts: *max_attempts,
+                delay_ms: records::milliseconds(*delay),
+                error_message: error,
+            }
+        }
+        Event::SummaryRetryStart(SummaryPurpose::Compaction(reason)) => {
+            Spoken::SummarizationRetryAttemptStart { source: "compaction", reason: Some(reason.as_str()) }
+        }
+        Event::SummaryRetryStart(SummaryPurpose::Branch) => {
+            Spoken::SummarizationRetryAttemptStart { source: "branchSummary", reason: None }
+        }
+        Event::SummaryRetryEnd => Spoken::SummarizationRetryFinished,
         Event::EntryAppended { entry } => Spoken::EntryAppended { entry: serde_json::from_str(entry).ok()? },
         Event::ThinkingLevelChanged { level, entry } => {
             Spoken::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }

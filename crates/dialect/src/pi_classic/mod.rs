@@ -104,6 +104,9 @@ impl Dialect for PiClassic {
             | Event::RetryEnd { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
+            | Event::SummaryRetryScheduled { .. }
+            | Event::SummaryRetryStart(_)
+            | Event::SummaryRetryEnd
             | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }

@@ -5,6 +5,7 @@
 //! [`Then`]; nothing else of the run goes on meanwhile, and an abort ends it at once.
 
 mod plan;
+mod summarizing;
 mod summary;
 
 use std::sync::Arc;
@@ -20,22 +21,22 @@ use bowline_session::{EntryBody, EntryId};
 use serde_json::json;
 
 use crate::conversation::Conversation;
-use crate::engine::{Engine, Input};
+use crate::engine::Engine;
 use crate::estimate::{estimated_tokens, reported_tokens, text_tokens};
 use crate::run::Phase;
-use crate::task::Task;
 use plan::{Nothing, Plan};
+pub(crate) use summarizing::Summarizing;
+pub use summarizing::SummaryStep;
+pub(crate) use summary::Subject;
 pub use summary::Summary;
-pub(crate) use summary::{Subject, Summarizer};
 
 /// A compaction that is under way.
 #[derive(Debug)]
 pub(crate) struct Compacting {
-    number: u64,
+    summarizing: Summarizing,
     reason: CompactionReason,
     plan: Plan,
     then: Then,
-    _task: Task,
 }
 
 /// Why a compaction at the threshold came to nothing. It is said once in a run, and not tried again at every turn.
@@ -131,38 +132,14 @@ impl Engine {
             instructions,
             files: plan.files.clone(),
         };
-        let (number, task) = self.summarize(subject, settings.reserve_tokens * 4 / 5);
+        let summarizing = self.summarize(subject, settings.reserve_tokens * 4 / 5);
         self.set_phase(Phase::Compacting);
-        self.compacting = Some(Compacting { number, reason, plan, then, _task: task });
+        self.compacting = Some(Compacting { summarizing, reason, plan, then });
     }
 
-    /// Asks the model for a summary in a task of its own.
-    pub(crate) fn summarize(&mut self, subject: Subject, max_tokens: u64) -> (u64, Task) {
-        let number = self.next_number();
-        let inputs = self.inputs.clone();
-        let summarizer = self.model.clone().map(|model| Summarizer {
-            providers: self.providers.clone(),
-            max_tokens: max_tokens.min(model.max_tokens),
-            model,
-            thinking: self.thinking_level,
-            session_id: self.session.id().to_owned(),
-            retry: self.settings.retry.clone(),
-            clock: self.clock.clone(),
-        });
-        let task = Task::spawn(async move {
-            let Some(summarizer) = summarizer else { return };
-            let result = summarizer.summarize(subject).await;
-            let _ = inputs.send(Input::Summary { number, result: Box::new(result) }).await;
-        });
-        (number, task)
-    }
-
-    /// Takes in the summary of a compaction, unless it is no longer waited for.
-    pub(crate) fn summary_came(&mut self, number: u64, result: Result<Summary, StreamError>) {
-        let Some(compacting) = self.compacting.take_if(|compacting| compacting.number == number) else {
-            return self.branch_summary_came(number, result);
-        };
-        let Compacting { reason, plan, then, .. } = compacting;
+    /// Takes in the summary of a compaction.
+    fn compaction_summary_came(&mut self, result: Result<Summary, StreamError>) {
+        let Some(Compacting { reason, plan, then, .. }) = self.compacting.take() else { return };
         self.set_phase(Phase::Deciding);
         let outcome = result
             .map_err(|error| {
@@ -249,8 +226,9 @@ impl Engine {
 
     /// Stops a compaction. What waited for it is over too.
     pub(crate) fn abort_compaction(&mut self) {
-        let Some(Compacting { reason, then, .. }) = self.compacting.take() else { return };
+        let Some(Compacting { summarizing, reason, then, .. }) = self.compacting.take() else { return };
         self.set_phase(Phase::Deciding);
+        self.abort_summary(&summarizing);
         self.emit(Event::CompactionEnd { reason, outcome: CompactionOutcome::Aborted, will_retry: false });
         let cancelled = || Err(Refusal::new(RefusalCode::Cancelled, "Compaction cancelled"));
         match then {
