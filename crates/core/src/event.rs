@@ -100,8 +100,8 @@ pub enum Event {
     SummaryRetryStart(SummaryPurpose),
     /// The request succeeded in the end, or is given up. What came of it is told by what it was for.
     SummaryRetryEnd,
-    /// A message was taken out of the context, by an entry of the session that is no message. It is told as it stands
-    /// in the file.
+    /// An answer was taken out of the context, or put back, by an entry that no other event tells of. It is told as it
+    /// stands in the file.
     EntryAppended {
         entry: Arc<str>,
     },

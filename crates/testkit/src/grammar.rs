@@ -181,7 +181,10 @@ impl Grammar {
         let is_in_place = match reason {
             "manual" => !self.is_running,
             "threshold" => !self.will_retry,
-            "overflow" => self.is_running && !self.is_in_stretch && self.last_answer["stopReason"] == "error",
+            "overflow" => {
+                let reason = &self.last_answer["stopReason"];
+                self.is_running && !self.is_in_stretch && (reason == "error" || reason == "length")
+            }
             _ => false,
         };
         check(is_in_place, "a compaction for this reason has no place here")?;
@@ -205,7 +208,10 @@ impl Grammar {
         )?;
         self.will_retry = false;
         self.is_retry_due = will_retry;
-        self.may_go_on = self.is_running && !self.is_in_stretch && reason == "threshold" && !is_aborted;
+        // Both come after an answer that stands.
+        let ends_a_run = reason == "threshold" || self.last_answer["stopReason"] == "length";
+        let is_after_a_stretch = self.is_running && !self.is_in_stretch;
+        self.may_go_on = is_after_a_stretch && ends_a_run && !is_aborted && !will_retry;
         Ok(())
     }
 

@@ -115,6 +115,19 @@ fn an_automatic_compaction_comes_before_the_one_end() {
 }
 
 #[test]
+fn an_answer_that_is_cut_off_ends_the_run() {
+    let server = ModelServer::start();
+    let workspace = small_window(&server);
+    let mut agent = start(&workspace);
+    run(&mut agent, "one");
+    run(&mut agent, "two");
+    server.reply(Reply::text("half").stop_reason("max_tokens"));
+    let records = run(&mut agent, "three");
+    assert!(!types(&records).contains(&"auto_compaction_start"));
+    assert_eq!(records.last().unwrap()["messages"][1]["stopReason"], "length");
+}
+
+#[test]
 fn a_compaction_that_is_asked_for_is_told_by_its_response_alone() {
     let server = ModelServer::start();
     let workspace = small_window(&server);

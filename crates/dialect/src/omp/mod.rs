@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bowline_core::command::{Command, InterruptMode, Origin};
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
-use bowline_core::policy::{IdleQueue, Policy, StateDetail, ToolResults};
+use bowline_core::policy::{CutOffAnswers, IdleQueue, Policy, StateDetail, ToolResults};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
 use serde::Serialize;
@@ -97,6 +97,7 @@ impl Dialect for Omp {
             tool_results: ToolResults::AsTheyEnd,
             interrupt_mode: InterruptMode::Immediate,
             state_detail: StateDetail::WithInstructions,
+            cut_off_answers: CutOffAnswers::Kept,
             ..Policy::default()
         }
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bowline_core::command::{Command, Draft};
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::policy::{CutOffAnswers, Policy};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde::Serialize;
@@ -57,6 +58,10 @@ impl Default for PiClassic {
 }
 
 impl Dialect for PiClassic {
+    fn policy(&self) -> Policy {
+        Policy { cut_off_answers: CutOffAnswers::Kept, ..Policy::default() }
+    }
+
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(TABLE, line) {
             Ok(request) => Some(Incoming::Request(request)),

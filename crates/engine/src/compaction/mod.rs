@@ -1,9 +1,10 @@
 //! Making room in the model's window: a summary takes the place of all but the newest messages.
 //!
 //! It happens when the user asks for it, when the window is nearly full (before a prompt, between turns, after a run)
-//! and when a provider refuses the conversation as too long. In each case what is to happen afterwards is kept as a
+//! and when the conversation is too long for the model ([`overflow`]). In each case what is to happen afterwards is kept as a
 //! [`Then`]; nothing else of the run goes on meanwhile, and an abort ends it at once.
 
+mod overflow;
 mod plan;
 mod summarizing;
 mod summary;
@@ -24,6 +25,7 @@ use crate::conversation::Conversation;
 use crate::engine::Engine;
 use crate::estimate::{estimated_tokens, reported_tokens, text_tokens};
 use crate::run::Phase;
+use overflow::{CUT_OFF_AGAIN, CutOff};
 use plan::{Nothing, Plan};
 pub(crate) use summarizing::Summarizing;
 pub use summarizing::SummaryStep;
@@ -57,8 +59,8 @@ pub(crate) enum Then {
     Prompt { origin: Origin, message: Draft },
     /// The run takes its next turn.
     NextTurn { called_tools: bool },
-    /// The call that was refused is made again.
-    CallAgain { error: String },
+    /// The model is asked again. If it cannot be, the run ends as `otherwise` says, with the answer that was cut off.
+    CallAgain { otherwise: RunOutcome, cut_off: Option<CutOff> },
     /// The run is over.
     Settle(RunOutcome),
 }
@@ -215,7 +217,10 @@ impl Engine {
             Then::Prompt { origin, message } => self.admit(origin, message),
             Then::NextTurn { called_tools } => self.next_turn(called_tools),
             Then::Settle(run_outcome) => self.settle(run_outcome),
-            Then::CallAgain { error } if outcome.is_err() => self.settle(RunOutcome::Failed(error)),
+            Then::CallAgain { otherwise, cut_off } if outcome.is_err() => {
+                self.restore(cut_off);
+                self.settle(otherwise);
+            }
             Then::CallAgain { .. } => {
                 self.emit(Event::RunStart);
                 self.emit(Event::TurnStart);
@@ -235,24 +240,12 @@ impl Engine {
             Then::Reply(origin) | Then::Prompt { origin, .. } => self.reply(origin, cancelled()),
             Then::Nothing => {}
             Then::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
-            Then::CallAgain { .. } | Then::Settle(_) => self.settle(RunOutcome::Aborted),
+            Then::CallAgain { cut_off, .. } => {
+                self.restore(cut_off);
+                self.settle(RunOutcome::Aborted);
+            }
+            Then::Settle(_) => self.settle(RunOutcome::Aborted),
         }
-    }
-
-    /// Makes room because the provider refused the conversation, once for each message of the user.
-    pub(crate) fn compact_for_overflow(&mut self, error: String) {
-        let Some(run) = &mut self.run else { return };
-        let again = std::mem::replace(&mut run.overflow_handled, true);
-        self.end_stretch(!again);
-        let then = Then::CallAgain { error };
-        if again {
-            self.emit(Event::CompactionStart { reason: CompactionReason::Overflow });
-            let text = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
-            let refusal = Refusal::new(RefusalCode::ModelFailed, text);
-            return self.end_compaction(CompactionReason::Overflow, Err(refusal), then);
-        }
-        self.forget_failed_answer();
-        self.start_compaction(CompactionReason::Overflow, None, then);
     }
 
     /// Returns the entry that a summary of a branch was written to.
@@ -278,5 +271,5 @@ fn worded(reason: CompactionReason, text: &str) -> String {
         CompactionReason::Threshold => "Auto-compaction failed",
         CompactionReason::Overflow => "Context overflow recovery failed",
     };
-    if text.starts_with(lead) { text.to_owned() } else { format!("{lead}: {text}") }
+    if text.starts_with(lead) || text == CUT_OFF_AGAIN { text.to_owned() } else { format!("{lead}: {text}") }
 }
