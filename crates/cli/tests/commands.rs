@@ -192,6 +192,7 @@ fn retries_can_be_switched_off() {
     assert_eq!((&retry["attempt"], &retry["maxAttempts"]), (&json!(1), &json!(3)));
     // A quarter is left to chance.
     assert!((1500..=2000).contains(&retry["delayMs"].as_u64().unwrap()), "{retry}");
+    agent.until_type("entry_appended");
     agent.carry_out(json!({ "type": "abort_retry" }));
     let records = agent.collect_until_settled();
     assert_eq!(

@@ -214,6 +214,20 @@ fn an_abort_ends_the_run_with_its_one_end() {
 }
 
 #[test]
+fn an_answer_that_fails_is_announced_like_any_other() {
+    let server = ModelServer::start();
+    server.reply(Reply::status(400));
+    let workspace = Workspace::new(&server, Api::AnthropicMessages);
+    let records = run(&mut start(&workspace), prompt("go"));
+    let begun = &of_type(&records, "message_start")[1]["message"];
+    let members = ["role", "content", "api", "provider", "model", "usage", "stopReason", "timestamp"];
+    assert_eq!((keys(begun), &begun["stopReason"]), (members.to_vec(), &json!("stop")));
+    let ended = &of_type(&records, "message_end")[1]["message"];
+    assert_eq!(ended["stopReason"], "error");
+    assert!(ended["errorMessage"].is_string() && ended["duration"].is_u64(), "{ended}");
+}
+
+#[test]
 fn retries_are_part_of_one_run() {
     let server = ModelServer::start();
     server.reply(Reply::text("half").cut_after(1));

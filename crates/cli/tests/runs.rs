@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use bowline_testkit::{
-    Agent, Api, Gate, Launch, ModelServer, Reply, Request, Workspace, assert_well_formed, of_type,
+    Agent, Api, Gate, Launch, ModelServer, Reply, Request, Workspace, assert_well_formed, keys, of_type,
+    types,
 };
 use serde_json::{Value, json};
 
@@ -197,6 +198,36 @@ fn a_retry_that_succeeds_ends_the_run_well() {
     assert_eq!(attempts, [1, 2, 1], "a call that succeeded begins a new count");
     assert!(of_type(&records, "auto_retry_end").iter().all(|end| end["success"] == true));
     assert_eq!(of_type(&records, "auto_retry_end").len(), 2);
+}
+
+#[test]
+fn an_answer_that_leaves_the_context_is_told_by_the_entry_that_takes_it_out() {
+    let server = ModelServer::start();
+    server.reply(Reply::text("half").cut_after(1));
+    server.reply(Reply::status(529));
+    let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(eager(2));
+    let mut agent = start(&workspace);
+    let records = run(&mut agent);
+    let told: Vec<_> = types(&records)
+        .into_iter()
+        .filter(|kind| ["agent_end", "auto_retry_start", "entry_appended", "agent_start"].contains(kind))
+        .collect();
+    let retry = ["agent_start", "agent_end", "auto_retry_start", "entry_appended"];
+    assert_eq!(told, [&retry[..], &retry[..], &["agent_start", "agent_end"]].concat());
+    let failed = of_type(&records, "message_end")
+        .into_iter()
+        .filter(|record| record["message"]["stopReason"] == "error")
+        .map(|record| record["entryId"].clone());
+    let edits: Vec<_> =
+        of_type(&records, "entry_appended").iter().map(|told| told["entry"].clone()).collect();
+    for (edit, failed) in edits.iter().zip(failed) {
+        assert_eq!(keys(edit), ["type", "id", "parentId", "timestamp", "targetId", "replacement"]);
+        assert_eq!((&edit["type"], &edit["targetId"]), (&json!("context_edit"), &failed));
+        assert_eq!(edit["replacement"], Value::Null);
+    }
+    let entries = agent.get("get_entries");
+    let written = entries["entries"].as_array().unwrap().iter();
+    assert_eq!(written.filter(|entry| entry["type"] == "context_edit").cloned().collect::<Vec<_>>(), edits);
 }
 
 #[test]

@@ -90,6 +90,21 @@ pub enum Event {
         outcome: CompactionOutcome,
         will_retry: bool,
     },
+    /// A request for a summary failed and is made again after `delay`.
+    SummaryRetryScheduled {
+        attempt: u32,
+        max_attempts: u32,
+        delay: Duration,
+        error: String,
+    },
+    SummaryRetryStart(SummaryPurpose),
+    /// The request succeeded in the end, or is given up. What came of it is told by what it was for.
+    SummaryRetryEnd,
+    /// An answer was taken out of the context, or put back, by an entry that no other event tells of. It is told as it
+    /// stands in the file.
+    EntryAppended {
+        entry: Arc<str>,
+    },
     ThinkingLevelChanged {
         level: ThinkingLevel,
         entry: Option<EntryName>,
@@ -136,6 +151,14 @@ impl CompactionReason {
             Self::Overflow => "overflow",
         }
     }
+}
+
+/// What a summary is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryPurpose {
+    Compaction(CompactionReason),
+    /// It stands for a branch that the conversation leaves.
+    Branch,
 }
 
 /// What came of a compaction.

@@ -14,6 +14,7 @@ pub struct Policy {
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
     pub undeclared_thinking: UndeclaredThinking,
+    pub cut_off_answers: CutOffAnswers,
     pub order: Order,
     pub state_detail: StateDetail,
     /// How many steering messages are taken at once, unless the user's settings say.
@@ -94,6 +95,15 @@ pub enum UndeclaredThinking {
     Refused,
 }
 
+/// What becomes of an answer that was cut off before the model's own limit, because the window was full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutOffAnswers {
+    /// The conversation is compacted and the model asked again, once for each message of the user.
+    AskedAgain,
+    /// It stands, and ends the run like any other.
+    Kept,
+}
+
 /// Whether commands that change settings or look at the session are carried out during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileRunning {
@@ -123,6 +133,7 @@ impl Default for Policy {
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
             undeclared_thinking: UndeclaredThinking::Taken,
+            cut_off_answers: CutOffAnswers::AskedAgain,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             steering_mode: QueueMode::OneAtATime,

@@ -52,9 +52,8 @@ impl Conversation {
     }
 
     /// Takes the last message out, if it is an answer of the model.
-    pub fn pop_answer(&mut self) -> Option<EntryName> {
+    pub fn pop_answer(&mut self) -> Option<(Arc<Message>, EntryName)> {
         self.messages.last()?.as_assistant()?;
-        self.messages.pop();
-        self.entries.pop()
+        self.messages.pop().zip(self.entries.pop())
     }
 }

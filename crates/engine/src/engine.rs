@@ -9,7 +9,6 @@ use bowline_core::event::Event;
 use bowline_core::model::Model;
 use bowline_core::policy::{Order, Policy, WhileRunning};
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply};
-use bowline_core::stream::StreamError;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_llm::{Providers, Resolved};
@@ -21,7 +20,7 @@ use crate::answer::AnswerStep;
 use crate::commands::export::Exporting;
 use crate::commands::navigation::Navigating;
 use crate::commands::shell::Shells;
-use crate::compaction::{Compacting, Futile, Summary};
+use crate::compaction::{Compacting, Futile, SummaryStep};
 use crate::conversation::Conversation;
 use crate::queue::Queues;
 use crate::refusal::Refusals;
@@ -43,8 +42,8 @@ pub enum Input {
     RetryDue { number: u64 },
     /// All is known that there is to say about a prompt that cannot be accepted.
     Refused { number: u64, origin: Origin, refusal: Refusal },
-    /// A summary that was asked for is there.
-    Summary { number: u64, result: Box<Result<Summary, StreamError>> },
+    /// A summary that was asked for is there, or takes longer.
+    Summary { number: u64, step: SummaryStep },
     /// A shell command that was started by hand wrote something.
     ShellOutput { number: u64, text: String },
     /// A shell command that was started by hand is over.
@@ -181,7 +180,7 @@ impl Engine {
             Input::Tool { number, index, step } => self.tool_step(number, index, step),
             Input::RetryDue { number } => self.retry_due(number),
             Input::Refused { number, origin, refusal } => self.refused(number, origin, refusal),
-            Input::Summary { number, result } => self.summary_came(number, *result),
+            Input::Summary { number, step } => self.summary_step(number, step),
             Input::ShellOutput { number, text } => self.shell_output(number, text),
             Input::ShellDone { number, result } => self.shell_done(number, result),
             Input::Exported { number, result } => self.exported(number, result),

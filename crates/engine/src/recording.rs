@@ -73,10 +73,18 @@ impl Engine {
 
     /// Takes the failed answer at the end of the conversation out of it, on disk too, before another try.
     pub(crate) fn forget_failed_answer(&mut self) {
-        let Some(entry) = self.conversation.pop_answer() else { return };
+        let Some((_, entry)) = self.conversation.pop_answer() else { return };
         let edit = EntryBody::ContextEdit { target: EntryId::from(&*entry), replacement: None };
-        if let Err(refusal) = self.append(edit) {
-            self.storage_failed(refusal);
+        match self.append(edit) {
+            Ok(entry) => self.announce_entry(&entry),
+            Err(refusal) => self.storage_failed(refusal),
+        }
+    }
+
+    /// Tells clients of an entry that no other event tells of.
+    pub(crate) fn announce_entry(&mut self, entry: &EntryName) {
+        if let Ok(written) = self.session.written_entry(entry) {
+            self.emit(Event::EntryAppended { entry: written.get().into() });
         }
     }
 

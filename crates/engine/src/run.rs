@@ -33,7 +33,7 @@ pub(crate) struct Run {
     pub retries: u32,
     /// Why the session can no longer be written, if so.
     pub storage_failure: Option<String>,
-    /// Whether room was made once because the provider refused the conversation as too long.
+    /// Whether room was made since the last message of the user because the conversation was too long.
     pub overflow_handled: bool,
     /// The prompt that is answered when the run is over, where the policy says so.
     prompt: Option<Origin>,
@@ -90,6 +90,7 @@ impl Engine {
     /// Closes a turn and decides how the run goes on.
     pub(crate) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
         let called_tools = !tool_results.is_empty();
+        let was_cut_off = self.was_cut_off(&message);
         self.emit(Event::TurnEnd { message, tool_results });
         self.record_finished_shells();
         let Some(run) = &self.run else { return };
@@ -101,6 +102,9 @@ impl Engine {
             return self.end_run(RunOutcome::Aborted);
         }
         if self.next_queue(called_tools).is_none() && !called_tools {
+            if was_cut_off && self.compact_for_cut_off() {
+                return;
+            }
             return self.end_run(RunOutcome::Done);
         }
         if let Err(Then::NextTurn { called_tools }) = self.compact_if_full(Then::NextTurn { called_tools }) {
@@ -139,6 +143,9 @@ impl Engine {
             self.emit(changed);
             let recorded = self.record(Message::user(text, images, self.now()));
             self.announce(&recorded);
+            if let Some(run) = &mut self.run {
+                run.overflow_handled = false;
+            }
             if self.queues.mode(queue) == QueueMode::OneAtATime {
                 break;
             }

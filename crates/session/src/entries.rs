@@ -19,6 +19,12 @@ impl Session {
         self.tree.nodes()[first..].iter().map(|node| self.entry(node)).collect()
     }
 
+    /// Returns the entry with this id, as it stands in the file.
+    pub fn written_entry(&self, id: &str) -> Result<Box<RawValue>, Error> {
+        let position = self.tree.known_position(id)?;
+        self.entry(self.tree.node(position))
+    }
+
     /// Returns one entry.
     pub(crate) fn entry(&self, node: &Node) -> Result<Box<RawValue>, Error> {
         let line = String::from_utf8(self.line(node)?)
@@ -63,6 +69,7 @@ mod tests {
         assert_eq!(texts(&session, None), lines[1..]);
         assert_eq!(texts(&session, Some("1")), lines[2..]);
         assert!(texts(&session, Some("3")).is_empty());
+        assert_eq!(session.written_entry("1").unwrap().get(), lines[1]);
         let error = session.entries(Some("nope")).unwrap_err();
         assert_eq!(error.to_string(), "Entry not found: nope");
     }

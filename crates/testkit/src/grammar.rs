@@ -15,7 +15,8 @@ const SHOWN_LENGTH: usize = 200;
 /// exactly one `agent_settled` that says the same as the last answer. In a stretch every `turn_start` has a `turn_end`, every
 /// `message_start` a `message_end`, every call of a tool an end and a result in the order of the calls, and the deltas
 /// of a block are the block. A compaction is never in a turn, nothing of the run happens meanwhile, and its end says one
-/// of three things: what came of it, that it was aborted, or why it failed.
+/// of three things: what came of it, that it was aborted, or why it failed. Retries of a request for a summary end before it
+/// does.
 #[track_caller]
 pub fn assert_well_formed(records: &[Value]) {
     let mut grammar = Grammar::default();
@@ -27,6 +28,7 @@ pub fn assert_well_formed(records: &[Value]) {
     let last = records.len().saturating_sub(1);
     assert!(!grammar.is_running, "the last run is not settled\n{}", show(records, last));
     assert!(grammar.compaction.is_none(), "the last compaction has no end\n{}", show(records, last));
+    assert!(grammar.summary.is_none(), "the last retries of a summary have no end\n{}", show(records, last));
 }
 
 type Checked = Result<(), String>;
@@ -41,12 +43,20 @@ struct Grammar {
     attempt: Option<u64>,
     /// Whether a retry was announced and has not begun.
     is_retry_due: bool,
+    /// The retries of a request for a summary that are under way.
+    summary: Option<SummaryRetries>,
     /// The reason of the compaction that is under way.
     compaction: Option<String>,
     /// Whether a compaction came after the last stretch, so that queued messages may begin another.
     may_go_on: bool,
     turn: Option<Turn>,
     last_answer: Value,
+}
+
+struct SummaryRetries {
+    attempt: u64,
+    /// Whether the try was announced and has not begun.
+    is_due: bool,
 }
 
 #[derive(Default)]
@@ -79,6 +89,12 @@ impl Grammar {
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
+            "entry_appended" => self.append_entry(record),
+            "summarization_retry_scheduled" => self.announce_summary_retry(record),
+            "summarization_retry_attempt_start" => self.start_summary_retry(record),
+            "summarization_retry_finished" => {
+                self.summary.take().map(|_| ()).ok_or_else(|| "retries end that did not begin".to_owned())
+            }
             "compaction_start" => self.start_compaction(record),
             "compaction_end" => self.end_compaction(record),
             "turn_start" => self.start_turn(),
@@ -135,6 +151,29 @@ impl Grammar {
         Ok(())
     }
 
+    fn append_entry(&self, record: &Value) -> Checked {
+        check(record["entry"]["type"] == "context_edit", "entry_appended of what another record tells")?;
+        check(self.is_running && !self.is_in_stretch, "an answer leaves the context within a stretch")?;
+        check(self.compaction.is_none(), "the context changes during a compaction")
+    }
+
+    fn announce_summary_retry(&mut self, record: &Value) -> Checked {
+        check(self.turn.is_none(), "a summary in an open turn")?;
+        let last = self.summary.take().unwrap_or(SummaryRetries { attempt: 0, is_due: false });
+        check(!last.is_due, "a retry that was announced did not begin")?;
+        check(record["attempt"] == last.attempt + 1, "the attempts do not count up from 1")?;
+        self.summary = Some(SummaryRetries { attempt: last.attempt + 1, is_due: true });
+        Ok(())
+    }
+
+    fn start_summary_retry(&mut self, record: &Value) -> Checked {
+        let retries = self.summary.as_mut().filter(|retries| retries.is_due);
+        retries.ok_or("a retry begins that was not announced")?.is_due = false;
+        let source = if self.compaction.is_some() { "compaction" } else { "branchSummary" };
+        check(record["source"] == source, "the summary is for something else")?;
+        check(record["reason"].as_str() == self.compaction.as_deref(), "the compaction has another reason")
+    }
+
     fn start_compaction(&mut self, record: &Value) -> Checked {
         check(self.compaction.is_none(), "compaction_start in a compaction")?;
         check(self.turn.is_none(), "compaction_start in an open turn")?;
@@ -142,7 +181,10 @@ impl Grammar {
         let is_in_place = match reason {
             "manual" => !self.is_running,
             "threshold" => !self.will_retry,
-            "overflow" => self.is_running && !self.is_in_stretch && self.last_answer["stopReason"] == "error",
+            "overflow" => {
+                let reason = &self.last_answer["stopReason"];
+                self.is_running && !self.is_in_stretch && (reason == "error" || reason == "length")
+            }
             _ => false,
         };
         check(is_in_place, "a compaction for this reason has no place here")?;
@@ -152,6 +194,7 @@ impl Grammar {
 
     fn end_compaction(&mut self, record: &Value) -> Checked {
         let reason = self.compaction.take().ok_or("compaction_end without compaction_start")?;
+        check(self.summary.is_none(), "compaction_end before summarization_retry_finished")?;
         check(record["reason"] == *reason, "compaction_end for another reason")?;
         let has_result = record["result"].is_object();
         let is_aborted = record["aborted"].as_bool().ok_or("compaction_end without aborted")?;
@@ -165,7 +208,10 @@ impl Grammar {
         )?;
         self.will_retry = false;
         self.is_retry_due = will_retry;
-        self.may_go_on = self.is_running && !self.is_in_stretch && reason == "threshold" && !is_aborted;
+        // Both come after an answer that stands.
+        let ends_a_run = reason == "threshold" || self.last_answer["stopReason"] == "length";
+        let is_after_a_stretch = self.is_running && !self.is_in_stretch;
+        self.may_go_on = is_after_a_stretch && ends_a_run && !is_aborted && !will_retry;
         Ok(())
     }
 

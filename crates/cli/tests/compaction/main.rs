@@ -4,7 +4,9 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
 
 mod by_hand;
+mod cut_off;
 mod overflow;
+mod retry;
 mod summary;
 mod threshold;
 

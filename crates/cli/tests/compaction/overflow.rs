@@ -22,6 +22,7 @@ fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
             "message_end",
             "turn_end",
             "agent_end",
+            "entry_appended",
             "compaction_start",
             "compaction_end",
             "agent_start",
@@ -37,6 +38,8 @@ fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
     let will_retry: Vec<_> =
         of_type(&records, "agent_end").iter().map(|record| record["willRetry"].clone()).collect();
     assert_eq!(will_retry, [true, false]);
+    let failed = of_type(&records, "message_end")[1];
+    assert_eq!(only(&records, "entry_appended")["entry"]["targetId"], failed["entryId"]);
     let sent = last_request(&server);
     assert!(sent.contains("WHAT WAS") && sent.contains("three") && !sent.contains("ONE"), "{sent}");
     let messages = agent.get("get_messages");

@@ -55,6 +55,7 @@ fn a_retry_has_one_end_with_the_messages_of_the_last_try() {
     let mut agent = start(&workspace);
     let records = run(&mut agent, "go");
     let told = types(&records);
+    assert!(!told.contains(&"entry_appended"), "omp has no such event");
     for (name, count) in
         [("agent_start", 2), ("auto_retry_start", 1), ("auto_retry_end", 1), ("agent_end", 1)]
     {
@@ -84,8 +85,10 @@ fn a_retry_that_is_given_up_is_the_end() {
 
 /// A model whose window is soon full.
 fn small_window(server: &ModelServer) -> Workspace {
-    Workspace::new(server, Api::AnthropicMessages)
-        .settings(json!({ "compaction": { "enabled": true, "reserveTokens": 1000, "keepRecentTokens": 1 } }))
+    Workspace::new(server, Api::AnthropicMessages).settings(json!({
+        "compaction": { "enabled": true, "reserveTokens": 1000, "keepRecentTokens": 1 },
+        "retry": { "baseDelayMs": 1 },
+    }))
 }
 
 #[test]
@@ -93,11 +96,13 @@ fn an_automatic_compaction_comes_before_the_one_end() {
     let server = ModelServer::start();
     server.reply(Reply::text("first"));
     server.reply(Reply::text("second").usage(Usage { input: 199_500, ..Usage::default() }));
+    server.reply(Reply::status(503));
     server.reply(Reply::text("a summary"));
     let workspace = small_window(&server);
     let mut agent = start(&workspace);
     run(&mut agent, "one");
     let records = run(&mut agent, "two");
+    assert_eq!(server.replies_left(), 0, "the summary is asked for twice, which these clients are not told");
     let told = without_updates(&records);
     assert_eq!(
         told[told.len() - 4..],
@@ -107,6 +112,19 @@ fn an_automatic_compaction_comes_before_the_one_end() {
     assert_eq!((&end["aborted"], &end["willRetry"]), (&json!(false), &json!(false)));
     assert!(end["result"]["summary"].as_str().unwrap().contains("a summary"));
     assert_eq!(of_type(&records, "auto_compaction_start")[0]["reason"], "threshold");
+}
+
+#[test]
+fn an_answer_that_is_cut_off_ends_the_run() {
+    let server = ModelServer::start();
+    let workspace = small_window(&server);
+    let mut agent = start(&workspace);
+    run(&mut agent, "one");
+    run(&mut agent, "two");
+    server.reply(Reply::text("half").stop_reason("max_tokens"));
+    let records = run(&mut agent, "three");
+    assert!(!types(&records).contains(&"auto_compaction_start"));
+    assert_eq!(records.last().unwrap()["messages"][1]["stopReason"], "length");
 }
 
 #[test]

@@ -85,7 +85,7 @@ pub(crate) fn pi() -> Play {
     let entry = messages["messages"][1]["entryId"].clone();
     play.ask_all(&["get_entries", "get_tree"]);
     play.ask(json!({ "type": "set_label", "entryId": entry, "label": "before the server" }));
-    play.server.reply(Reply::text("The tests passed; the server failed once."));
+    play.fail_once("The tests passed; the server failed once.");
     play.ask(json!({ "type": "compact", "customInstructions": "Names of files matter." }));
     play.ask(json!({ "type": "navigate_tree", "entryId": entry }));
     let file = play.ask(json!({ "type": "get_state" }))["sessionFile"].clone();

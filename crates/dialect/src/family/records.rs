@@ -139,6 +139,10 @@ impl<'event> Spoken<'event> {
             | Event::Delivering { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
+            | Event::SummaryRetryScheduled { .. }
+            | Event::SummaryRetryStart(_)
+            | Event::SummaryRetryEnd
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => return None,
@@ -215,6 +219,6 @@ impl<'event> SpokenOutcome<'event> {
     }
 }
 
-fn milliseconds(duration: Duration) -> u64 {
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bowline_core::command::{Command, InterruptMode, Origin, Request};
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
-use bowline_core::policy::{IdleQueue, Policy, StateDetail, ToolResults};
+use bowline_core::policy::{CutOffAnswers, IdleQueue, Policy, StateDetail, ToolResults};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -99,6 +99,7 @@ impl Dialect for Omp {
             tool_results: ToolResults::AsTheyEnd,
             interrupt_mode: InterruptMode::Immediate,
             state_detail: StateDetail::WithInstructions,
+            cut_off_answers: CutOffAnswers::Kept,
             ..Policy::default()
         }
     }
@@ -158,6 +159,10 @@ impl Dialect for Omp {
             // These clients have no words for the rest.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
+            | Event::SummaryRetryScheduled { .. }
+            | Event::SummaryRetryStart(_)
+            | Event::SummaryRetryEnd
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => {}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, CompactionAnswer, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
+    AbortAnswer, CompactionAnswer, CutOffAnswers, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
 };
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
@@ -60,7 +60,11 @@ impl Operator {
 
 impl Dialect for Operator {
     fn policy(&self) -> Policy {
-        let shared = Policy { fork_point: ForkPoint::AfterEntry, ..Policy::default() };
+        let shared = Policy {
+            fork_point: ForkPoint::AfterEntry,
+            cut_off_answers: CutOffAnswers::Kept,
+            ..Policy::default()
+        };
         match self.form {
             Form::Document => {
                 Policy { prompt_answer: PromptAnswer::OnSettled, order: Order::OneAtATime, ..shared }

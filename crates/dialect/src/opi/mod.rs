@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
-use bowline_core::policy::{AbortAnswer, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
+use bowline_core::policy::{AbortAnswer, CutOffAnswers, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde_json::Value;
@@ -51,6 +51,7 @@ impl Dialect for Opi {
             idle_queue: IdleQueue::WaitsForTurn,
             while_running: WhileRunning::Refused,
             undeclared_thinking: UndeclaredThinking::Refused,
+            cut_off_answers: CutOffAnswers::Kept,
             steering_mode: QueueMode::All,
             ..Policy::default()
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::event::{Event, RunOutcome};
+use bowline_core::event::{Event, RunOutcome, SummaryPurpose};
 use bowline_core::message::Message;
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
+use crate::family::answers::Entry;
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::steps::{self, Bound, Delta, Step};
 use crate::json;
@@ -73,6 +74,34 @@ enum Spoken<'event> {
         reason: &'static str,
         #[serde(flatten)]
         outcome: SpokenOutcome<'event>,
+    },
+    /// The request for a summary failed for a passing reason, and is going to be made again.
+    SummarizationRetryScheduled {
+        /// Which retry it is, from 1 on.
+        attempt: u32,
+        max_attempts: u32,
+        /// How long it is waited for.
+        delay_ms: u64,
+        /// Why the request failed.
+        error_message: &'event str,
+    },
+    /// It is made again now.
+    SummarizationRetryAttemptStart {
+        /// What is summarised.
+        #[schemars(extend("enum" = ["compaction", "branchSummary"]))]
+        source: &'static str,
+        /// Why the conversation is compacted; absent for a branch.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        reason: Option<&'static str>,
+    },
+    /// Retrying the request for a summary is over, whatever came of it.
+    SummarizationRetryFinished,
+    /// An entry was written that no other record tells of: one that changes what the model sees.
+    EntryAppended {
+        /// As it stands in the file.
+        #[schemars(with = "Entry")]
+        entry: &'event RawValue,
     },
     /// The model thinks harder, or less hard.
     ThinkingLevelChanged {
@@ -167,6 +196,22 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
             reason: reason.as_str(),
             outcome: SpokenOutcome::new(outcome, *will_retry),
         },
+        Event::SummaryRetryScheduled { attempt, max_attempts, delay, error } => {
+            Spoken::SummarizationRetryScheduled {
+                attempt: *attempt,
+                max_attempts: *max_attempts,
+                delay_ms: records::milliseconds(*delay),
+                error_message: error,
+            }
+        }
+        Event::SummaryRetryStart(SummaryPurpose::Compaction(reason)) => {
+            Spoken::SummarizationRetryAttemptStart { source: "compaction", reason: Some(reason.as_str()) }
+        }
+        Event::SummaryRetryStart(SummaryPurpose::Branch) => {
+            Spoken::SummarizationRetryAttemptStart { source: "branchSummary", reason: None }
+        }
+        Event::SummaryRetryEnd => Spoken::SummarizationRetryFinished,
+        Event::EntryAppended { entry } => Spoken::EntryAppended { entry: serde_json::from_str(entry).ok()? },
         Event::ThinkingLevelChanged { level, entry } => {
             Spoken::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bowline_core::command::{Command, Draft};
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
+use bowline_core::policy::{CutOffAnswers, Policy};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -103,6 +104,10 @@ impl Default for PiClassic {
 }
 
 impl Dialect for PiClassic {
+    fn policy(&self) -> Policy {
+        Policy { cut_off_answers: CutOffAnswers::Kept, ..Policy::default() }
+    }
+
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(TABLE, line) {
             Ok(meant) => responses::take(meant, &PROTOCOL, records),
@@ -150,6 +155,10 @@ impl Dialect for PiClassic {
             | Event::RetryEnd { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
+            | Event::SummaryRetryScheduled { .. }
+            | Event::SummaryRetryStart(_)
+            | Event::SummaryRetryEnd
+            | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. } => {}

@@ -7,9 +7,8 @@ use bowline_session::Navigation;
 
 use crate::commands::sessions::unavailable;
 use crate::commands::tree::name;
-use crate::compaction::{Subject, Summary};
+use crate::compaction::{Subject, Summarizing, Summary};
 use crate::engine::Engine;
-use crate::task::Task;
 
 /// The most that a summary of a branch may cost.
 const BRANCH_SUMMARY_TOKENS: u64 = 4096;
@@ -17,10 +16,9 @@ const BRANCH_SUMMARY_TOKENS: u64 = 4096;
 /// A move in the tree that waits for the summary of the branch it leaves.
 #[derive(Debug)]
 pub(crate) struct Navigating {
-    number: u64,
+    pub summarizing: Summarizing,
     origin: Origin,
     navigation: Navigation,
-    _task: Task,
 }
 
 impl Engine {
@@ -48,16 +46,13 @@ impl Engine {
             return self.reply(origin, Err(refusal));
         }
         let subject = Subject::Branch { messages: navigation.abandoned.clone(), instructions };
-        let (number, task) = self.summarize(subject, BRANCH_SUMMARY_TOKENS);
-        self.navigating = Some(Navigating { number, origin, navigation, _task: task });
+        let summarizing = self.summarize(subject, BRANCH_SUMMARY_TOKENS);
+        self.navigating = Some(Navigating { summarizing, origin, navigation });
     }
 
-    /// Takes in the summary of a branch, unless it is no longer waited for.
-    pub(crate) fn branch_summary_came(&mut self, number: u64, result: Result<Summary, StreamError>) {
-        let Some(navigating) = self.navigating.take_if(|navigating| navigating.number == number) else {
-            return;
-        };
-        let Navigating { origin, navigation, .. } = navigating;
+    /// Takes in the summary of a branch.
+    pub(crate) fn branch_summary_came(&mut self, result: Result<Summary, StreamError>) {
+        let Some(Navigating { origin, navigation, .. }) = self.navigating.take() else { return };
         let result = match result {
             Ok(summary) => self.go_to(&navigation, Some(summary)),
             Err(error) => {
@@ -69,7 +64,8 @@ impl Engine {
     }
 
     pub(crate) fn abort_navigation(&mut self) {
-        if let Some(Navigating { origin, .. }) = self.navigating.take() {
+        if let Some(Navigating { summarizing, origin, .. }) = self.navigating.take() {
+            self.abort_summary(&summarizing);
             self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, "Navigation cancelled")));
         }
     }

@@ -1,10 +1,12 @@
 //! Making room in the model's window: a summary takes the place of all but the newest messages.
 //!
 //! It happens when the user asks for it, when the window is nearly full (before a prompt, between turns, after a run)
-//! and when a provider refuses the conversation as too long. In each case what is to happen afterwards is kept as a
+//! and when the conversation is too long for the model ([`overflow`]). In each case what is to happen afterwards is kept as a
 //! [`Then`]; nothing else of the run goes on meanwhile, and an abort ends it at once.
 
+mod overflow;
 mod plan;
+mod summarizing;
 mod summary;
 
 use std::sync::Arc;
@@ -20,22 +22,23 @@ use bowline_session::{EntryBody, EntryId};
 use serde_json::json;
 
 use crate::conversation::Conversation;
-use crate::engine::{Engine, Input};
+use crate::engine::Engine;
 use crate::estimate::{estimated_tokens, reported_tokens, text_tokens};
 use crate::run::Phase;
-use crate::task::Task;
+use overflow::{CUT_OFF_AGAIN, CutOff};
 use plan::{Nothing, Plan};
+pub(crate) use summarizing::Summarizing;
+pub use summarizing::SummaryStep;
+pub(crate) use summary::Subject;
 pub use summary::Summary;
-pub(crate) use summary::{Subject, Summarizer};
 
 /// A compaction that is under way.
 #[derive(Debug)]
 pub(crate) struct Compacting {
-    number: u64,
+    summarizing: Summarizing,
     reason: CompactionReason,
     plan: Plan,
     then: Then,
-    _task: Task,
 }
 
 /// Why a compaction at the threshold came to nothing. It is said once in a run, and not tried again at every turn.
@@ -56,8 +59,8 @@ pub(crate) enum Then {
     Prompt { origin: Origin, message: Draft },
     /// The run takes its next turn.
     NextTurn { called_tools: bool },
-    /// The call that was refused is made again.
-    CallAgain { error: String },
+    /// The model is asked again. If it cannot be, the run ends as `otherwise` says, with the answer that was cut off.
+    CallAgain { otherwise: RunOutcome, cut_off: Option<CutOff> },
     /// The run is over.
     Settle(RunOutcome),
 }
@@ -131,38 +134,14 @@ impl Engine {
             instructions,
             files: plan.files.clone(),
         };
-        let (number, task) = self.summarize(subject, settings.reserve_tokens * 4 / 5);
+        let summarizing = self.summarize(subject, settings.reserve_tokens * 4 / 5);
         self.set_phase(Phase::Compacting);
-        self.compacting = Some(Compacting { number, reason, plan, then, _task: task });
+        self.compacting = Some(Compacting { summarizing, reason, plan, then });
     }
 
-    /// Asks the model for a summary in a task of its own.
-    pub(crate) fn summarize(&mut self, subject: Subject, max_tokens: u64) -> (u64, Task) {
-        let number = self.next_number();
-        let inputs = self.inputs.clone();
-        let summarizer = self.model.clone().map(|model| Summarizer {
-            providers: self.providers.clone(),
-            max_tokens: max_tokens.min(model.max_tokens),
-            model,
-            thinking: self.thinking_level,
-            session_id: self.session.id().to_owned(),
-            retry: self.settings.retry.clone(),
-            clock: self.clock.clone(),
-        });
-        let task = Task::spawn(async move {
-            let Some(summarizer) = summarizer else { return };
-            let result = summarizer.summarize(subject).await;
-            let _ = inputs.send(Input::Summary { number, result: Box::new(result) }).await;
-        });
-        (number, task)
-    }
-
-    /// Takes in the summary of a compaction, unless it is no longer waited for.
-    pub(crate) fn summary_came(&mut self, number: u64, result: Result<Summary, StreamError>) {
-        let Some(compacting) = self.compacting.take_if(|compacting| compacting.number == number) else {
-            return self.branch_summary_came(number, result);
-        };
-        let Compacting { reason, plan, then, .. } = compacting;
+    /// Takes in the summary of a compaction.
+    fn compaction_summary_came(&mut self, result: Result<Summary, StreamError>) {
+        let Some(Compacting { reason, plan, then, .. }) = self.compacting.take() else { return };
         self.set_phase(Phase::Deciding);
         let outcome = result
             .map_err(|error| {
@@ -238,7 +217,10 @@ impl Engine {
             Then::Prompt { origin, message } => self.admit(origin, message),
             Then::NextTurn { called_tools } => self.next_turn(called_tools),
             Then::Settle(run_outcome) => self.settle(run_outcome),
-            Then::CallAgain { error } if outcome.is_err() => self.settle(RunOutcome::Failed(error)),
+            Then::CallAgain { otherwise, cut_off } if outcome.is_err() => {
+                self.restore(cut_off);
+                self.settle(otherwise);
+            }
             Then::CallAgain { .. } => {
                 self.emit(Event::RunStart);
                 self.emit(Event::TurnStart);
@@ -249,32 +231,21 @@ impl Engine {
 
     /// Stops a compaction. What waited for it is over too.
     pub(crate) fn abort_compaction(&mut self) {
-        let Some(Compacting { reason, then, .. }) = self.compacting.take() else { return };
+        let Some(Compacting { summarizing, reason, then, .. }) = self.compacting.take() else { return };
         self.set_phase(Phase::Deciding);
+        self.abort_summary(&summarizing);
         self.emit(Event::CompactionEnd { reason, outcome: CompactionOutcome::Aborted, will_retry: false });
         let cancelled = || Err(Refusal::new(RefusalCode::Cancelled, "Compaction cancelled"));
         match then {
             Then::Reply(origin) | Then::Prompt { origin, .. } => self.reply(origin, cancelled()),
             Then::Nothing => {}
             Then::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
-            Then::CallAgain { .. } | Then::Settle(_) => self.settle(RunOutcome::Aborted),
+            Then::CallAgain { cut_off, .. } => {
+                self.restore(cut_off);
+                self.settle(RunOutcome::Aborted);
+            }
+            Then::Settle(_) => self.settle(RunOutcome::Aborted),
         }
-    }
-
-    /// Makes room because the provider refused the conversation, once for each message of the user.
-    pub(crate) fn compact_for_overflow(&mut self, error: String) {
-        let Some(run) = &mut self.run else { return };
-        let again = std::mem::replace(&mut run.overflow_handled, true);
-        self.end_stretch(!again);
-        let then = Then::CallAgain { error };
-        if again {
-            self.emit(Event::CompactionStart { reason: CompactionReason::Overflow });
-            let text = "Context overflow recovery failed after one compact-and-retry attempt. Try reducing context or switching to a larger-context model.";
-            let refusal = Refusal::new(RefusalCode::ModelFailed, text);
-            return self.end_compaction(CompactionReason::Overflow, Err(refusal), then);
-        }
-        self.forget_failed_answer();
-        self.start_compaction(CompactionReason::Overflow, None, then);
     }
 
     /// Returns the entry that a summary of a branch was written to.
@@ -300,5 +271,5 @@ fn worded(reason: CompactionReason, text: &str) -> String {
         CompactionReason::Threshold => "Auto-compaction failed",
         CompactionReason::Overflow => "Context overflow recovery failed",
     };
-    if text.starts_with(lead) { text.to_owned() } else { format!("{lead}: {text}") }
+    if text.starts_with(lead) || text == CUT_OFF_AGAIN { text.to_owned() } else { format!("{lead}: {text}") }
 }

@@ -12,7 +12,10 @@ use bowline_core::usage::Usage;
 use bowline_llm::{Assembly, ModelRequest, Providers};
 use bowline_session::Clock;
 use futures_util::StreamExt;
+use tokio::sync::mpsc;
 
+use super::summarizing::SummaryStep;
+use crate::engine::Input;
 use crate::settings::RetrySettings;
 
 /// More of a tool's result than this tells a summary nothing new.
@@ -67,8 +70,11 @@ on from there what was tried, what came of it, which files were changed, and wha
 const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
 /// Whom to ask, and how.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Summarizer {
+    /// The number by which the engine knows what comes back.
+    pub number: u64,
+    pub inputs: mpsc::Sender<Input>,
     pub providers: Providers,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
@@ -132,19 +138,29 @@ impl Summarizer {
         }
     }
 
+    /// Tells the engine how it goes.
+    pub async fn tell(&self, step: SummaryStep) {
+        // Without an engine nobody waits for it.
+        let _ = self.inputs.send(Input::Summary { number: self.number, step }).await;
+    }
+
     /// Asks the model, again if it fails in a way that may pass.
     async fn ask(&self, prompt: String, max_tokens: u64) -> Result<Summary, StreamError> {
-        let mut attempt = 1;
-        loop {
-            match self.ask_once(prompt.clone(), max_tokens).await {
-                Ok(summary) => return Ok(summary),
-                Err(error) => match self.retry.delay(&error, attempt, self.clock.chance()) {
-                    Some(delay) => tokio::time::sleep(delay).await,
-                    None => return Err(error),
-                },
-            }
-            attempt += 1;
+        let mut retries = 0;
+        let result = loop {
+            let result = self.ask_once(prompt.clone(), max_tokens).await;
+            let Err(error) = &result else { break result };
+            let attempt = retries + 1;
+            let Some(delay) = self.retry.delay(error, attempt, self.clock.chance()) else { break result };
+            retries = attempt;
+            self.tell(SummaryStep::RetryScheduled { attempt, delay, error: error.message.clone() }).await;
+            tokio::time::sleep(delay).await;
+            self.tell(SummaryStep::RetryStart).await;
+        };
+        if retries > 0 {
+            self.tell(SummaryStep::RetryEnd).await;
         }
+        result
     }
 
     async fn ask_once(&self, prompt: String, max_tokens: u64) -> Result<Summary, StreamError> {
