@@ -92,7 +92,7 @@ impl Protocol {
         definitions.insert("Response".to_owned(), one_of("The answer to a command.", &responses));
         definitions.insert("Event".to_owned(), one_of("Every record that is not an answer.", &records));
         definitions.extend(commands);
-        definitions.extend(tidied(responses.into_iter().chain(records), generator.take_definitions(true)));
+        definitions.extend(tidied(responses.into_iter().chain(records), &generator.take_definitions(true)));
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": format!("bowline: the dialect {}", self.dialect),
@@ -225,9 +225,9 @@ fn remove(object: &mut Value, names: &[&str]) {
 }
 
 /// Returns how records look, and what they refer to.
-fn tidied(records: impl Iterator<Item = (String, Value)>, named: Map<String, Value>) -> Map<String, Value> {
+fn tidied(records: impl Iterator<Item = (String, Value)>, named: &Map<String, Value>) -> Map<String, Value> {
     let mut tidy: Map<String, Value> = records.chain(named.clone()).collect();
-    tidy.values_mut().for_each(|schema| make_plain(schema, &named));
+    tidy.values_mut().for_each(|schema| make_plain(schema, named));
     // What was merged everywhere is not referred to any more.
     loop {
         let text = Value::Object(tidy.clone()).to_string();
