@@ -1,7 +1,9 @@
 //! What must hold for any bytes. The first byte of an input says where it is cut.
 
 use bowline_core::StreamEvent;
+use bowline_dialect::DIALECTS;
 use bowline_llm::probe;
+use bowline_wire::Line;
 
 /// Checks a decoder: it does not panic, an answer that it accepts has an end, and it holds no more than came in.
 pub fn check_decoder(api: &str, input: &[u8]) {
@@ -11,6 +13,25 @@ pub fn check_decoder(api: &str, input: &[u8]) {
     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })), "no end: {events:?}");
     let size: usize = events.iter().map(size_of).sum();
     assert!(size <= 3 * input.len() + 64, "{size} bytes of {}", input.len());
+}
+
+/// Checks the decoders of commands: in every dialect, every line is taken, or refused in one record, and none disturbs
+/// the next.
+pub fn check_lines(input: &[u8]) {
+    for entry in DIALECTS {
+        let mut dialect = entry.make();
+        for line in input.split(|byte| *byte == b'\n') {
+            let line = match std::str::from_utf8(line) {
+                Ok(text) => Line::Text(text.to_owned()),
+                Err(_) => Line::NotUtf8,
+            };
+            let needs_no_answer = matches!(&line, Line::Text(text) if text.contains("extension_ui_response"));
+            let mut records = Vec::new();
+            let incoming = dialect.decode(line, &mut records);
+            assert!(records.len() <= 1, "{}: {records:?}", entry.name);
+            assert!(incoming.is_some() || records.len() == 1 || needs_no_answer, "{}", entry.name);
+        }
+    }
 }
 
 /// Checks the decoder of Bedrock with frames whose checksums are right: chance would hardly ever find one. Every line of

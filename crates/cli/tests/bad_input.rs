@@ -26,6 +26,46 @@ fn refusal(agent: &mut Agent, line: &[u8]) -> Value {
     response
 }
 
+/// Returns lines that no dialect can take: a command that breaks off at every byte, and bytes from a generator.
+fn broken_lines() -> Vec<Vec<u8>> {
+    let command =
+        r#"{"id":"é\u2028","type":"prompt","message":"\ud83d\ude00","text":"x","n":[1,-2.5e3,null,true]}"#;
+    let mut lines: Vec<Vec<u8>> = (1..command.len()).map(|end| command.as_bytes()[..end].to_vec()).collect();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..500 {
+        let length = 1 + next() % 60;
+        let bytes =
+            (0..length).map(|_| next().to_le_bytes()[0]).map(|byte| if byte == b'\n' { b'{' } else { byte });
+        // What it begins with keeps it from being JSON, and from being blank.
+        lines.push(std::iter::once(b'}').chain(bytes).collect());
+    }
+    lines
+}
+
+#[test]
+fn every_broken_line_is_answered_once_in_every_dialect() {
+    let lines = broken_lines();
+    for entry in bowline_dialect::DIALECTS {
+        let workspace = Workspace::empty();
+        let mut agent = start(&workspace, &["--dialect", entry.name]);
+        let mut all = lines.join(&b'\n');
+        all.extend_from_slice(b"\n{\"id\":\"good\",\"type\":\"get_protocol_info\"}\n");
+        agent.send_raw(&all);
+        let mut records = agent.until(|record| record["id"] == "good");
+        assert_eq!(records.pop().unwrap()["data"]["dialect"], entry.name);
+        let is_refusal = |record: &&Value| record["success"] == false || record["type"] == "error";
+        assert_eq!(records.iter().filter(is_refusal).count(), lines.len(), "{}", entry.name);
+        let others: Vec<_> = records.iter().filter(|record| !is_refusal(record)).collect();
+        assert!(others.len() <= 1, "{}: {others:?}", entry.name);
+    }
+}
+
 #[test]
 fn json_that_is_no_command_is_refused() {
     let workspace = Workspace::empty();

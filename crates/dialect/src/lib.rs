@@ -213,6 +213,9 @@ impl ErrorRecord<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
     use super::*;
 
     /// A line with every kind of thing in it, in the words of each dialect.
@@ -234,6 +237,88 @@ mod tests {
                 let answers = records.len();
                 assert!(answers <= 1 && (incoming.is_some() || answers == 1), "{}: {line:?}", entry.name);
             }
+        }
+    }
+
+    /// Any JSON, with the names in it that mean something.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            let name = prop_oneof!["type|id|message|text|images|mode|level|enabled|data|mimeType", ".{0,5}"];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(name, inner, 0..4)
+                    .prop_map(|members| members.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    /// A command of a dialect whose fields may hold anything.
+    fn any_command() -> impl Strategy<Value = (usize, Value)> {
+        (0..DIALECTS.len()).prop_flat_map(|index| {
+            let rows = DIALECTS[index].protocol.commands;
+            (Just(index), 0..rows.len(), prop::collection::vec(any_json(), 4)).prop_map(
+                move |(index, row, values)| {
+                    let row = &rows[row];
+                    let mut line = serde_json::json!({ "id": 1, "type": row.name });
+                    for (field, value) in row.fields.iter().zip(values) {
+                        line[field.name] = value;
+                    }
+                    (index, line)
+                },
+            )
+        })
+    }
+
+    /// Fails unless a line is taken, or refused in one record that is JSON.
+    #[track_caller]
+    fn check_line(entry: &Entry, line: &str) {
+        let mut records = Vec::new();
+        let incoming = entry.make().decode(Line::Text(line.to_owned()), &mut records);
+        assert!(records.len() <= 1, "{}: {line}: {records:?}", entry.name);
+        for record in &records {
+            let Record::Plain(bytes) = record else { panic!("{record:?}") };
+            serde_json::from_slice::<Value>(bytes).unwrap();
+            assert!(!bytes.contains(&b'\n'));
+        }
+        let needs_none = line.contains("extension_ui_response");
+        assert!(incoming.is_some() || records.len() == 1 || needs_none, "{}: {line}", entry.name);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_answered_once(line in ".{0,80}") {
+            DIALECTS.iter().for_each(|entry| check_line(entry, &line));
+        }
+
+        #[test]
+        fn any_json_is_taken_or_answered_once(line in any_json()) {
+            DIALECTS.iter().for_each(|entry| check_line(entry, &line.to_string()));
+        }
+
+        #[test]
+        fn a_command_with_any_fields_is_taken_or_answered_once((index, line) in any_command()) {
+            check_line(&DIALECTS[index], &line.to_string());
+        }
+    }
+
+    #[test]
+    fn every_dialect_says_its_own_name() {
+        for entry in DIALECTS {
+            assert_eq!(entry.protocol.dialect, entry.name);
+            assert!(
+                entry.protocol.commands.iter().any(|row| row.name == "get_protocol_info"),
+                "{}",
+                entry.name
+            );
+            let names = entry.protocol.record_names();
+            assert!(names.iter().all(|name| !name.is_empty()), "{names:?}");
         }
     }
 }
