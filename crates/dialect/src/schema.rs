@@ -83,7 +83,7 @@ impl Protocol {
         let mut definitions = Map::new();
         definitions.insert("Command".to_owned(), one_of("Every line that a client may send.", &commands));
         definitions.insert(
-            "Record".to_owned(),
+            "Output".to_owned(),
             json!({
                 "description": "Every line that the agent may send.",
                 "anyOf": [{ "$ref": "#/$defs/Response" }, { "$ref": "#/$defs/Event" }],
@@ -97,9 +97,9 @@ impl Protocol {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": format!("bowline: the dialect {}", self.dialect),
             "description": "Each line, in both directions, is one JSON object. $defs/Command is what a client sends, \
-                            $defs/Record what it gets. Fields that are not listed may be added in later versions: \
+                            $defs/Output what it gets. Fields that are not listed may be added in later versions: \
                             ignore what you do not know.",
-            "anyOf": [{ "$ref": "#/$defs/Command" }, { "$ref": "#/$defs/Record" }],
+            "anyOf": [{ "$ref": "#/$defs/Command" }, { "$ref": "#/$defs/Output" }],
             "$defs": definitions,
         })
     }
@@ -228,6 +228,7 @@ fn remove(object: &mut Value, names: &[&str]) {
 fn tidied(records: impl Iterator<Item = (String, Value)>, named: &Map<String, Value>) -> Map<String, Value> {
     let mut tidy: Map<String, Value> = records.chain(named.clone()).collect();
     tidy.values_mut().for_each(|schema| make_plain(schema, named));
+    name_variants(&mut tidy);
     // What was merged everywhere is not referred to any more.
     loop {
         let text = Value::Object(tidy.clone()).to_string();
@@ -252,6 +253,12 @@ fn make_plain(schema: &mut Value, named: &Map<String, Value>) {
     merge_reference(map, named);
     drop_nulls(map);
     map.retain(|key, _| key != "format" && key != "default");
+    // Generators of types make a second type of a reference that has a comment of its own.
+    if map.len() > 1
+        && let Some(reference) = map.shift_remove("$ref")
+    {
+        map.insert("allOf".to_owned(), json!([{ "$ref": reference }]));
+    }
     let (mut plain, rest): (Map<_, _>, Map<_, _>) =
         std::mem::take(map).into_iter().partition(|(key, _)| key == "title" || key == "description");
     plain.extend(rest);
@@ -301,6 +308,26 @@ fn merge_reference(map: &mut Map<String, Value>, named: &Map<String, Value>) {
     }
     map.insert("title".to_owned(), name.into());
     map.extend(merged);
+}
+
+/// Gives every object that is one of several a definition of its own, so that generated types have names that mean
+/// something.
+fn name_variants(definitions: &mut Map<String, Value>) {
+    let mut named: Definitions = Vec::new();
+    for (name, definition) in definitions.iter_mut() {
+        let choices = ["oneOf", "anyOf"].into_iter().find(|key| definition.get(*key).is_some());
+        let Some(choices) = choices.and_then(|key| definition[key].as_array_mut()) else { continue };
+        for choice in choices.iter_mut().filter(|choice| choice.get("properties").is_some()) {
+            let title = choice.as_object_mut().and_then(|choice| choice.shift_remove("title"));
+            let tag = || choice["properties"]["type"]["const"].as_str().map(|tag| camel_case(tag) + name);
+            let title = title.and_then(|title| title.as_str().map(ToOwned::to_owned)).or_else(tag);
+            if let Some(title) = title {
+                let reference = json!({ "$ref": reference(&title) });
+                named.push((title, std::mem::replace(choice, reference)));
+            }
+        }
+    }
+    definitions.extend(named);
 }
 
 /// Members that may be left out are never `null`.

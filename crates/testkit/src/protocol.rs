@@ -47,7 +47,8 @@ impl Protocol {
 
     /// Returns a schema, or what it refers to.
     pub fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
-        match schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+        let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
+        match reference.and_then(|path| path.strip_prefix("#/$defs/")) {
             Some(name) => &self.definitions[name],
             None => schema,
         }

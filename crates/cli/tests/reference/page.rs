@@ -238,7 +238,7 @@ impl Page<'_> {
     /// Returns what a value may be, in words.
     fn kind(&self, schema: &Value) -> String {
         let quote = |value: &Value| format!("`{value}`");
-        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        if let Some(name) = reference(schema) {
             return link(name);
         }
         if let Some(value) = schema.get("const") {
@@ -275,6 +275,12 @@ impl Page<'_> {
 /// Tells whether a member says what the thing is.
 fn is_tag(name: &str, member: &Value) -> bool {
     member.get("const").is_some() || (name == "type" && member.get("enum").is_some())
+}
+
+/// Returns the type that a schema refers to.
+fn reference(schema: &Value) -> Option<&str> {
+    let path = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
+    path.and_then(|path| path.rsplit('/').next())
 }
 
 fn about(schema: &Value) -> &str {

@@ -1,39 +1,48 @@
 //! Updates that repeat the message so far: `message` beside the step, and `partial` inside it.
 
+use std::borrow::Cow;
+
 use bowline_core::message::{AssistantMessage, Message, StopReason};
-use bowline_core::stream::Update;
+use bowline_core::stream;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shape::FamilyShape;
 use super::steps::{self, Step};
 use crate::json;
 use crate::snapshot::Snapshot;
 
-/// Describes an update.
-pub(crate) fn update(generator: &mut SchemaGenerator) -> Schema {
-    let message = generator.subschema_for::<Message>();
-    let mut steps = steps::shapes(generator);
-    for step in &mut steps {
-        step["properties"]["partial"] = message.as_value().clone();
-        if let Some(required) = step["required"].as_array_mut() {
-            required.push("partial".into());
-        }
+/// How an update reads. It is put together from bytes, so this only describes it.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "There is more of an answer.")]
+#[expect(dead_code, reason = "it is a description")]
+pub(crate) struct Update<'event> {
+    #[schemars(extend("const" = "message_update"))]
+    r#type: &'static str,
+    /// The message so far.
+    message: &'event Message,
+    /// What is new; its `partial` is the message so far, too.
+    assistant_message_event: RepeatingStep,
+}
+
+struct RepeatingStep;
+
+impl JsonSchema for RepeatingStep {
+    fn schema_name() -> Cow<'static, str> {
+        "Step".into()
     }
-    json_schema!({
-        "description": "There is more of an answer.",
-        "type": "object",
-        "properties": {
-            "type": { "const": "message_update" },
-            "message": message,
-            "assistantMessageEvent": {
-                "description": "What is new; `partial` is the message so far, as `message` is.",
-                "oneOf": steps,
-            },
-        },
-        "required": ["type", "message", "assistantMessageEvent"],
-    })
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let message = generator.subschema_for::<Message>();
+        let mut steps = steps::shapes(generator);
+        for step in &mut steps {
+            step["properties"]["partial"] = message.as_value().clone();
+            step["required"].as_array_mut().into_iter().for_each(|names| names.push("partial".into()));
+        }
+        json_schema!({ "description": "What is new in an answer.", "oneOf": steps })
+    }
 }
 
 const LEAD: &str = r#""role":"assistant","#;
@@ -68,7 +77,7 @@ impl Repeating {
         Some(answer)
     }
 
-    pub fn encode(&mut self, usage: &Usage, update: &Update) -> Record {
+    pub fn encode(&mut self, usage: &Usage, update: &stream::Update) -> Record {
         self.snapshot.count(usage);
         let mut prefix;
         match Step::from(update) {

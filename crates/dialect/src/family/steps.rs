@@ -1,8 +1,10 @@
 //! The steps of a streamed answer: `assistantMessageEvent` without what each dialect adds.
 
+use std::borrow::Cow;
+
 use bowline_core::message::ToolCall;
 use bowline_core::stream::Update;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ pub(crate) enum Step<'event> {
 /// More of a block. By far the most frequent step, so records of it are put together by hand.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "More of a block.")]
+#[schemars(title = "DeltaStep", description = "More of a block.")]
 pub(crate) struct Delta<'event> {
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["text_delta", "thinking_delta", "toolcall_delta"]))]
@@ -63,6 +65,16 @@ pub(crate) struct TypedCall<'event> {
     r#type: &'static str,
     #[serde(flatten)]
     call: &'event ToolCall,
+}
+
+impl JsonSchema for Step<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "Step".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "What is new in an answer.", "oneOf": shapes(generator) })
+    }
 }
 
 /// Describes each kind of step.

@@ -22,7 +22,7 @@ use crate::family::data::WrittenModel;
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
-use crate::schema::{Answers, Id, Protocol, variants};
+use crate::schema::{Answers, Id, Protocol, record, variants};
 use crate::{Dialect, Incoming, json};
 
 /// What the dialect says of itself.
@@ -38,7 +38,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<Spoken<'_>>(generator);
     records.extend(variants::<records::Spoken<'_>>(generator));
-    records.push(repeating::update(generator));
+    records.push(record::<repeating::Update<'_>>(generator));
     records
 }
 

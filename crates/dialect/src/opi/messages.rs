@@ -34,6 +34,7 @@ pub(super) struct Known {
 #[schemars(rename = "Message", description = "A message of a conversation.")]
 pub(super) enum Spoken<'message> {
     /// What a user said.
+    #[schemars(title = "UserMessage")]
     User {
         content: Vec<SpokenContent<'message>>,
         #[schemars(extend("const" = "user"))]

@@ -8,14 +8,14 @@ use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
 use crate::family::answers::Entry;
 use crate::family::records::{self, SpokenOutcome};
-use crate::family::steps::{self, Bound, Delta, Step};
+use crate::family::steps::{Bound, Delta, Step};
 use crate::json;
 use crate::schema::variants;
 
@@ -51,7 +51,7 @@ enum Spoken<'event> {
         /// What the answer cost so far.
         usage: &'event Usage,
         /// What is new.
-        #[schemars(schema_with = "step")]
+        #[schemars(with = "Step<'_>")]
         assistant_message_event: Bound<'event>,
     },
     /// Messages were put into the queues or taken out.
@@ -132,10 +132,6 @@ pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<records::Spoken<'_>>(generator);
     records.extend(variants::<Spoken<'_>>(generator));
     records
-}
-
-fn step(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "oneOf": steps::shapes(generator) })
 }
 
 impl Updates {

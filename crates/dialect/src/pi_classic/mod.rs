@@ -22,7 +22,7 @@ use crate::family::repeating::{self, Place, Repeating};
 use crate::family::{commands, records, responses};
 use crate::fields::Field;
 use crate::fields::Kind::{Attachments, Text};
-use crate::schema::{Answers, Id, Protocol, variants};
+use crate::schema::{Answers, Id, Protocol, record, variants};
 use crate::{Dialect, ErrorRecord, Incoming, json, protocol_info};
 
 const TABLE: &[Row] = &[
@@ -74,7 +74,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<records::Spoken<'_>>(generator);
     records.retain(has);
     records.extend(variants::<Spoken<'_>>(generator));
-    records.push(repeating::update(generator));
+    records.push(record::<repeating::Update<'_>>(generator));
     records
 }
 
