@@ -1,6 +1,6 @@
 //! The floors: this program, started to do the least that any program would do.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::process::ExitCode;
 
 /// What a floor does.
@@ -12,6 +12,8 @@ pub(crate) enum Floor {
     Wait,
     /// Writes what it reads, with blocking calls and no runtime.
     Echo,
+    /// Reads numbers and writes as many bytes.
+    Pour,
 }
 
 /// Large enough that the standard library reads past its own buffer.
@@ -24,7 +26,7 @@ pub(crate) fn asked_for() -> Option<Floor> {
 }
 
 impl Floor {
-    const ALL: [Self; 3] = [Self::Hello, Self::Wait, Self::Echo];
+    const ALL: [Self; 4] = [Self::Hello, Self::Wait, Self::Echo, Self::Pour];
 
     /// Returns the argument that turns this program into the floor.
     pub(crate) fn argument(self) -> &'static str {
@@ -32,6 +34,7 @@ impl Floor {
             Self::Hello => "--floor-hello",
             Self::Wait => "--floor-wait",
             Self::Echo => "--floor-echo",
+            Self::Pour => "--floor-pour",
         }
     }
 
@@ -41,6 +44,7 @@ impl Floor {
             Self::Hello => hello(),
             Self::Wait => hello().and_then(|()| wait()),
             Self::Echo => echo(),
+            Self::Pour => pour(),
         };
         if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -67,4 +71,19 @@ fn echo() -> io::Result<()> {
         output.write_all(&buffer[..count])?;
         output.flush()?;
     }
+}
+
+fn pour() -> io::Result<()> {
+    let (input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let buffer = vec![b'x'; BUFFER];
+    for number in input.lines() {
+        let mut left: usize = number?.parse().map_err(io::Error::other)?;
+        while left > 0 {
+            let count = left.min(BUFFER);
+            output.write_all(&buffer[..count])?;
+            left -= count;
+        }
+        output.flush()?;
+    }
+    Ok(())
 }

@@ -24,6 +24,7 @@ mod placement;
 mod report;
 mod round_trip;
 mod size;
+mod snapshots;
 mod start;
 mod statistics;
 mod stream;

@@ -10,7 +10,8 @@ use crate::floor::Floor;
 use crate::home::Home;
 use crate::pipe::Pipe;
 use crate::{
-    agent, deltas, instructions, list_sessions, memory, open_session, round_trip, size, start, tool_turns,
+    agent, deltas, instructions, list_sessions, memory, open_session, round_trip, size, snapshots, start,
+    tool_turns,
 };
 
 /// Something that can be measured.
@@ -30,6 +31,7 @@ pub(crate) const MEASURES: &[Measure] = &[
     quick("memory", "memory held when idle", memory::measure),
     quick("round-trip", "one small command and its answer", round_trip::measure),
     quick("deltas", "8,000 streamed text deltas, end to end", deltas::measure),
+    quick("snapshots", "8,000 text deltas that each repeat the message so far", snapshots::measure),
     quick("tool-turns", "100 turns of the bash tool", tool_turns::measure),
     quick("open-session", "opening and adding to a session of 100,000 entries", open_session::measure),
     quick("list-sessions", "listing 5,000 sessions", list_sessions::measure),

@@ -3,14 +3,20 @@
 //! No thread stands between the pipes and the measure: waking one would cost more than what is measured.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::ops::ControlFlow;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use memchr::memchr;
+
 use crate::failure::Failure;
 
 const BUFFER: usize = 256 * 1024;
+
+/// How long a long record is expected to be.
+const LONG: usize = 1024 * 1024;
 
 /// A process that reads lines and writes lines. Killed when dropped.
 pub(crate) struct Pipe {
@@ -49,6 +55,42 @@ impl Pipe {
         Ok(&self.line)
     }
 
+    /// Reads records, giving each to `take` without its end, until `take` says that it was the last.
+    ///
+    /// For records that are long: each is put together where it is looked at and copied nowhere, so that the reader
+    /// costs little beside what the kernel does.
+    pub(crate) fn records(&mut self, mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), Failure> {
+        let (mut record, mut next) = (vec![0; LONG], vec![0; LONG]);
+        let mut filled = 0;
+        loop {
+            if filled + BUFFER > record.len() {
+                record.resize(2 * record.len(), 0);
+            }
+            let read = self.stdout.read(&mut record[filled..]);
+            let count = read.map_err(Failure::while_doing("reading from a child"))?;
+            if count == 0 {
+                return Err(Failure::new("a child has ended too early"));
+            }
+            let mut start = 0;
+            let mut searched = filled;
+            filled += count;
+            while let Some(end) = memchr(b'\n', &record[searched..filled]).map(|at| searched + at) {
+                if take(&record[start..end]).is_break() {
+                    return Ok(());
+                }
+                start = end + 1;
+                searched = start;
+            }
+            if start > 0 {
+                let rest = filled - start;
+                next.resize(next.len().max(rest), 0);
+                next[..rest].copy_from_slice(&record[start..filled]);
+                std::mem::swap(&mut record, &mut next);
+                filled = rest;
+            }
+        }
+    }
+
     /// Writes bytes and reads as many, at the same time, as they may be more than the pipes hold.
     pub(crate) fn pass(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdin = self.stdin.take().ok_or_else(|| Failure::new("the input of a child is closed"))?;
@@ -62,7 +104,8 @@ impl Pipe {
         written
     }
 
-    fn skip(&mut self, mut count: usize) -> Result<(), Failure> {
+    /// Reads bytes and forgets them.
+    pub(crate) fn skip(&mut self, mut count: usize) -> Result<(), Failure> {
         while count > 0 {
             let read = self.stdout.fill_buf().map_err(Failure::while_doing("reading from a child"))?.len();
             if read == 0 {
@@ -102,5 +145,24 @@ impl Drop for Pipe {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_whole_whatever_their_length() {
+        let lengths = [0, 1, 70_000, 3, 5_000_000, 2 * LONG, 0];
+        let script = lengths.map(|length| format!("head -c {length} /dev/zero; echo;")).concat();
+        let mut process = Pipe::start(Command::new("sh").args(["-c", &script])).expect("sh");
+        let mut found = Vec::new();
+        let read = process.records(|record| {
+            found.push(record.len());
+            if found.len() == lengths.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        read.expect("as many records");
+        assert_eq!(found, lengths);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Serialising the message anew for each delta would cost the square of its length in work that escapes, formats and
 //! allocates. Here the JSON is kept as bytes: a delta is escaped once and appended to its block, and a record is put
-//! together by copying what is there. What a message, its blocks and its calls look like is the dialect's [`Shape`].
+//! together from what is there, which it shares with the records before and after it. What a message, its blocks and
+//! its calls look like is the dialect's [`Shape`].
 //!
 //! The arguments of a call that is still being written are shown as the shape likes: as a string they grow like any
 //! other, as an object they stay as the shape opens and closes them until the call is complete. They are never parsed
@@ -11,6 +12,7 @@
 use bowline_core::message::{AssistantMessage, ToolCall};
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
+use bowline_wire::{Pieces, Shared};
 
 use crate::delta_keys::DeltaKeys;
 
@@ -56,7 +58,7 @@ pub(crate) struct Snapshot<S> {
 #[derive(Debug)]
 struct Growing {
     /// From the start of the block to the end of what was said so far.
-    said: Vec<u8>,
+    said: Shared,
     /// What makes it a whole block.
     rest: Vec<u8>,
     takes_deltas: bool,
@@ -93,7 +95,7 @@ impl<S: Shape> Snapshot<S> {
     /// Appends a piece to a block. `body` is the piece as it stands inside a JSON string.
     pub fn grow(&mut self, content_index: usize, body: &[u8]) {
         if let Some(block) = self.blocks.get_mut(content_index).filter(|block| block.takes_deltas) {
-            block.said.extend_from_slice(body);
+            block.said.extend(body);
         }
     }
 
@@ -107,10 +109,9 @@ impl<S: Shape> Snapshot<S> {
             }
             Update::ToolCallEnd { content_index, call } => {
                 if let Some(block) = self.blocks.get_mut(*content_index) {
-                    block.said.clear();
-                    block.rest.clear();
-                    block.takes_deltas = false;
-                    self.shape.call(call, &mut block.said);
+                    let mut said = Vec::new();
+                    self.shape.call(call, &mut said);
+                    *block = Growing { said: said.into(), rest: Vec::new(), takes_deltas: false };
                 }
             }
             Update::TextEnd { .. }
@@ -125,31 +126,24 @@ impl<S: Shape> Snapshot<S> {
         let (mut said, mut rest) = (Vec::new(), Vec::new());
         self.shape.open(&block, &mut said);
         self.shape.close(&block, &mut rest);
-        self.blocks.push(Growing { said, rest, takes_deltas });
+        self.blocks.push(Growing { said: said.into(), rest, takes_deltas });
     }
 
     /// Appends the message so far to `out`, with `lead`, which may be empty, before its first member.
-    pub fn append_to(&self, lead: &str, out: &mut Vec<u8>) {
-        out.push(b'{');
-        out.extend_from_slice(lead.as_bytes());
-        out.extend_from_slice(br#""content":["#);
+    pub fn append_to(&self, lead: &str, out: &mut Pieces) {
+        out.extend(b"{");
+        out.extend(lead.as_bytes());
+        out.extend(br#""content":["#);
         for (index, block) in self.blocks.iter().enumerate() {
             if index > 0 {
-                out.push(b',');
+                out.extend(b",");
             }
-            out.extend_from_slice(&block.said);
-            out.extend_from_slice(&block.rest);
+            out.share(&block.said);
+            out.extend(&block.rest);
         }
-        out.extend_from_slice(b"],");
-        out.extend_from_slice(&self.members);
-        out.push(b'}');
-    }
-
-    /// Returns about how many bytes the message so far takes, to be reserved before it is appended.
-    pub fn size(&self) -> usize {
-        const AROUND: usize = 64;
-        let blocks: usize = self.blocks.iter().map(|block| block.said.len() + block.rest.len() + 1).sum();
-        blocks + self.members.len() + AROUND
+        out.extend(b"],");
+        out.extend(&self.members);
+        out.extend(b"}");
     }
 
     /// Returns the key by which the deltas of a block of this message join.
@@ -239,10 +233,9 @@ mod tests {
     }
 
     fn parsed(snapshot: &Snapshot<Counting>, lead: &str) -> Value {
-        let mut bytes = Vec::new();
-        snapshot.append_to(lead, &mut bytes);
-        assert!(bytes.len() <= snapshot.size() + lead.len());
-        serde_json::from_slice(&bytes).unwrap()
+        let mut record = Pieces::default();
+        snapshot.append_to(lead, &mut record);
+        serde_json::from_slice(&record.to_vec()).unwrap()
     }
 
     fn say(snapshot: &mut Snapshot<Counting>, index: usize, text: &str) {
@@ -302,10 +295,9 @@ mod tests {
             for _ in 0..deltas {
                 snapshot.count(&Usage::default());
                 snapshot.grow(0, b"twenty bytes of text");
-                let mut record = Vec::with_capacity(snapshot.size());
-                snapshot.append_to("", &mut record);
+                snapshot.append_to("", &mut Pieces::default());
             }
-            assert_eq!(snapshot.blocks[0].said.len(), r#"{"text":""#.len() + 20 * deltas);
+            assert_eq!(parsed(&snapshot, "")["content"][0]["text"].as_str().unwrap().len(), 20 * deltas);
             snapshot.shape.written.get()
         };
         assert_eq!(written_for(1), written_for(4_000));

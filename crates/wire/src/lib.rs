@@ -39,12 +39,14 @@
 mod lines;
 pub mod memory;
 mod outbox;
+mod pieces;
 #[cfg(unix)]
 mod polled;
 mod stdio;
 
 pub use lines::{DEFAULT_LINE_LIMIT, Line, Lines};
-pub use outbox::{DEFAULT_OUTBOX_BOUND, Outbox, Record};
+pub use outbox::{DEFAULT_OUTBOX_BOUND, Delta, Outbox, Record};
+pub use pieces::{Pieces, Shared};
 pub use stdio::{Input, Output, take_over};
 
 /// A buffer larger than this is given back to the system once it is empty: one long line or one slow reader must

@@ -6,9 +6,10 @@
 //! it was sent.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, IoSlice};
 
 use crate::KEPT_CAPACITY;
+use crate::pieces::Pieces;
 use crate::stdio::Output;
 
 /// The bytes that may be queued before the engine is asked to slow down, unless told otherwise.
@@ -20,22 +21,40 @@ const GATHERED: usize = 256 * 1024;
 /// By how much the bound is exceeded when even answers to commands have to wait.
 const FAR_OVER: usize = 4;
 
-/// A record on its way out, without its line end.
+/// A record on its way out, without its line end. It is moved often, so what is large is not in it but behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     /// A record that leaves as it is.
     Plain(Vec<u8>),
-    /// A record that may join with the next one of the same block. It leaves as `prefix`, `body`, `suffix`.
-    Delta {
-        /// The block this belongs to: only records with equal keys join.
-        key: u64,
-        /// What comes before the body. A joined record has the newest prefix.
-        prefix: Vec<u8>,
-        /// The inside of a JSON string, so that the bodies of one block concatenate.
-        body: Vec<u8>,
-        /// What comes after the body. A joined record has the newest suffix.
-        suffix: Vec<u8>,
-    },
+    /// A record that leaves as it is and shares bytes with others.
+    Pieces(Box<Pieces>),
+    /// A record that may join with the next one of the same block.
+    Delta(Box<Delta>),
+}
+
+/// A record around the inside of one string. It leaves as `prefix`, `body`, `suffix`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delta {
+    /// The block this belongs to: only records with equal keys join.
+    pub key: u64,
+    /// What comes before the body. A joined record has the newest prefix.
+    pub prefix: Pieces,
+    /// The inside of a JSON string, so that the bodies of one block concatenate.
+    pub body: Vec<u8>,
+    /// What comes after the body. A joined record has the newest suffix.
+    pub suffix: Pieces,
+}
+
+impl From<Pieces> for Record {
+    fn from(pieces: Pieces) -> Self {
+        Self::Pieces(Box::new(pieces))
+    }
+}
+
+impl From<Delta> for Record {
+    fn from(delta: Delta) -> Self {
+        Self::Delta(Box::new(delta))
+    }
 }
 
 impl Record {
@@ -43,23 +62,23 @@ impl Record {
     fn len(&self) -> usize {
         1 + match self {
             Self::Plain(bytes) => bytes.len(),
-            Self::Delta { prefix, body, suffix, .. } => prefix.len() + body.len() + suffix.len(),
+            Self::Pieces(pieces) => pieces.len(),
+            Self::Delta(delta) => delta.prefix.len() + delta.body.len() + delta.suffix.len(),
         }
     }
 
-    /// Appends the bytes of this, line end included; a long record becomes the buffer instead of being copied.
-    fn append_to(self, buffer: &mut Vec<u8>) {
+    /// Appends the bytes of this, line end included.
+    fn append_to(self, leaving: &mut Pieces) {
         match self {
-            Self::Plain(bytes) if buffer.is_empty() && bytes.len() > buffer.capacity() => *buffer = bytes,
-            Self::Plain(bytes) => buffer.extend_from_slice(&bytes),
-            Self::Delta { prefix, body, suffix, .. } => {
-                buffer.reserve(prefix.len() + body.len() + suffix.len() + 1);
-                buffer.extend_from_slice(&prefix);
-                buffer.extend_from_slice(&body);
-                buffer.extend_from_slice(&suffix);
+            Self::Plain(bytes) => leaving.append_own(bytes),
+            Self::Pieces(pieces) => leaving.append(*pieces),
+            Self::Delta(delta) => {
+                leaving.append(delta.prefix);
+                leaving.extend(&delta.body);
+                leaving.append(delta.suffix);
             }
         }
-        buffer.push(b'\n');
+        leaving.extend(b"\n");
     }
 }
 
@@ -71,7 +90,7 @@ pub struct Outbox {
     waiting: VecDeque<Record>,
     waiting_bytes: usize,
     /// The records being written, as bytes. What is here no longer joins with anything.
-    leaving: Vec<u8>,
+    leaving: Pieces,
     /// How much of `leaving` has been written.
     written: usize,
     /// Whether the last write found the output full.
@@ -87,7 +106,7 @@ impl Outbox {
             bound,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            leaving: Vec::new(),
+            leaving: Pieces::default(),
             written: 0,
             is_lagging: false,
             may_join: true,
@@ -104,18 +123,12 @@ impl Outbox {
     pub fn push(&mut self, record: Record) {
         let before = self.waiting.back().map_or(0, Record::len);
         match (self.waiting.back_mut(), record) {
-            (
-                Some(Record::Delta {
-                    key: last_key,
-                    prefix: last_prefix,
-                    body: last_body,
-                    suffix: last_suffix,
-                }),
-                Record::Delta { key, prefix, body, suffix },
-            ) if self.is_lagging && self.may_join && *last_key == key => {
-                *last_prefix = prefix;
-                last_body.extend_from_slice(&body);
-                *last_suffix = suffix;
+            (Some(Record::Delta(last)), Record::Delta(mut delta))
+                if self.is_lagging && self.may_join && last.key == delta.key =>
+            {
+                std::mem::swap(&mut last.body, &mut delta.body);
+                delta.body.extend_from_slice(&last.body);
+                *last = delta;
                 self.waiting_bytes -= before;
                 self.waiting_bytes += self.waiting.back().map_or(0, Record::len);
             }
@@ -148,7 +161,7 @@ impl Outbox {
 
     /// Writes as much as the output takes without waiting. An output that is full is not an error.
     pub fn flush_now(&mut self, output: &mut Output) -> io::Result<()> {
-        self.flush_with(|bytes| output.try_write(bytes))
+        self.flush_with(|slices| output.try_write_slices(slices))
     }
 
     /// Waits until the output takes more, then writes. Returns at once if nothing is queued.
@@ -162,7 +175,7 @@ impl Outbox {
         self.flush_now(output)
     }
 
-    fn flush_with(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+    fn flush_with(&mut self, mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>) -> io::Result<()> {
         loop {
             self.gather();
             if self.leaving.is_empty() {
@@ -170,7 +183,7 @@ impl Outbox {
                 self.waiting.shrink_to(KEPT_CAPACITY / size_of::<Record>());
                 return Ok(());
             }
-            match write(&self.leaving[self.written..]) {
+            match self.leaving.write_from(self.written, &mut write) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -188,8 +201,7 @@ impl Outbox {
         if self.written < self.leaving.len() {
             return;
         }
-        self.leaving.clear();
-        self.leaving.shrink_to(KEPT_CAPACITY);
+        self.leaving.clear(KEPT_CAPACITY);
         self.written = 0;
         while let Some(record) = self.waiting.front() {
             if !self.leaving.is_empty() && self.leaving.len() + record.len() > GATHERED {
@@ -215,18 +227,15 @@ mod tests {
 
     use super::*;
     use crate::memory;
+    use crate::pieces::Shared;
 
     fn plain(text: &str) -> Record {
         Record::Plain(text.as_bytes().to_vec())
     }
 
     fn delta(key: u64, body: &str) -> Record {
-        Record::Delta {
-            key,
-            prefix: format!("<{key}:").into_bytes(),
-            body: body.as_bytes().to_vec(),
-            suffix: b">".to_vec(),
-        }
+        let (prefix, suffix) = (format!("<{key}:").into_bytes(), b">".to_vec());
+        Delta { key, prefix: prefix.into(), body: body.as_bytes().to_vec(), suffix: suffix.into() }.into()
     }
 
     fn full() -> io::Result<usize> {
@@ -237,9 +246,9 @@ mod tests {
     fn written(outbox: &mut Outbox) -> String {
         let mut bytes = Vec::new();
         outbox
-            .flush_with(|piece| {
-                bytes.extend_from_slice(piece);
-                Ok(piece.len())
+            .flush_with(|slices| {
+                slices.iter().for_each(|slice| bytes.extend_from_slice(slice));
+                Ok(slices.iter().map(|slice| slice.len()).sum())
             })
             .unwrap();
         assert!(outbox.is_empty());
@@ -291,9 +300,9 @@ mod tests {
         }
         let mut writes = 0;
         outbox
-            .flush_with(|piece| {
+            .flush_with(|slices| {
                 writes += 1;
-                Ok(piece.len())
+                Ok(slices.iter().map(|slice| slice.len()).sum())
             })
             .unwrap();
         assert_eq!(writes, 1);
@@ -318,8 +327,8 @@ mod tests {
         let mut outbox = Outbox::default();
         let prefix = vec![b'p'; 300];
         for _ in 0..20_000 {
-            let body = b"0123456789".to_vec();
-            outbox.push(Record::Delta { key: 7, prefix: prefix.clone(), body, suffix: b"}".to_vec() });
+            let (prefix, suffix) = (prefix.clone().into(), b"}".to_vec().into());
+            outbox.push(Delta { key: 7, prefix, body: b"0123456789".to_vec(), suffix }.into());
             outbox.flush_now(&mut output).unwrap();
         }
         let text = 20_000 * 10;
@@ -330,6 +339,44 @@ mod tests {
             outbox.flush_now(&mut output).unwrap();
         }
         assert_eq!(digits, text);
+    }
+
+    #[test]
+    fn records_that_share_bytes_leave_whole_through_a_narrow_pipe() {
+        for may_join in [false, true] {
+            let (_input, mut output, mut client) = memory::pair(1000);
+            let mut outbox = Outbox { may_join, ..Outbox::default() };
+            let mut said = Shared::default();
+            for number in 0..300 {
+                let body = format!("{number}.").repeat(20).into_bytes();
+                said.extend(&body);
+                let mut snapshot = Pieces::default();
+                snapshot.extend(b"|");
+                snapshot.share(&said);
+                outbox.push(Delta { key: 1, prefix: Pieces::default(), body, suffix: snapshot }.into());
+                if number % 100 == 99 {
+                    let mut whole = Pieces::default();
+                    whole.extend(b"|");
+                    whole.share(&said);
+                    outbox.push(whole.into());
+                }
+                outbox.flush_now(&mut output).unwrap();
+            }
+            let mut read = Vec::new();
+            while !outbox.is_empty() {
+                read.extend(client.receive_now(usize::MAX));
+                outbox.flush_now(&mut output).unwrap();
+            }
+            read.extend(client.receive_now(usize::MAX));
+            let mut so_far = String::new();
+            for line in String::from_utf8(read).unwrap().lines() {
+                let (body, snapshot) = line.split_once('|').unwrap();
+                so_far.push_str(body);
+                assert!(snapshot == so_far);
+            }
+            let expected: String = (0..300).map(|number| format!("{number}.").repeat(20)).collect();
+            assert!(so_far == expected);
+        }
     }
 
     #[test]
@@ -392,7 +439,7 @@ mod tests {
         ) {
             let (_input, mut output, mut client) = memory::pair(capacity);
             let mut outbox = Outbox::new(100);
-            let (mut pushed, mut read) = (Vec::new(), Vec::new());
+            let (mut pushed, mut read) = (Pieces::default(), Vec::new());
             let mut push = |outbox: &mut Outbox, record: Record| {
                 record.clone().append_to(&mut pushed);
                 outbox.push(record);
@@ -410,7 +457,7 @@ mod tests {
                 read.extend(client.receive_now(usize::MAX));
             }
             read.extend(client.receive_now(usize::MAX));
-            let (pushed, read) = (String::from_utf8(pushed).unwrap(), String::from_utf8(read).unwrap());
+            let (pushed, read) = (String::from_utf8(pushed.to_vec()).unwrap(), String::from_utf8(read).unwrap());
             prop_assert_eq!(joined(&read), joined(&pushed));
         }
     }

@@ -1,6 +1,6 @@
 //! A pipe or a socket that the runtime watches, so that a round trip wakes no other thread.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
@@ -64,13 +64,13 @@ impl Polled {
     }
 
     /// Writes what the other side has room for.
-    pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::io::write(self.descriptor.get_ref(), bytes) {
+    pub(crate) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match write(self.descriptor.get_ref(), slices) {
             // The runtime has to learn that the output is full, and it believes only an attempt made through it. The
             // first attempt is made past it because it knows of no room before it has polled for the first time.
-            Err(rustix::io::Errno::AGAIN) => self
-                .descriptor
-                .try_io(Interest::WRITABLE, |descriptor| Ok(rustix::io::write(descriptor, bytes)?)),
+            Err(rustix::io::Errno::AGAIN) => {
+                self.descriptor.try_io(Interest::WRITABLE, |descriptor| Ok(write(descriptor, slices)?))
+            }
             result => Ok(result?),
         }
     }
@@ -99,6 +99,13 @@ impl Polled {
 impl Drop for Polled {
     fn drop(&mut self) {
         self.restore();
+    }
+}
+
+fn write(descriptor: &OwnedFd, slices: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
+    match slices {
+        [bytes] => rustix::io::write(descriptor, bytes),
+        _ => rustix::io::writev(descriptor, slices),
     }
 }
 
@@ -134,7 +141,7 @@ mod tests {
         let mut writer = Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap();
         assert_eq!((flags(&shared.0), flags(&shared.1)), (reader_flags, writer_flags));
         drop(shared);
-        assert_eq!(writer.try_write(b"hello").unwrap(), 5);
+        assert_eq!(writer.try_write(&[IoSlice::new(b"hel"), IoSlice::new(b"lo")]).unwrap(), 5);
         drop(writer);
         let mut buffer = Vec::with_capacity(100);
         assert_eq!(reader.read(&mut buffer).await.unwrap(), 5);
@@ -177,7 +184,7 @@ mod tests {
         let mut writer = Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap();
         drop(reader);
         writer.writable().await.unwrap();
-        assert_eq!(writer.try_write(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(writer.try_write(&[IoSlice::new(b"x")]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[tokio::test]

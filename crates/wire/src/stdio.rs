@@ -3,7 +3,7 @@
 //! Where stdin or stdout is a pipe or a socket, the runtime watches it. Anything else (a file, a terminal, a device, and
 //! everything on Windows) cannot be watched, so a thread stands in and moves the bytes through a bounded pipe in memory.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::thread;
 use std::time::Duration;
 
@@ -89,10 +89,18 @@ impl Output {
 
     /// Writes what there is room for without waiting; `WouldBlock` says that there is none.
     pub fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_write_slices(&[IoSlice::new(bytes)])
+    }
+
+    /// Writes as much of the slices, one after the other, as there is room for without waiting.
+    pub fn try_write_slices(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.sink {
             #[cfg(unix)]
-            Sink::Polled(polled) => polled.try_write(bytes),
-            Sink::Memory(writer) | Sink::StandIn(writer) => writer.try_write(bytes),
+            Sink::Polled(polled) => polled.try_write(slices),
+            // The next ones are for the next call, so that an error is never met after a success.
+            Sink::Memory(writer) | Sink::StandIn(writer) => {
+                writer.try_write(slices.first().map_or(&[], |slice| &**slice))
+            }
             Sink::Closed => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
 use bowline_core::stream;
 use bowline_core::usage::Usage;
-use bowline_wire::Record;
+use bowline_wire::{self as wire, Pieces, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::shape::FamilyShape;
@@ -79,51 +79,53 @@ impl Repeating {
 
     pub fn encode(&mut self, usage: &Usage, update: &stream::Update) -> Record {
         self.snapshot.count(usage);
-        let mut prefix;
         match Step::from(update) {
             Step::Delta(delta) => {
                 let body = json::string_body(delta.text);
                 self.snapshot.grow(delta.content_index, &body);
-                prefix = self.before_the_step();
-                delta.open(&mut prefix);
-                let mut suffix = Vec::with_capacity(2 * self.snapshot.size());
-                suffix.push(b'"');
-                self.end_step(&mut suffix);
-                Record::Delta { key: self.snapshot.key(delta.content_index), prefix, body, suffix }
+                let mut opened = Vec::new();
+                delta.open(&mut opened);
+                let prefix = self.begin(&opened);
+                let mut suffix = Pieces::default();
+                suffix.extend(b"\"");
+                self.end(&mut suffix);
+                wire::Delta { key: self.snapshot.key(delta.content_index), prefix, body, suffix }.into()
             }
             Step::Bound(bound) => {
                 self.snapshot.apply(update);
-                prefix = self.before_the_step();
-                json::write(&mut prefix, &bound);
+                let mut step = json::to_line(&bound);
                 // The step's own end comes after what is added to it.
-                prefix.pop();
-                self.end_step(&mut prefix);
-                Record::Plain(prefix)
+                step.pop();
+                let mut record = self.begin(&step);
+                self.end(&mut record);
+                record.into()
             }
         }
     }
 
-    fn before_the_step(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(2 * self.snapshot.size());
-        out.extend_from_slice(br#"{"type":"message_update","#);
+    /// Returns a record up to its step, which is still open.
+    fn begin(&self, step: &[u8]) -> Pieces {
+        let mut out = Pieces::default();
+        out.extend(br#"{"type":"message_update","#);
         if self.place == Place::BeforeTheStep {
-            out.extend_from_slice(br#""message":"#);
+            out.extend(br#""message":"#);
             self.snapshot.append_to(LEAD, &mut out);
-            out.push(b',');
+            out.extend(b",");
         }
-        out.extend_from_slice(br#""assistantMessageEvent":"#);
+        out.extend(br#""assistantMessageEvent":"#);
+        out.extend(step);
         out
     }
 
     /// Appends the message so far to an open step and closes the step and the record.
-    fn end_step(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(br#","partial":"#);
+    fn end(&self, out: &mut Pieces) {
+        out.extend(br#","partial":"#);
         self.snapshot.append_to(LEAD, out);
-        out.push(b'}');
+        out.extend(b"}");
         if self.place == Place::AfterTheStep {
-            out.extend_from_slice(br#","message":"#);
+            out.extend(br#","message":"#);
             self.snapshot.append_to(LEAD, out);
         }
-        out.push(b'}');
+        out.extend(b"}");
     }
 }

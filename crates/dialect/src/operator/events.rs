@@ -8,7 +8,7 @@ use bowline_core::event::{CompactionOutcome, CompactionResult, EntryName, Event,
 use bowline_core::message::{Arguments, AssistantMessage, Message, StopReason, join_text};
 use bowline_core::stream::Update;
 use bowline_core::usage::Usage;
-use bowline_wire::Record;
+use bowline_wire::{self as wire, Record};
 
 use super::Form;
 use super::messages::{self, Block};
@@ -261,7 +261,8 @@ impl Events {
         suffix.push(b'}');
         suffix.extend_from_slice(after);
         let key = self.answers * BLOCKS_PER_MESSAGE + content_index as u64;
-        records.push(Record::Delta { key, prefix, body: json::string_body(delta), suffix });
+        let body = json::string_body(delta);
+        records.push(wire::Delta { key, prefix: prefix.into(), body, suffix: suffix.into() }.into());
     }
 }
 

@@ -11,7 +11,7 @@ use bowline_core::command::Queue;
 use bowline_core::event::{CompactionOutcome, Event, RunOutcome};
 use bowline_core::message::{Message, StopReason};
 use bowline_core::stream::Update;
-use bowline_wire::Record;
+use bowline_wire::{self as wire, Pieces, Record};
 
 use super::messages::{self, AnswerShape, Known, Spoken, TAGS};
 use super::records::Said;
@@ -284,35 +284,35 @@ impl Events {
         let mut prefix = br#"{"assistant_event":{"content_index":"#.to_vec();
         json::write(&mut prefix, &content_index);
         prefix.extend_from_slice(br#","delta":""#);
-        let mut suffix = Vec::with_capacity(2 * self.snapshot.size() + 128);
-        suffix.push(b'"');
+        let mut suffix = Pieces::default();
+        suffix.extend(b"\"");
         self.append_answer(kind, &mut suffix);
-        Record::Delta { key: self.snapshot.key(content_index), prefix, body, suffix }
+        wire::Delta { key: self.snapshot.key(content_index), prefix: prefix.into(), body, suffix }.into()
     }
 
     fn step(&self, kind: &str, content_index: usize, content: Option<&str>) -> Record {
-        let mut record = Vec::with_capacity(2 * self.snapshot.size() + 128);
-        record.extend_from_slice(br#"{"assistant_event":{"#);
+        let mut begun = br#"{"assistant_event":{"#.to_vec();
         if let Some(content) = content {
-            record.extend_from_slice(br#""content":"#);
-            json::write(&mut record, &content);
-            record.push(b',');
+            begun.extend_from_slice(br#""content":"#);
+            json::write(&mut begun, &content);
+            begun.push(b',');
         }
-        record.extend_from_slice(br#""content_index":"#);
-        json::write(&mut record, &content_index);
+        begun.extend_from_slice(br#""content_index":"#);
+        json::write(&mut begun, &content_index);
+        let mut record = Pieces::from(begun);
         self.append_answer(kind, &mut record);
-        Record::Plain(record)
+        record.into()
     }
 
     /// Appends what every update ends with: the answer so far, twice.
-    fn append_answer(&self, kind: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(br#","partial":"#);
+    fn append_answer(&self, kind: &str, out: &mut Pieces) {
+        out.extend(br#","partial":"#);
         self.snapshot.append_to("", out);
-        out.extend_from_slice(br#","type":""#);
-        out.extend_from_slice(kind.as_bytes());
-        out.extend_from_slice(br#""},"message":"#);
+        out.extend(br#","type":""#);
+        out.extend(kind.as_bytes());
+        out.extend(br#""},"message":"#);
         self.snapshot.append_to(TAGS, out);
-        out.extend_from_slice(br#","type":"MessageUpdate"}"#);
+        out.extend(br#","type":"MessageUpdate"}"#);
     }
 }
 

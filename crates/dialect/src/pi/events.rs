@@ -7,7 +7,7 @@ use bowline_core::message::Message;
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
-use bowline_wire::Record;
+use bowline_wire::{self as wire, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -174,7 +174,8 @@ impl Updates {
         prefix.extend_from_slice(br#","assistantMessageEvent":"#);
         delta.open(&mut prefix);
         let key = self.keys.of_block(delta.content_index);
-        Record::Delta { key, prefix, body: json::string_body(delta.text), suffix: br#""}}"#.to_vec() }
+        let suffix = br#""}}"#.to_vec().into();
+        wire::Delta { key, prefix: prefix.into(), body: json::string_body(delta.text), suffix }.into()
     }
 }
 
