@@ -36,6 +36,7 @@ pub struct UserMessage {
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantContent>,
+    /// The provider API that it was asked for by.
     #[serde(default)]
     pub api: String,
     #[serde(default)]
@@ -46,12 +47,15 @@ pub struct AssistantMessage {
     pub usage: Usage,
     #[serde(default)]
     pub stop_reason: StopReason,
+    /// When it began, in milliseconds since 1970.
     pub timestamp: u64,
+    /// The provider's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
     /// The stop reason in the provider's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
+    /// Why it failed or was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// From the request to the end of the answer, in milliseconds.
@@ -82,6 +86,7 @@ pub struct ToolResultMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     pub is_error: bool,
+    /// Milliseconds since 1970.
     pub timestamp: u64,
 }
 
@@ -95,9 +100,12 @@ pub struct BashExecutionMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
+    /// Whether `output` is not all of it.
     pub truncated: bool,
+    /// The file with all of it, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
+    /// Milliseconds since 1970.
     pub timestamp: u64,
     /// Whether the model is kept from seeing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,15 +148,11 @@ pub struct CompactionSummaryMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
-    Text {
-        text: String,
-    },
+    /// Text.
+    Text { text: String },
     /// An image as base64, without a `data:` prefix.
     #[serde(rename_all = "camelCase")]
-    Image {
-        data: String,
-        mime_type: String,
-    },
+    Image { data: String, mime_type: String },
 }
 
 /// A block of what a model says.

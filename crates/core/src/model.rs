@@ -16,15 +16,19 @@ use crate::usage::{Cost, Usage, plain_number};
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
+    /// What a user is shown.
     pub name: String,
     /// The provider API it is reached by, such as `anthropic-messages`.
     pub api: String,
     pub provider: String,
     pub base_url: String,
+    /// Whether it can think.
     pub reasoning: bool,
     pub input: Vec<InputKind>,
     pub cost: Price,
+    /// Tokens that a conversation may have, the answer included.
     pub context_window: u64,
+    /// Tokens that an answer may have.
     pub max_tokens: u64,
     /// Which thinking levels the model has beyond the usual ones (a text), and which it lacks (`null`).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,9 +9,13 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct Usage {
     /// Input tokens that were not read from the cache.
     pub input: u64,
+    /// Tokens of the answer, thinking included.
     pub output: u64,
+    /// Input tokens that were read from the cache.
     pub cache_read: u64,
+    /// Input tokens that were written to the cache.
     pub cache_write: u64,
+    /// All of them.
     pub total_tokens: u64,
     pub cost: Cost,
     /// The part of `output` that was spent on thinking, where the provider tells.

@@ -158,12 +158,12 @@ impl Page<'_> {
     fn choices(&self, choices: &[Value], page: &mut String) {
         for choice in choices {
             let resolved = self.protocol().resolve(choice);
-            let sentence = |text: &str| if text.is_empty() { String::new() } else { format!(" {text}") };
+            let sentence = |text: &str| if text.is_empty() { String::new() } else { format!(": {text}") };
             let _ = match (&choice["$ref"], resolved["properties"].as_object()) {
                 (Value::String(_), _) | (_, None) => {
-                    writeln!(page, "\n- {}:{}", self.kind(choice), sentence(about(resolved)))
+                    writeln!(page, "\n- {}{}", self.kind(choice), sentence(about(resolved)))
                 }
-                (_, Some(_)) => writeln!(page, "\n- {}:{}\n", self.tags(resolved), sentence(about(resolved))),
+                (_, Some(_)) => writeln!(page, "\n- {}{}\n", self.tags(resolved), sentence(about(resolved))),
             };
             if choice["$ref"].is_null() && resolved["properties"].is_object() {
                 let mut table = String::new();
@@ -207,7 +207,7 @@ impl Page<'_> {
         let mut rows = Vec::new();
         self.rows("", schema, left_out, &mut rows);
         if !rows.is_empty() {
-            let _ = write!(page, "| field | | |\n|---|---|---|\n{}", rows.concat());
+            let _ = write!(page, "| field | type | |\n|---|---|---|\n{}", rows.concat());
         }
     }
 
