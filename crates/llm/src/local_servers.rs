@@ -11,8 +11,10 @@ use bowline_core::stream::FailureKind;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::address::{self, Address};
 use crate::providers::Providers;
 use crate::registry::{DEFAULT_CONTEXT_WINDOW, DEFAULT_MAX_TOKENS};
+use crate::secret::Secret;
 
 /// A kind of server.
 #[derive(Debug)]
@@ -100,14 +102,15 @@ impl Providers {
     /// `only_loopback`, one that the user has put elsewhere is left out.
     pub async fn ask_local_servers(&self, limit: Duration, only_loopback: bool) -> Vec<LocalModels> {
         let known = SERVERS.iter().map(|server| (server, self.registry().address(server)));
-        let wanted = known.filter(|(_, base_url)| !only_loopback || is_loopback(base_url));
+        let wanted = known.filter(|(_, base_url)| !only_loopback || is_loopback(base_url.expose()));
         let asked = wanted.map(|(server, base_url)| self.ask(server, base_url, limit));
         futures_util::future::join_all(asked).await
     }
 
-    async fn ask(&self, server: &LocalServer, base_url: String, limit: Duration) -> LocalModels {
-        let url = format!("{}/models", base_url.trim_end_matches('/'));
-        let models = match self.transport().get(&url, limit).await {
+    async fn ask(&self, server: &LocalServer, base_url: Secret, limit: Duration) -> LocalModels {
+        let (address, base_url) = (Address::new(base_url.expose()), address::shown(base_url.expose()));
+        let url = format!("{}/models", address.base_url.trim_end_matches('/'));
+        let models = match self.transport().get(&address.open(&url), limit).await {
             Err(error) if error.kind == FailureKind::Connection => {
                 Err(format!("nothing answers at {base_url}"))
             }
@@ -137,9 +140,11 @@ fn parse(body: &[u8], server: &LocalServer, base_url: &str) -> Result<Vec<Model>
 /// Makes a base URL of what users write into such variables: a host, a host with a port, or a URL with or without a
 /// path. `0.0.0.0`, where a server listens, is no place to call.
 fn complete(value: &str, port: u16) -> String {
+    let (value, query) = value.split_at(value.find('?').unwrap_or(value.len()));
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
     let rest = rest.trim_end_matches('/');
-    let (place, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, place) = place.split_at(place.rfind('@').map_or(0, |at| at + 1));
     let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let (host, own_port) = match place.rsplit_once(':') {
         Some((host, own)) if has_port => (host, own.to_owned()),
@@ -149,7 +154,7 @@ fn complete(value: &str, port: u16) -> String {
     let host = if matches!(host, "" | "0.0.0.0" | "[::]") { "localhost" } else { host };
     let colon = if own_port.is_empty() { "" } else { ":" };
     let path = if path.is_empty() { "/v1" } else { path };
-    format!("{scheme}://{host}{colon}{own_port}{path}")
+    format!("{scheme}://{user}{host}{colon}{own_port}{path}{query}")
 }
 
 /// Tells whether a URL is on this machine.
@@ -175,6 +180,8 @@ mod tests {
             ("[::1]:9", "http://[::1]:9/v1"),
             ("https://models.example", "https://models.example/v1"),
             ("http://h:9/api/v3", "http://h:9/api/v3"),
+            ("me:word@0.0.0.0", "http://me:word@localhost:11434/v1"),
+            ("http://me:word@h:9?key=k", "http://me:word@h:9/v1?key=k"),
         ] {
             assert_eq!(complete(value, 11434), expected, "{value}");
         }

@@ -20,6 +20,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::address::{self, Address};
 use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
 use crate::proxy::ProxySettings;
@@ -89,6 +90,15 @@ pub(crate) struct Outgoing {
     pub(crate) model: Arc<Model>,
     pub(crate) http: HttpRequest,
     pub(crate) endpoint: Endpoint,
+    pub(crate) address: Address,
+}
+
+impl Outgoing {
+    /// Returns where what opens the provider comes from.
+    pub(crate) fn key_origin(&self) -> Option<String> {
+        let credential = self.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
+        credential.or_else(|| (!self.address.secrets().is_empty()).then(|| "the base URL".to_owned()))
+    }
 }
 
 type Preparation = Pin<Box<dyn Future<Output = Result<Prepared, StreamError>> + Send>>;
@@ -220,8 +230,7 @@ impl Flow {
                 (Incoming::recorded(answer)?, origin)
             }
             Prepared::Send(outgoing) => {
-                let origin =
-                    outgoing.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
+                let origin = outgoing.key_origin();
                 (self.send(outgoing).await?, origin)
             }
         };
@@ -234,9 +243,10 @@ impl Flow {
     }
 
     async fn send(&mut self, outgoing: Outgoing) -> Result<Incoming, StreamError> {
-        let Outgoing { http, endpoint, .. } = &outgoing;
+        let Outgoing { http, endpoint, address, .. } = &outgoing;
         self.secrets = secrets(endpoint);
-        let url = reqwest::Url::parse(&http.url).map_err(|_| bad_url(&endpoint.base_url))?;
+        self.secrets.extend(address.secrets());
+        let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
         let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
@@ -359,7 +369,8 @@ impl Shared {
 }
 
 fn bad_url(base_url: &str) -> StreamError {
-    let message = format!("\"{base_url}\" is not a valid base URL. It must begin with https:// or http://.");
+    let shown = address::shown(base_url);
+    let message = format!("\"{shown}\" is not a valid base URL. It must begin with https:// or http://.");
     StreamError::new(FailureKind::Rejected, message)
 }
 
@@ -386,7 +397,7 @@ async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamErr
     let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
-        let target = incoming.header("location").unwrap_or("another address");
+        let target = incoming.header("location").map_or_else(|| "another address".to_owned(), address::shown);
         let message = format!(
             "{status}: the server sends us to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );
