@@ -3,6 +3,7 @@
 //! Nothing here is asked before a user wants to know: a name such as `ollama/qwen3:8b` is taken as it is.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::Model;
@@ -39,7 +40,7 @@ pub struct LocalModels {
     pub provider: String,
     pub base_url: String,
     /// Its models, or why there are none to show.
-    pub models: Result<Vec<Model>, String>,
+    pub models: Result<Vec<Arc<Model>>, String>,
 }
 
 /// A server's list of models.
@@ -115,26 +116,23 @@ impl Providers {
                 Err(format!("nothing answers at {base_url}"))
             }
             Err(error) => Err(error.message),
-            Ok((200, body)) => parse(&body, server, &base_url),
+            Ok((200, body)) => self
+                .listed(&body, server)
+                .ok_or_else(|| format!("what answers at {base_url} is no model server")),
             Ok((status, _)) => Err(format!("the server answers {status} to GET {url}")),
         };
         LocalModels { provider: server.id.to_owned(), base_url, models }
     }
-}
 
-fn parse(body: &[u8], server: &LocalServer, base_url: &str) -> Result<Vec<Model>, String> {
-    let list: List =
-        serde_json::from_slice(body).map_err(|_| format!("what answers at {base_url} is no model server"))?;
-    let models = list.data.into_iter().map(|listed| {
-        let mut model = server.model(&listed.id, base_url);
-        let told = listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
-        if let Some(window) = told.filter(|window| *window > 0) {
-            model.context_window = window;
-            model.max_tokens = model.max_tokens.min(window);
-        }
-        model
-    });
-    Ok(models.collect())
+    /// Returns the models of a server's list, with what the user's file says of them.
+    fn listed(&self, body: &[u8], server: &LocalServer) -> Option<Vec<Arc<Model>>> {
+        let list: List = serde_json::from_slice(body).ok()?;
+        let models = list.data.into_iter().map(|listed| {
+            let told = listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
+            self.registry().local(server, &listed.id, told.filter(|window| *window > 0)).model
+        });
+        Some(models.collect())
+    }
 }
 
 /// Makes a base URL of what users write into such variables: a host, a host with a port, or a URL with or without a
@@ -168,6 +166,7 @@ fn is_loopback(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Sources;
 
     #[test]
     fn what_users_write_becomes_a_base_url() {
@@ -199,11 +198,12 @@ mod tests {
     fn lists_of_all_servers_are_understood() {
         let body = br#"{"object": "list", "data": [{"id": "plain", "object": "model"},
             {"id": "vllm", "max_model_len": 8192}, {"id": "llama", "meta": {"n_ctx_train": 4096}}]}"#;
-        let models = parse(body, server("vllm").unwrap(), "http://h/v1").unwrap();
+        let providers = Providers::new(Sources::default()).unwrap();
+        let models = providers.listed(body, server("vllm").unwrap()).unwrap();
         let windows: Vec<_> =
             models.iter().map(|model| (model.id.as_str(), model.context_window, model.max_tokens)).collect();
         assert_eq!(windows, [("plain", 128_000, 16_384), ("vllm", 8192, 8192), ("llama", 4096, 4096)]);
-        assert!(parse(b"<html>", server("vllm").unwrap(), "http://h/v1").is_err());
+        assert_eq!(providers.listed(b"<html>", server("vllm").unwrap()), None);
     }
 
     #[test]

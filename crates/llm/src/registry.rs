@@ -104,7 +104,7 @@ impl Registry {
         let known = self.models(provider).iter().find(|known| known.model.id == id).cloned();
         known.or_else(|| {
             let server = local_servers::server(provider).filter(|_| !id.is_empty())?;
-            Some(Known::new(self.local_model(server, id), Vec::new()))
+            Some(self.local(server, id, None))
         })
     }
 
@@ -117,7 +117,26 @@ impl Registry {
         known.map_or_else(|| Secret::new(&model.base_url), |known| known.base_url)
     }
 
-    /// Returns a model of a server on this machine, which need not be listed anywhere.
+    /// Returns a model of a server on this machine, which need not be listed anywhere. `window` is what the server says
+    /// of it; the file knows better.
+    pub(crate) fn local(&self, server: &LocalServer, id: &str, window: Option<u64>) -> Known {
+        let mut model = self.local_model(server, id);
+        if let Some(window) = window {
+            model.context_window = window;
+            model.max_tokens = model.max_tokens.min(window);
+        }
+        let mut headers = Vec::new();
+        if let Some(settings) = self.settings(server.id) {
+            let own = settings.models.iter().filter(|own| own.id.as_deref() == Some(id));
+            for changes in own.chain(settings.changes(id)) {
+                apply(&mut model, changes);
+                headers.extend(changes.headers.0.iter().cloned());
+            }
+        }
+        Known::new(model, headers)
+    }
+
+    /// Returns what is known of any model of a server on this machine.
     fn local_model(&self, server: &LocalServer, id: &str) -> Model {
         let mut model = server.model(id, self.address(server).expose());
         if let Some(settings) = self.settings(server.id) {
@@ -200,8 +219,8 @@ fn merge(
             None => merged.push((model, own.headers.0.clone())),
         }
     }
-    for (id, changes) in &settings.model_overrides.0 {
-        for (model, headers) in merged.iter_mut().filter(|(model, _)| model.id == *id) {
+    for (model, headers) in &mut merged {
+        if let Some(changes) = settings.changes(&model.id) {
             apply(model, changes);
             headers.extend(changes.headers.0.iter().cloned());
         }
@@ -351,6 +370,25 @@ mod tests {
             assert_eq!(model.base_url, "http://localhost:11434/v1");
         }
         assert!(registry.models("lmstudio").is_empty());
+    }
+
+    #[test]
+    fn the_file_knows_better_than_a_local_server_and_the_server_better_than_custom() {
+        let json = r#"{"providers": {"vllm": {"models": [{"id": "own", "maxTokens": 64}, {"id": "big", "contextWindow": 9000}],
+            "modelOverrides": {"changed": {"name": "C", "maxTokens": 32, "headers": {"x": "y"}}}}}}"#;
+        let registry = registry(json).unwrap();
+        let server = local_servers::server("vllm").unwrap();
+        let limits = |id: &str| {
+            let model = registry.local(server, id, Some(8192)).model;
+            (model.context_window, model.max_tokens)
+        };
+        assert_eq!(limits("own"), (8192, 64));
+        assert_eq!(limits("changed"), (8192, 32));
+        assert_eq!(limits("big"), (9000, 8192));
+        assert_eq!(limits("any"), (8192, 8192));
+        let changed = registry.find("vllm", "changed").unwrap();
+        assert_eq!((changed.model.name.as_str(), changed.model.max_tokens), ("C", 32));
+        assert_eq!(changed.headers.len(), 1);
     }
 
     #[test]
