@@ -20,10 +20,6 @@ WINDOW = 8192
 ANSWER = 64
 PROMPT = "Say hello in one short sentence."
 READY_LIMIT = 120
-# llama.cpp closes the connection after a streamed answer, though it promises to keep it. A request that follows at once may
-# still go out on that connection; then bowline tries again. That is shown, and no other failure is let pass.
-CLOSED = "broke before an answer came"
-RETRIES = 1
 APIS = {  # The path of the API on the server, and what follows the server's address in baseUrl.
     "openai-completions": ("/v1/chat/completions", "/v1"),
     "openai-responses": ("/v1/responses", "/v1"),
@@ -171,18 +167,13 @@ class Place:
 def first_answer(agent, message):
     """Prompts. Returns the pieces of the first answer and the answer as it is in message_end."""
     agent.ask("prompt", message=message)
-    pieces, retries = [], 0
+    pieces = []
     while True:
         record = agent.next()
         if record["type"] == "message_update" and record["assistantMessageEvent"]["type"] == "text_delta":
             pieces.append(record["assistantMessageEvent"]["delta"])
         if record["type"] == "message_end" and record["message"]["role"] == "assistant":
-            answer = record["message"]
-            if not pieces and CLOSED in answer.get("errorMessage", "") and retries < RETRIES:
-                retries += 1
-                print(f"   tried again: {answer['errorMessage']}", flush=True)
-            else:
-                return pieces, answer
+            return pieces, record["message"]
 
 
 def settle(agent):

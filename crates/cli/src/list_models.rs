@@ -84,7 +84,7 @@ fn local(providers: &Providers) -> Result<Vec<(Arc<Model>, Access)>, Failure> {
         match models {
             Ok(models) => {
                 eprintln!("{provider}: {} at {base_url}", counted(models.len()));
-                found.extend(models.into_iter().map(|model| (Arc::new(model), Access::Key)));
+                found.extend(models.into_iter().map(|model| (model, Access::Key)));
             }
             Err(reason) => eprintln!("{provider}: {reason}"),
         }

@@ -33,6 +33,7 @@ pub(crate) struct SettingsFile {
     durability: DurabilitySetting,
     compaction: Compaction,
     retry: Retry,
+    images: Images,
     http_connect_timeout_ms: Option<u64>,
     http_first_byte_timeout_ms: Option<u64>,
     http_idle_timeout_ms: Option<u64>,
@@ -91,6 +92,12 @@ struct Retry {
     max_agent_delay_ms: Option<u64>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Images {
+    auto_resize: Option<bool>,
+}
+
 impl SettingsFile {
     /// Reads the file; one that is not there sets nothing.
     pub fn read(path: &Path) -> Result<Self, Failure> {
@@ -120,6 +127,7 @@ impl SettingsFile {
             compaction: self.compaction.settings(),
             shell: self.shell_path.clone(),
             command_prefix: self.shell_command_prefix.clone(),
+            resize_images: self.images.auto_resize.unwrap_or(true),
         }
     }
 

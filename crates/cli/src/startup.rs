@@ -25,7 +25,11 @@ pub(crate) fn prepare(
 ) -> Result<Parts, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
     let settings = file.engine_settings(&policy);
-    let options = Options { shell: settings.shell.clone(), command_prefix: settings.command_prefix.clone() };
+    let options = Options {
+        shell: settings.shell.clone(),
+        command_prefix: settings.command_prefix.clone(),
+        keeps_images: !settings.resize_images,
+    };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
         allow: allowed_tools(arguments, &file, start.tools)?,

@@ -123,6 +123,25 @@ fn running_servers_are_asked_only_when_told_to() {
 }
 
 #[test]
+fn models_json_knows_better_than_a_running_server() {
+    let host = model_list(LIST);
+    let workspace = Workspace::empty().models(json!({ "providers": { "ollama": {
+        "models": [{ "id": "gemma", "maxTokens": 64, "reasoning": true }],
+        "modelOverrides": { "qwen3:8b": { "contextWindow": 4096 } } } } }));
+    let variables = [("OLLAMA_HOST", host.as_str())];
+    let arguments = ["--list-models", "--local", "--json", "--provider", "ollama"];
+    let (_, stdout, _) = run(&workspace, &arguments, &variables);
+    let limits: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_default())
+        .map(|model: Value| {
+            json!([model["id"], model["contextWindow"], model["maxTokens"], model["reasoning"]])
+        })
+        .collect();
+    assert_eq!(limits, [json!(["qwen3:8b", 4096, 16384, false]), json!(["gemma", 8192, 64, true])]);
+}
+
+#[test]
 fn a_refused_prompt_names_a_local_server_that_is_running() {
     let host = model_list(LIST);
     let workspace = Workspace::empty();

@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use bowline_testkit::{Agent, Api, Launch, ModelServer, Reply, Workspace};
+use bowline_testkit::{Agent, Api, Launch, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
@@ -66,14 +67,23 @@ fn prepare(server: &ModelServer, api: Api, place: Place) -> (Workspace, Launch) 
 /// Checks that the key is in nothing that an agent wrote.
 #[track_caller]
 fn check_nothing_leaked(agent: &Agent, workspace: &Workspace) {
-    let said = Value::from(agent.transcript().to_vec()).to_string();
-    assert!(!said.contains(KEY), "stdout: {said}");
-    assert!(!agent.stderr().contains(KEY), "stderr: {}", agent.stderr());
+    check_hidden(&[KEY], agent, workspace);
+}
+
+/// Checks that none of these secrets is in anything that an agent wrote.
+#[track_caller]
+fn check_hidden(secrets: &[&str], agent: &Agent, workspace: &Workspace) {
+    let check = |place: &str, text: &str| {
+        let found = secrets.iter().find(|secret| text.contains(**secret));
+        assert_eq!(found, None, "in {place}: {text}");
+    };
+    check("stdout", &Value::from(agent.transcript().to_vec()).to_string());
+    check("stderr", &agent.stderr());
     let own = ["models.json", "auth.json", "the-key"];
     for file in files(workspace.home()) {
-        let name = file.file_name().unwrap().to_str().unwrap();
-        let content = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
-        assert!(own.contains(&name) || !content.contains(KEY), "{}: {content}", file.display());
+        if !own.contains(&file.file_name().unwrap().to_str().unwrap()) {
+            check(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).unwrap()));
+        }
     }
 }
 
@@ -171,4 +181,125 @@ fn a_key_that_cannot_be_had_is_told_without_its_setting() {
     assert!(error.contains("models.json") && error.contains("command"), "{error}");
     check_nothing_leaked(&agent, &workspace);
     assert!(server.requests().is_empty());
+}
+
+const PASSWORD: &str = "p%40ss-never-seen";
+const PARAMETER: &str = "query-never-seen";
+/// `me:p@ss-never-seen` as a header has it.
+const BASIC: &str = "bWU6cEBzcy1uZXZlci1zZWVu";
+const IN_ADDRESS: [&str; 4] = [PASSWORD, "p@ss-never-seen", PARAMETER, BASIC];
+
+/// Returns an address with secrets in it, on the host and port of a plain one.
+fn with_secrets(base_url: &str) -> String {
+    let place = base_url.strip_prefix("http://").unwrap();
+    format!("http://me:{PASSWORD}@{place}/below?api_key={PARAMETER}&api-version=v1")
+}
+
+/// Returns a provider without a key whose address has secrets in it.
+fn at_secret_address(base_url: &str, api: Api) -> Workspace {
+    let provider =
+        json!({ "baseUrl": with_secrets(base_url), "api": api.name(), "models": [{ "id": "m1" }] });
+    Workspace::empty()
+        .models(json!({ "providers": { "mock": provider } }))
+        .settings(json!({ "retry": { "baseDelayMs": 1, "maxRetries": 1 } }))
+}
+
+#[test]
+fn secrets_in_an_address_are_used_and_never_written() {
+    for api in [Api::AnthropicMessages, Api::OpenaiCompletions] {
+        let server = ModelServer::start();
+        let workspace = at_secret_address(&server.base_url(), api);
+        let recording = workspace.home().join("recording.jsonl");
+        let arguments =
+            ["--mode", "rpc", "--model", "mock/unlisted", "--record", recording.to_str().unwrap()];
+        let mut agent = Agent::start(BINARY, &workspace, &arguments);
+        let shown = server.base_url().replace("://", "://***@") + "/below?api_key=***&api-version=v1";
+        assert_eq!(agent.get("get_state")["model"]["baseUrl"], shown);
+        assert_eq!(agent.get("get_available_models")["models"][0]["baseUrl"], shown);
+        agent.run("a model of the same provider that is not in the file");
+        agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m1" }));
+        for reply in [
+            Reply::status(401).body(&format!("Basic {BASIC} is not known")),
+            Reply::status(400).body(&format!("{} is not here", with_secrets(&server.base_url()))),
+            Reply::status(302).header("location", &with_secrets("http://elsewhere")),
+            Reply::text("so far ").stream_error(&format!("invalid_request_error for {PARAMETER}")),
+            Reply::text("all is well"),
+        ] {
+            server.reply(reply);
+            agent.run("hello");
+        }
+        let refused = of_type(agent.transcript(), "agent_settled")[1]["error"].as_str().unwrap().to_owned();
+        assert!(
+            refused.contains("Basic [redacted] is not known (the key came from the base URL)"),
+            "{refused}"
+        );
+        agent.get("get_messages");
+        agent.carry_out(json!({ "type": "export_html" }));
+        agent.close_stdin();
+        agent.rest();
+        agent.wait();
+
+        let used = server.requests();
+        assert_eq!(used.len(), 6);
+        for request in used {
+            let path = request.path.split_once("/below/").unwrap().1;
+            assert!(path.ends_with(&format!("?api_key={PARAMETER}&api-version=v1")), "{path}");
+            assert_eq!(request.header("authorization"), Some(&*format!("Basic {BASIC}")));
+        }
+        assert!(recording.exists());
+        let pages = files(workspace.home());
+        assert!(pages.into_iter().any(|file| file.extension().is_some_and(|end| end == "html")));
+        check_hidden(&IN_ADDRESS, &agent, &workspace);
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_told_without_its_secrets() {
+    for base_url in [
+        format!("ftp://me:{PASSWORD}@127.0.0.1/v1?key={PARAMETER}"),
+        format!("http://me:{PASSWORD}/{PARAMETER}@127.0.0.1/v1"),
+        format!("me:{PASSWORD}@127.0.0.1/v1"),
+        format!("http://me:{PASSWORD}@nonexistent.invalid/v1?key={PARAMETER}"),
+        format!("http://me:{PASSWORD}@127.0.0.1:9/v1?key={PARAMETER}"),
+    ] {
+        let workspace = Workspace::empty()
+            .models(json!({ "providers": { "mock": { "baseUrl": base_url, "api": "anthropic-messages",
+                "models": [{ "id": "m1" }] } } }))
+            .settings(json!({ "retry": { "enabled": false } }));
+        let mut agent = Agent::start(BINARY, &workspace, &["--mode", "rpc", "--model", "mock/m1"]);
+        agent.get("get_state");
+        let records = agent.run("hello");
+        assert!(records.last().unwrap()["error"].is_string(), "{base_url}");
+        check_hidden(&IN_ADDRESS, &agent, &workspace);
+    }
+}
+
+#[test]
+fn a_key_wins_over_the_password_of_an_address() {
+    let server = ModelServer::start();
+    let workspace = at_secret_address(&server.base_url(), Api::OpenaiCompletions);
+    let arguments = ["--mode", "rpc", "--model", "mock/m1", "--api-key", KEY];
+    let mut agent = Agent::start(BINARY, &workspace, &arguments);
+    agent.run("hello");
+    assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {KEY}")));
+}
+
+#[test]
+fn lists_of_models_show_no_secrets_of_addresses() {
+    let server = ModelServer::start();
+    let workspace = at_secret_address(&server.base_url(), Api::OpenaiCompletions);
+    let address = with_secrets(&server.base_url());
+    for arguments in
+        [&["--list-models"][..], &["--list-models", "--json"], &["--list-models", "--local", "--json"]]
+    {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).env_clear().env("HOME", workspace.home());
+        command.env("OLLAMA_HOST", &address).env("AZURE_OPENAI_BASE_URL", &address);
+        command.env("LMSTUDIO_BASE_URL", with_secrets("http://127.0.0.1:9"));
+        let output = command.output().unwrap();
+        let text = format!("{output:?}");
+        assert!(text.contains(if arguments.contains(&"--json") { "***" } else { "mock" }), "{text}");
+        assert!(IN_ADDRESS.iter().all(|secret| !text.contains(secret)), "{text}");
+    }
+    assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Basic {BASIC}")));
 }

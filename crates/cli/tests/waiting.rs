@@ -195,6 +195,43 @@ fn every_passing_failure_is_tried_again_and_no_other() {
     }
 }
 
+/// Prompts twice; before the second the server has closed the connection that it promised to keep.
+#[track_caller]
+fn check_kept_connection(replies: &[Reply]) {
+    for api in APIS {
+        let server = ModelServer::start();
+        replies.iter().for_each(|reply| server.reply(reply.clone()));
+        let workspace = Workspace::new(&server, api).settings(json!({ "retry": { "baseDelayMs": 60_000 } }));
+        let mut agent = start(&workspace);
+        agent.run("one");
+        let records = agent.run("two");
+        assert_eq!(of_type(&records, "auto_retry_start").len(), 0);
+        assert_eq!(announced(&records).pop().unwrap()["content"][0]["text"], "second");
+        assert_eq!(server.requests().len(), replies.len());
+        assert_well_formed(agent.transcript());
+    }
+}
+
+#[test]
+fn a_kept_connection_that_was_closed_costs_no_retry() {
+    check_kept_connection(&[Reply::text("first").then_close(), Reply::text("second")]);
+}
+
+#[test]
+fn a_kept_connection_that_closes_under_a_request_costs_no_retry() {
+    check_kept_connection(&[Reply::text("first"), Reply::closed(), Reply::text("second")]);
+}
+
+#[test]
+fn a_fresh_connection_that_closes_under_a_request_is_a_failure() {
+    let server = ModelServer::start();
+    server.default_reply(Reply::closed());
+    let settings = json!({ "retry": { "enabled": false } });
+    let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(settings);
+    check_failure(&workspace, &["broke before an answer came", "127.0.0.1"]);
+    assert_eq!(server.requests().len(), 1, "the request may have been paid for");
+}
+
 #[test]
 fn a_server_without_tls_behind_an_https_address_is_told() {
     let server = ModelServer::start();

@@ -39,8 +39,16 @@ impl Engine {
         }
     }
 
-    /// Starts a run with a message for which there is nothing in the way any more.
+    /// Accepts a message for which there is nothing in the way any more, unless its images are.
     pub(crate) fn admit(&mut self, origin: Origin, message: Draft) {
+        if self.settings.resize_images && !message.images.iter().all(bowline_tools::image_fits) {
+            return self.resize_images(origin, message);
+        }
+        self.begin(origin, message);
+    }
+
+    /// Starts a run with a message.
+    pub(crate) fn begin(&mut self, origin: Origin, message: Draft) {
         let message = Message::user(message.text, message.images, self.now());
         self.futile_compaction = None;
         match self.store(message) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bowline_core::command::{Command, InterruptMode, Origin, Request};
+use bowline_core::command::{Command, Draft, InterruptMode, Origin, Request};
 use bowline_core::event::Event;
 use bowline_core::model::Model;
 use bowline_core::policy::{Order, Policy, WhileRunning};
@@ -40,6 +40,8 @@ pub enum Input {
     Tool { number: u64, index: usize, step: ToolStep },
     /// The time for another try has come.
     RetryDue { number: u64 },
+    /// The images of a prompt are small enough.
+    Resized { number: u64, message: Draft },
     /// All is known that there is to say about a prompt that cannot be accepted.
     Refused { number: u64, origin: Origin, refusal: Refusal },
     /// A summary that was asked for is there, or takes longer.
@@ -179,6 +181,7 @@ impl Engine {
             Input::Answer { number, step } => self.answer_step(number, step),
             Input::Tool { number, index, step } => self.tool_step(number, index, step),
             Input::RetryDue { number } => self.retry_due(number),
+            Input::Resized { number, message } => self.images_resized(number, message),
             Input::Refused { number, origin, refusal } => self.refused(number, origin, refusal),
             Input::Summary { number, step } => self.summary_step(number, step),
             Input::ShellOutput { number, text } => self.shell_output(number, text),

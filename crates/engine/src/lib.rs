@@ -12,6 +12,7 @@ mod compaction;
 mod conversation;
 mod engine;
 mod estimate;
+mod images;
 mod queue;
 mod recording;
 mod refusal;

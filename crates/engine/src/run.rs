@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::Answering;
 use crate::compaction::Then;
 use crate::engine::{Engine, Input};
+use crate::images::Resizing;
 use crate::recording::Recorded;
 use crate::task::Task;
 use crate::tool_batch::Batch;
@@ -38,12 +39,14 @@ pub(crate) struct Run {
     /// The prompt that is answered when the run is over, where the policy says so.
     prompt: Option<Origin>,
     /// The abort commands that are answered when the run is over.
-    aborts: Vec<Origin>,
+    pub aborts: Vec<Origin>,
 }
 
 /// What a run is waiting for.
 #[derive(Debug)]
 pub(crate) enum Phase {
+    /// Images of its prompt, before which nothing can be told of it.
+    Images(Resizing),
     /// Nothing: the engine is just deciding how the run goes on.
     Deciding,
     /// The model.
@@ -57,9 +60,9 @@ pub(crate) enum Phase {
 }
 
 impl Run {
-    fn new(prompt: Option<Origin>) -> Self {
+    pub(crate) fn new(phase: Phase, prompt: Option<Origin>) -> Self {
         Self {
-            phase: Phase::Deciding,
+            phase,
             cancel: CancellationToken::new(),
             aborted: false,
             messages: Vec::new(),
@@ -75,7 +78,7 @@ impl Run {
 impl Engine {
     /// Opens a run with the message that was accepted for it. `origin` is answered when the run is over.
     pub(crate) fn start_run(&mut self, prompt: &Recorded, origin: Option<Origin>) {
-        let mut run = Run::new(origin);
+        let mut run = Run::new(Phase::Deciding, origin);
         run.messages.push(Arc::clone(&prompt.message));
         self.run = Some(run);
         self.emit(Event::RunStart);
@@ -216,6 +219,7 @@ impl Engine {
             Phase::Answering(answering) => self.answer_aborted(*answering),
             Phase::Backoff { .. } => self.settle(RunOutcome::Aborted),
             Phase::Compacting => self.abort_compaction(),
+            Phase::Images(resizing) => self.images_aborted(resizing),
             waiting @ (Phase::Tools(_) | Phase::Deciding) => run.phase = waiting,
         }
     }

@@ -19,6 +19,8 @@ pub struct Settings {
     pub shell: Option<PathBuf>,
     /// Put before every shell command, on a line of its own.
     pub command_prefix: Option<String>,
+    /// Whether images that are too large for a model are made smaller.
+    pub resize_images: bool,
 }
 
 /// When and how a failed call of the model is tried again.
@@ -80,6 +82,7 @@ impl Default for Settings {
             compaction: CompactionSettings::default(),
             shell: None,
             command_prefix: None,
+            resize_images: true,
         }
     }
 }

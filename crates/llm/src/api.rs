@@ -5,6 +5,7 @@ mod anthropic_messages;
 mod azure_openai_responses;
 #[cfg(feature = "bedrock")]
 mod bedrock_converse_stream;
+mod blocks;
 mod frame;
 mod google_generative_ai;
 mod mistral_conversations;

@@ -130,10 +130,8 @@ impl Providers {
             }
             _ => (id, None),
         };
-        let mut model = match self.registry().local_model(provider, id) {
-            Some(model) => model,
-            None => Model::clone(&*default_among(provider, models)?),
-        };
+        let known = self.registry().find(provider, id).map(|known| known.model);
+        let mut model = Model::clone(&*known.or_else(|| default_among(provider, models))?);
         model.id = id.to_owned();
         model.name = id.to_owned();
         model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);

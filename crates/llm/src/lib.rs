@@ -8,6 +8,7 @@
 //! request to the bytes of an HTTP request, and a decoder from bytes to events. The transport moves the bytes. The
 //! crate reads neither the process's environment nor the home directory: [`Sources`] brings what it may know.
 
+mod address;
 mod api;
 mod assembly;
 mod auth_file;

@@ -3,6 +3,7 @@
 //! Nothing here is asked before a user wants to know: a name such as `ollama/qwen3:8b` is taken as it is.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::Model;
@@ -11,8 +12,10 @@ use bowline_core::stream::FailureKind;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::address::{self, Address};
 use crate::providers::Providers;
 use crate::registry::{DEFAULT_CONTEXT_WINDOW, DEFAULT_MAX_TOKENS};
+use crate::secret::Secret;
 
 /// A kind of server.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub struct LocalModels {
     pub provider: String,
     pub base_url: String,
     /// Its models, or why there are none to show.
-    pub models: Result<Vec<Model>, String>,
+    pub models: Result<Vec<Arc<Model>>, String>,
 }
 
 /// A server's list of models.
@@ -100,46 +103,46 @@ impl Providers {
     /// `only_loopback`, one that the user has put elsewhere is left out.
     pub async fn ask_local_servers(&self, limit: Duration, only_loopback: bool) -> Vec<LocalModels> {
         let known = SERVERS.iter().map(|server| (server, self.registry().address(server)));
-        let wanted = known.filter(|(_, base_url)| !only_loopback || is_loopback(base_url));
+        let wanted = known.filter(|(_, base_url)| !only_loopback || is_loopback(base_url.expose()));
         let asked = wanted.map(|(server, base_url)| self.ask(server, base_url, limit));
         futures_util::future::join_all(asked).await
     }
 
-    async fn ask(&self, server: &LocalServer, base_url: String, limit: Duration) -> LocalModels {
-        let url = format!("{}/models", base_url.trim_end_matches('/'));
-        let models = match self.transport().get(&url, limit).await {
+    async fn ask(&self, server: &LocalServer, base_url: Secret, limit: Duration) -> LocalModels {
+        let (address, base_url) = (Address::new(base_url.expose()), address::shown(base_url.expose()));
+        let url = format!("{}/models", address.base_url.trim_end_matches('/'));
+        let models = match self.transport().get(&address.open(&url), limit).await {
             Err(error) if error.kind == FailureKind::Connection => {
                 Err(format!("nothing answers at {base_url}"))
             }
             Err(error) => Err(error.message),
-            Ok((200, body)) => parse(&body, server, &base_url),
+            Ok((200, body)) => self
+                .listed(&body, server)
+                .ok_or_else(|| format!("what answers at {base_url} is no model server")),
             Ok((status, _)) => Err(format!("the server answers {status} to GET {url}")),
         };
         LocalModels { provider: server.id.to_owned(), base_url, models }
     }
-}
 
-fn parse(body: &[u8], server: &LocalServer, base_url: &str) -> Result<Vec<Model>, String> {
-    let list: List =
-        serde_json::from_slice(body).map_err(|_| format!("what answers at {base_url} is no model server"))?;
-    let models = list.data.into_iter().map(|listed| {
-        let mut model = server.model(&listed.id, base_url);
-        let told = listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
-        if let Some(window) = told.filter(|window| *window > 0) {
-            model.context_window = window;
-            model.max_tokens = model.max_tokens.min(window);
-        }
-        model
-    });
-    Ok(models.collect())
+    /// Returns the models of a server's list, with what the user's file says of them.
+    fn listed(&self, body: &[u8], server: &LocalServer) -> Option<Vec<Arc<Model>>> {
+        let list: List = serde_json::from_slice(body).ok()?;
+        let models = list.data.into_iter().map(|listed| {
+            let told = listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
+            self.registry().local(server, &listed.id, told.filter(|window| *window > 0)).model
+        });
+        Some(models.collect())
+    }
 }
 
 /// Makes a base URL of what users write into such variables: a host, a host with a port, or a URL with or without a
 /// path. `0.0.0.0`, where a server listens, is no place to call.
 fn complete(value: &str, port: u16) -> String {
+    let (value, query) = value.split_at(value.find('?').unwrap_or(value.len()));
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
     let rest = rest.trim_end_matches('/');
-    let (place, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, place) = place.split_at(place.rfind('@').map_or(0, |at| at + 1));
     let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let (host, own_port) = match place.rsplit_once(':') {
         Some((host, own)) if has_port => (host, own.to_owned()),
@@ -149,7 +152,7 @@ fn complete(value: &str, port: u16) -> String {
     let host = if matches!(host, "" | "0.0.0.0" | "[::]") { "localhost" } else { host };
     let colon = if own_port.is_empty() { "" } else { ":" };
     let path = if path.is_empty() { "/v1" } else { path };
-    format!("{scheme}://{host}{colon}{own_port}{path}")
+    format!("{scheme}://{user}{host}{colon}{own_port}{path}{query}")
 }
 
 /// Tells whether a URL is on this machine.
@@ -163,6 +166,7 @@ fn is_loopback(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Sources;
 
     #[test]
     fn what_users_write_becomes_a_base_url() {
@@ -175,6 +179,8 @@ mod tests {
             ("[::1]:9", "http://[::1]:9/v1"),
             ("https://models.example", "https://models.example/v1"),
             ("http://h:9/api/v3", "http://h:9/api/v3"),
+            ("me:word@0.0.0.0", "http://me:word@localhost:11434/v1"),
+            ("http://me:word@h:9?key=k", "http://me:word@h:9/v1?key=k"),
         ] {
             assert_eq!(complete(value, 11434), expected, "{value}");
         }
@@ -192,11 +198,12 @@ mod tests {
     fn lists_of_all_servers_are_understood() {
         let body = br#"{"object": "list", "data": [{"id": "plain", "object": "model"},
             {"id": "vllm", "max_model_len": 8192}, {"id": "llama", "meta": {"n_ctx_train": 4096}}]}"#;
-        let models = parse(body, server("vllm").unwrap(), "http://h/v1").unwrap();
+        let providers = Providers::new(Sources::default()).unwrap();
+        let models = providers.listed(body, server("vllm").unwrap()).unwrap();
         let windows: Vec<_> =
             models.iter().map(|model| (model.id.as_str(), model.context_window, model.max_tokens)).collect();
         assert_eq!(windows, [("plain", 128_000, 16_384), ("vllm", 8192, 8192), ("llama", 4096, 4096)]);
-        assert!(parse(b"<html>", server("vllm").unwrap(), "http://h/v1").is_err());
+        assert_eq!(providers.listed(b"<html>", server("vllm").unwrap()), None);
     }
 
     #[test]

@@ -82,6 +82,13 @@ impl ModelsFile {
     }
 }
 
+impl ProviderSettings {
+    /// Returns the changes to a model, if there are any.
+    pub(crate) fn changes(&self, id: &str) -> Option<&ModelSettings> {
+        self.model_overrides.0.iter().find(|(name, _)| name == id).map(|(_, changes)| changes)
+    }
+}
+
 impl PriceSettings {
     /// Returns `price` with these changes.
     pub(crate) fn over(self, price: Price) -> Price {

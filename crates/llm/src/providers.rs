@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 
+use crate::address::Address;
 use crate::api::{self, Endpoint, Variables};
 use crate::auth_file::AuthFile;
 use crate::catalog;
@@ -103,9 +104,10 @@ impl Providers {
         let Some(api) = api::find(&request.model.api) else { return failed(unsupported(&request.model)) };
         let inner = Arc::clone(&self.inner);
         transport.stream((api.decoder)(), async move {
-            let endpoint = inner.endpoint(&request.model).await?;
+            let address = inner.address(&request.model)?;
+            let endpoint = inner.endpoint(&request.model, &address).await?;
             let http = (api.request)(&request, &endpoint)?;
-            Ok(Prepared::Send(Outgoing { model: request.model, http, endpoint }))
+            Ok(Prepared::Send(Outgoing { model: request.model, http, endpoint, address }))
         })
     }
 
@@ -209,8 +211,13 @@ impl Inner {
         }
     }
 
-    /// Works out where a model is and what opens it.
-    async fn endpoint(&self, model: &Model) -> Result<Endpoint, StreamError> {
+    /// Works out where a model is.
+    fn address(&self, model: &Model) -> Result<Address, StreamError> {
+        self.fill_in(self.registry.base_url(model).expose()).map(|whole| Address::new(&whole))
+    }
+
+    /// Works out what opens a model.
+    async fn endpoint(&self, model: &Model, address: &Address) -> Result<Endpoint, StreamError> {
         let mut credential = self.credential(&model.provider).await?;
         let settings = self.registry.settings(&model.provider);
         let own = self.registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
@@ -222,7 +229,6 @@ impl Inner {
             headers.push((name, value));
         }
         let auth_header = settings.is_some_and(|settings| settings.auth_header);
-        let base_url = self.fill_in(&model.base_url)?;
         // The gateway has a header of its own, because the usual ones are for the provider behind it.
         if model.provider == "cloudflare-ai-gateway"
             && let Some(key) = credential.take()
@@ -231,7 +237,7 @@ impl Inner {
             headers.push(("cf-aig-authorization".to_owned(), value));
         }
         let variables = Variables::of(&self.environment.0);
-        Ok(Endpoint { base_url, headers, credential, auth_header, variables })
+        Ok(Endpoint { base_url: address.base_url.clone(), headers, credential, auth_header, variables })
     }
 
     /// Returns what opens a provider; renews a login that is over.

@@ -101,9 +101,8 @@ impl Recorder {
             .collect();
         let body = serde_json::from_slice(&http.body)
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&http.body).into_owned()));
-        let origin = outgoing.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
         let request = json!({ "type": "request", "exchange": number, "url": http.url, "headers": headers,
-            "keyFrom": origin, "model": &*outgoing.model, "body": body });
+            "keyFrom": outgoing.key_origin(), "model": &*outgoing.model, "body": body });
         Exchange {
             recorder: self.clone(),
             number,

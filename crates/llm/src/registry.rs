@@ -8,10 +8,12 @@ use bowline_core::Model;
 use bowline_core::model::{InputKind, Price};
 use serde_json::Value;
 
+use crate::address;
 use crate::catalog;
 use crate::error::Error;
 use crate::local_servers::{self, LocalServer};
 use crate::models_file::{ModelSettings, ModelsFile, ProviderSettings};
+use crate::secret::Secret;
 use crate::setting_value::SettingValue;
 
 /// What a model has when the file does not say.
@@ -21,8 +23,11 @@ pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
 /// A model with what clients must not see of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
+    /// Its base URL is as clients may see it.
     pub(crate) model: Arc<Model>,
     pub(crate) headers: Vec<(String, SettingValue)>,
+    /// The base URL as it was given.
+    base_url: Secret,
 }
 
 /// The known models, by provider.
@@ -33,6 +38,15 @@ pub(crate) struct Registry {
     addresses: HashMap<&'static str, String>,
     /// The models of the providers that were looked at.
     parsed: Mutex<HashMap<String, Arc<[Known]>>>,
+}
+
+impl Known {
+    /// Takes a model whose base URL is as it was given.
+    fn new(mut model: Model, headers: Vec<(String, SettingValue)>) -> Self {
+        let base_url = Secret::new(&model.base_url);
+        model.base_url = address::shown(base_url.expose());
+        Self { model: Arc::new(model), headers, base_url }
+    }
 }
 
 impl Registry {
@@ -89,26 +103,53 @@ impl Registry {
     pub(crate) fn find(&self, provider: &str, id: &str) -> Option<Known> {
         let known = self.models(provider).iter().find(|known| known.model.id == id).cloned();
         known.or_else(|| {
-            let model = self.local_model(provider, id)?;
-            Some(Known { model: Arc::new(model), headers: Vec::new() })
+            let server = local_servers::server(provider).filter(|_| !id.is_empty())?;
+            Some(self.local(server, id, None))
         })
     }
 
-    /// Returns a model of a server on this machine, which need not be listed anywhere.
-    pub(crate) fn local_model(&self, provider: &str, id: &str) -> Option<Model> {
-        let server = local_servers::server(provider).filter(|_| !id.is_empty())?;
-        let mut model = server.model(id, &self.address(server));
-        if let Some(settings) = self.settings(provider) {
+    /// Returns the base URL of a model as it was given. One that nobody has told us of is where its provider is.
+    pub(crate) fn base_url(&self, model: &Model) -> Secret {
+        let is_there = |known: &Known| known.model.base_url == model.base_url;
+        let known = self.find(&model.provider, &model.id).filter(is_there);
+        let known =
+            known.or_else(|| self.models(&model.provider).iter().find(|known| is_there(known)).cloned());
+        known.map_or_else(|| Secret::new(&model.base_url), |known| known.base_url)
+    }
+
+    /// Returns a model of a server on this machine, which need not be listed anywhere. `window` is what the server says
+    /// of it; the file knows better.
+    pub(crate) fn local(&self, server: &LocalServer, id: &str, window: Option<u64>) -> Known {
+        let mut model = self.local_model(server, id);
+        if let Some(window) = window {
+            model.context_window = window;
+            model.max_tokens = model.max_tokens.min(window);
+        }
+        let mut headers = Vec::new();
+        if let Some(settings) = self.settings(server.id) {
+            let own = settings.models.iter().filter(|own| own.id.as_deref() == Some(id));
+            for changes in own.chain(settings.changes(id)) {
+                apply(&mut model, changes);
+                headers.extend(changes.headers.0.iter().cloned());
+            }
+        }
+        Known::new(model, headers)
+    }
+
+    /// Returns what is known of any model of a server on this machine.
+    fn local_model(&self, server: &LocalServer, id: &str) -> Model {
+        let mut model = server.model(id, self.address(server).expose());
+        if let Some(settings) = self.settings(server.id) {
             set(&mut model.api, settings.api.as_ref());
             model.compat = join(model.compat, settings.compat.as_ref());
         }
-        Some(model)
+        model
     }
 
     /// Returns where a server on this machine is: what the file says, else the environment, else custom.
-    pub(crate) fn address(&self, server: &LocalServer) -> String {
-        let told = self.settings(server.id).and_then(|settings| settings.base_url.clone());
-        told.or_else(|| self.addresses.get(server.id).cloned()).unwrap_or_default()
+    pub(crate) fn address(&self, server: &LocalServer) -> Secret {
+        let told = self.settings(server.id).and_then(|settings| settings.base_url.as_ref());
+        Secret::new(told.or_else(|| self.addresses.get(server.id)).cloned().unwrap_or_default())
     }
 
     /// Returns a provider's models from the catalog with the file's changes, then the file's own.
@@ -117,7 +158,8 @@ impl Registry {
         if let Some(address) = self.addresses.get(provider) {
             built_in.iter_mut().for_each(|model| model.base_url.clone_from(address));
         }
-        let pattern = built_in.first().cloned().or_else(|| self.local_model(provider, "any"));
+        let local = || local_servers::server(provider).map(|server| self.local_model(server, "any"));
+        let pattern = built_in.first().cloned().or_else(local);
         merge(provider, self.settings(provider), built_in, pattern.as_ref())
     }
 }
@@ -160,10 +202,7 @@ fn merge(
     pattern: Option<&Model>,
 ) -> Vec<Known> {
     let Some(settings) = settings else {
-        return built_in
-            .into_iter()
-            .map(|model| Known { model: Arc::new(model), headers: Vec::new() })
-            .collect();
+        return built_in.into_iter().map(|model| Known::new(model, Vec::new())).collect();
     };
     let mut merged: Vec<(Model, Vec<(String, SettingValue)>)> = Vec::new();
     for mut model in built_in {
@@ -180,13 +219,13 @@ fn merge(
             None => merged.push((model, own.headers.0.clone())),
         }
     }
-    for (id, changes) in &settings.model_overrides.0 {
-        for (model, headers) in merged.iter_mut().filter(|(model, _)| model.id == *id) {
+    for (model, headers) in &mut merged {
+        if let Some(changes) = settings.changes(&model.id) {
             apply(model, changes);
             headers.extend(changes.headers.0.iter().cloned());
         }
     }
-    merged.into_iter().map(|(model, headers)| Known { model: Arc::new(model), headers }).collect()
+    merged.into_iter().map(|(model, headers)| Known::new(model, headers)).collect()
 }
 
 /// Returns a model of the file. What it leaves out comes from its provider, or, for a built-in provider, from
@@ -331,6 +370,39 @@ mod tests {
             assert_eq!(model.base_url, "http://localhost:11434/v1");
         }
         assert!(registry.models("lmstudio").is_empty());
+    }
+
+    #[test]
+    fn the_file_knows_better_than_a_local_server_and_the_server_better_than_custom() {
+        let json = r#"{"providers": {"vllm": {"models": [{"id": "own", "maxTokens": 64}, {"id": "big", "contextWindow": 9000}],
+            "modelOverrides": {"changed": {"name": "C", "maxTokens": 32, "headers": {"x": "y"}}}}}}"#;
+        let registry = registry(json).unwrap();
+        let server = local_servers::server("vllm").unwrap();
+        let limits = |id: &str| {
+            let model = registry.local(server, id, Some(8192)).model;
+            (model.context_window, model.max_tokens)
+        };
+        assert_eq!(limits("own"), (8192, 64));
+        assert_eq!(limits("changed"), (8192, 32));
+        assert_eq!(limits("big"), (9000, 8192));
+        assert_eq!(limits("any"), (8192, 8192));
+        let changed = registry.find("vllm", "changed").unwrap();
+        assert_eq!((changed.model.name.as_str(), changed.model.max_tokens), ("C", 32));
+        assert_eq!(changed.headers.len(), 1);
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets_and_used_with_them() {
+        let json = r#"{"providers": {"home": {"baseUrl": "http://a:one@h", "api": "openai-completions",
+            "models": [{"id": "m"}, {"id": "n", "baseUrl": "http://b:two@h"}]}}}"#;
+        let registry = registry(json).unwrap();
+        for (id, whole) in [("m", "http://a:one@h"), ("n", "http://b:two@h")] {
+            let model = registry.find("home", id).unwrap().model;
+            assert_eq!(model.base_url, "http://***@h");
+            assert_eq!(registry.base_url(&model).expose(), whole);
+        }
+        let unlisted = Model { id: "o".into(), ..Model::clone(&registry.find("home", "m").unwrap().model) };
+        assert_eq!(registry.base_url(&unlisted).expose(), "http://a:one@h");
     }
 
     #[test]

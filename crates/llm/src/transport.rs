@@ -2,6 +2,7 @@
 
 mod client;
 mod incoming;
+mod pool;
 mod trouble;
 
 use std::collections::HashMap;
@@ -14,11 +15,12 @@ use bowline_core::{Model, StreamEvent};
 use bytes::Bytes;
 use client::{Trust, build, cannot_build};
 use incoming::Incoming;
-use reqwest::Client;
+use pool::Pool;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::address::{self, Address};
 use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
 use crate::proxy::ProxySettings;
@@ -71,8 +73,8 @@ struct Shared {
     proxy: ProxySettings,
     /// Keeps what is sent and received, if the user wants that.
     recorder: Option<Recorder>,
-    plain: OnceLock<Client>,
-    secure: OnceCell<Client>,
+    plain: OnceLock<Pool>,
+    secure: OnceCell<Pool>,
 }
 
 /// A request whose key is known.
@@ -88,6 +90,15 @@ pub(crate) struct Outgoing {
     pub(crate) model: Arc<Model>,
     pub(crate) http: HttpRequest,
     pub(crate) endpoint: Endpoint,
+    pub(crate) address: Address,
+}
+
+impl Outgoing {
+    /// Returns where what opens the provider comes from.
+    pub(crate) fn key_origin(&self) -> Option<String> {
+        let credential = self.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
+        credential.or_else(|| (!self.address.secrets().is_empty()).then(|| "the base URL".to_owned()))
+    }
 }
 
 type Preparation = Pin<Box<dyn Future<Output = Result<Prepared, StreamError>> + Send>>;
@@ -168,13 +179,13 @@ impl Transport {
     ) -> Result<(u16, Vec<u8>), StreamError> {
         let url = reqwest::Url::parse(address).map_err(|_| bad_url(address))?;
         let host = place(&url);
-        let client = self.shared.client(url.scheme(), address).await?;
+        let pool = self.shared.pool(url.scheme(), address).await?;
         let request = match body {
-            None => client.get(url),
-            Some(body) => client.post(url).header("content-type", "application/json").body(body),
+            None => pool.client.get(url),
+            Some(body) => pool.client.post(url).header("content-type", "application/json").body(body),
         };
         let whole = async {
-            let response = request.header("accept", "application/json").send().await;
+            let response = pool.send(request.header("accept", "application/json")).await;
             let failed = |error: &reqwest::Error| trouble::before_answer(error, &host, limit);
             let mut incoming = Incoming::new(response.map_err(|error| failed(&error))?, None);
             let status = incoming.status();
@@ -219,8 +230,7 @@ impl Flow {
                 (Incoming::recorded(answer)?, origin)
             }
             Prepared::Send(outgoing) => {
-                let origin =
-                    outgoing.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
+                let origin = outgoing.key_origin();
                 (self.send(outgoing).await?, origin)
             }
         };
@@ -233,14 +243,15 @@ impl Flow {
     }
 
     async fn send(&mut self, outgoing: Outgoing) -> Result<Incoming, StreamError> {
-        let Outgoing { http, endpoint, .. } = &outgoing;
+        let Outgoing { http, endpoint, address, .. } = &outgoing;
         self.secrets = secrets(endpoint);
-        let url = reqwest::Url::parse(&http.url).map_err(|_| bad_url(&endpoint.base_url))?;
+        self.secrets.extend(address.secrets());
+        let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
-        let client = self.shared.client(url.scheme(), &endpoint.base_url).await?;
+        let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
         let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
-        let request = client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
-        let failure = match timeout(self.shared.timeouts.first_byte, request.send()).await {
+        let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
+        let failure = match timeout(self.shared.timeouts.first_byte, pool.send(request)).await {
             Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
             Err(_) => self.silent(),
             Ok(Err(error)) => trouble::before_answer(&error, &self.host, self.shared.timeouts.connect),
@@ -333,7 +344,7 @@ impl Flow {
 }
 
 impl Shared {
-    async fn client(&self, scheme: &str, base_url: &str) -> Result<Client, StreamError> {
+    async fn pool(&self, scheme: &str, base_url: &str) -> Result<Pool, StreamError> {
         match scheme {
             "https" => {
                 // Reading the system's certificates takes milliseconds of file access.
@@ -346,11 +357,11 @@ impl Shared {
                 self.secure.get_or_try_init(build).await.cloned()
             }
             "http" => {
-                if let Some(client) = self.plain.get() {
-                    return Ok(client.clone());
+                if let Some(pool) = self.plain.get() {
+                    return Ok(pool.clone());
                 }
-                let client = build(self.timeouts, &self.proxy, Trust::Nobody)?;
-                Ok(self.plain.get_or_init(|| client).clone())
+                let pool = build(self.timeouts, &self.proxy, Trust::Nobody)?;
+                Ok(self.plain.get_or_init(|| pool).clone())
             }
             _ => Err(bad_url(base_url)),
         }
@@ -358,7 +369,8 @@ impl Shared {
 }
 
 fn bad_url(base_url: &str) -> StreamError {
-    let message = format!("\"{base_url}\" is not a valid base URL. It must begin with https:// or http://.");
+    let shown = address::shown(base_url);
+    let message = format!("\"{shown}\" is not a valid base URL. It must begin with https:// or http://.");
     StreamError::new(FailureKind::Rejected, message)
 }
 
@@ -385,7 +397,7 @@ async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamErr
     let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
-        let target = incoming.header("location").unwrap_or("another address");
+        let target = incoming.header("location").map_or_else(|| "another address".to_owned(), address::shown);
         let message = format!(
             "{status}: the server sends us to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );

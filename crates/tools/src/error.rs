@@ -37,9 +37,9 @@ pub enum Error {
     Binary { path: String, size: String },
 
     #[error(
-        "The image {path} has {size}, too much for a model (the limit is 3.4MB). Make a smaller copy with bash and read that."
+        "The image {path} ({size}) is too large for a model (the limit is 2000x2000 and 3.4MB), and it cannot be made smaller here: {reason}. Make a smaller copy with bash and read that."
     )]
-    ImageTooLarge { path: String, size: String },
+    ImageTooLarge { path: String, size: String, reason: &'static str },
 
     #[error("offset {offset} is past the end of {path}, which has {lines} lines.")]
     OffsetPastEnd { path: String, offset: usize, lines: usize },

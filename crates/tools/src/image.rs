@@ -1,10 +1,82 @@
-//! Images that models take, told by their first bytes, whatever the file is called.
+//! Images that models take, told by their first bytes, whatever the file is called; and smaller copies of those that are
+//! too large for a model.
+//!
+//! Only PNG and JPEG are made smaller. Of other kinds only the size is known, and one that is too large is not shown.
 
-/// As many bytes as it takes to tell.
+mod codec;
+mod header;
+mod orientation;
+mod picture;
+
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use bowline_core::message::Content;
+
+use codec::Format;
+use header::dimensions;
+
+/// As many bytes as it takes to tell the type.
 pub(crate) const HEAD: usize = 12;
 
-/// The largest file whose base64 form stays within the 4.5 MiB that providers accept.
-pub(crate) const MAX_BYTES: u64 = 4_718_592 / 4 * 3;
+/// The longest base64 form of an image that providers accept.
+const MAX_BASE64: usize = 4_718_592;
+
+/// The largest image whose base64 form is not longer than that.
+pub(crate) const MAX_BYTES: usize = MAX_BASE64 / 4 * 3;
+
+/// The widest and highest that an image may be.
+const MAX_SIDE: usize = 2000;
+
+/// How long the longer side of a copy is, in hundredths of what it could be, tried until the copy has few enough bytes.
+const STEPS: [usize; 4] = [100, 70, 50, 35];
+
+/// The largest image that is looked at to make it smaller, in bytes and, so that a small file cannot take all memory,
+/// in pixels.
+pub(crate) const MAX_SOURCE_BYTES: usize = 32 * 1024 * 1024;
+const MAX_PIXELS: usize = 32_000_000;
+
+/// As much of an image in base64 as is looked at for its width and height. A multiple of four.
+const HEAD_BASE64: usize = 128 * 1024;
+
+/// Base64 as clients send it: some leave out the padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Unpacked images are large, so there is only one at a time.
+static UNPACKING: Mutex<()> = Mutex::new(());
+
+/// What became of an image.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Fitted {
+    /// It can be shown as it is.
+    AsItIs,
+    Resized(Resized),
+}
+
+/// A smaller copy of an image. The sizes are width and height.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Resized {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) mime_type: &'static str,
+    original: (usize, usize),
+    shown: (usize, usize),
+}
+
+/// Why an image cannot be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is of a kind that is not made smaller, or it is broken.
+    Unreadable,
+    /// It is too large to be unpacked.
+    TooLarge,
+}
 
 /// Returns the MIME type of the image that begins with `head`.
 pub(crate) fn mime_type(head: &[u8]) -> Option<&'static str> {
@@ -21,17 +93,109 @@ pub(crate) fn mime_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Tells whether an image of a message can be shown as it is, as far as its beginning tells; that costs next to nothing.
+/// What is no image is not judged.
+pub fn fits(content: &Content) -> bool {
+    let Content::Image { data, .. } = content else { return true };
+    let head = data.get(..HEAD_BASE64).unwrap_or(data);
+    let Ok(head) = BASE64.decode(head) else { return data.len() <= MAX_BASE64 };
+    let size_is_known = Format::of(&head).is_none() || dimensions(&head).is_some();
+    data.len() <= MAX_BASE64 && has_small_sides(&head) && (size_is_known || data.len() <= HEAD_BASE64)
+}
 
-    #[test]
-    fn the_first_bytes_tell_the_type() {
-        assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n\0\0\0\r"), Some("image/png"));
-        assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some("image/jpeg"));
-        assert_eq!(mime_type(b"GIF89a..."), Some("image/gif"));
-        assert_eq!(mime_type(b"RIFF\x10\0\0\0WEBPVP8 "), Some("image/webp"));
-        assert_eq!(mime_type(b"RIFF\x10\0\0\0WAVE"), None);
-        assert_eq!(mime_type(b""), None);
+/// Makes the images of a message small enough, and says in its text what became of them. Takes a while.
+pub fn fit_all(mut text: String, content: Vec<Content>) -> (String, Vec<Content>) {
+    let mut kept = Vec::with_capacity(content.len());
+    let mut notes = Vec::new();
+    for block in content {
+        let Content::Image { data, .. } = &block else {
+            kept.push(block);
+            continue;
+        };
+        match BASE64.decode(data).map_err(|_| Unfit::Unreadable).and_then(|bytes| fit(&bytes)) {
+            Ok(Fitted::AsItIs) => kept.push(block),
+            Ok(Fitted::Resized(resized)) => {
+                notes.extend(resized.note());
+                kept.push(resized.into_content());
+            }
+            Err(unfit) => notes.push(unfit.note().to_owned()),
+        }
+    }
+    for note in notes {
+        text.push_str(if text.is_empty() { "" } else { "\n\n" });
+        text.push_str(&note);
+    }
+    (text, kept)
+}
+
+/// Makes an image small enough for a model.
+pub(crate) fn fit(bytes: &[u8]) -> Result<Fitted, Unfit> {
+    fit_into(MAX_BYTES, bytes)
+}
+
+fn fit_into(max_bytes: usize, bytes: &[u8]) -> Result<Fitted, Unfit> {
+    if bytes.len() <= max_bytes && has_small_sides(bytes) {
+        return Ok(Fitted::AsItIs);
+    }
+    let format = Format::of(bytes).ok_or(Unfit::Unreadable)?;
+    let _alone = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (picture, orientation) = format.decode(bytes, MAX_PIXELS)?;
+    let original = orientation.size_of(picture.size());
+    let longest = MAX_SIDE.min(original.0.max(original.1));
+    for step in STEPS {
+        let smaller = picture.shrunk(longest * step / 100).turned(orientation);
+        // What was drawn stays sharp where there is room for that; a photograph is small only as a JPEG.
+        let formats = if format == Format::Png { &[Format::Png, Format::Jpeg][..] } else { &[Format::Jpeg] };
+        for format in formats {
+            let bytes = format.encode(&smaller)?;
+            if bytes.len() <= max_bytes {
+                let (mime_type, shown) = (format.mime_type(), smaller.size());
+                return Ok(Fitted::Resized(Resized { bytes, mime_type, original, shown }));
+            }
+        }
+    }
+    Err(Unfit::TooLarge)
+}
+
+fn has_small_sides(bytes: &[u8]) -> bool {
+    dimensions(bytes).is_none_or(|(width, height)| width <= MAX_SIDE && height <= MAX_SIDE)
+}
+
+impl Resized {
+    /// Tells the model how to find a place in the original, in pi's words.
+    pub(crate) fn note(&self) -> Option<String> {
+        let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
+        #[expect(clippy::cast_precision_loss, reason = "the width of an image")]
+        let scale = width as f64 / shown_width as f64;
+        (self.original != self.shown).then(|| {
+            format!(
+                "[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. Multiply coordinates by {scale:.2} to map to original image.]"
+            )
+        })
+    }
+
+    pub(crate) fn into_content(self) -> Content {
+        Content::Image { data: BASE64.encode(self.bytes), mime_type: self.mime_type.to_owned() }
     }
 }
+
+impl Unfit {
+    /// Says why there is no smaller copy.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Unreadable => "only a PNG or JPEG that is not broken can be",
+            Self::TooLarge => "it has more than 32 million pixels",
+        }
+    }
+
+    /// Says in place of an image that there was one, in pi's words.
+    fn note(self) -> &'static str {
+        match self {
+            Self::Unreadable => "[Image omitted: could not be converted to a supported inline image format.]",
+            Self::TooLarge => "[Image omitted: could not be resized below the inline image size limit.]",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -38,5 +38,6 @@ mod write;
 
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use error::Error;
+pub use image::{fit_all as fit_images, fits as image_fits};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, is_mutating};

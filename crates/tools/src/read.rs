@@ -2,7 +2,7 @@
 //! however large the file; the rest is read past to count its lines.
 
 use std::fs::{self, File, Metadata};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use base64::Engine;
@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Builtin, interruptible, unprepared};
 use crate::error::Error;
-use crate::image;
+use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
 use crate::tool::{CallContext, Outcome};
+use crate::toolbox::Options;
 use crate::truncate::{self, Limit, MAX_BYTES, Totals, Truncation, format_size};
 
 /// A file with a zero byte in its beginning is no text.
@@ -33,9 +34,9 @@ pub(crate) static TOOL: Builtin = Builtin {
     ],
     by_default: true,
     prepare: unprepared,
-    run: |_, context, arguments| {
+    run: |options, context, arguments| {
         let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| read(&context, &arguments, cancel)))
+        Box::pin(interruptible(cancel, move |cancel| read(&options, &context, &arguments, cancel)))
     },
 };
 
@@ -53,7 +54,12 @@ impl Span {
     }
 }
 
-fn read(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+fn read(
+    options: &Options,
+    context: &CallContext,
+    arguments: &Arguments,
+    cancel: &CancellationToken,
+) -> Result<Outcome, Error> {
     let given = text(arguments, "path").unwrap_or_default();
     let path = paths::resolve(&context.working_directory, given);
     let metadata = fs::metadata(&path).map_err(|error| match error.kind() {
@@ -65,7 +71,23 @@ fn read(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
     let mut reader = BufReader::with_capacity(BUFFER, file);
     let head = reader.fill_buf().map_err(Error::file("read", given))?;
     if let Some(mime_type) = image::mime_type(&head[..head.len().min(image::HEAD)]) {
-        return read_image(given, &path, mime_type, &metadata, context.takes_images);
+        let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+        if !context.takes_images {
+            let note = format!(
+                "{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown."
+            );
+            return Ok(Outcome::text(note));
+        }
+        let shown = read_image(&path, mime_type, options).map_err(Error::file("read", given))?;
+        let (image, note) = shown.map_err(|reason| Error::ImageTooLarge {
+            path: given.to_owned(),
+            size: size.clone(),
+            reason,
+        })?;
+        let note = note.map_or_else(String::new, |note| format!("\n{note}"));
+        let mut outcome = Outcome::text(format!("The image {given} ({mime_type}, {size}):{note}"));
+        outcome.content.push(image);
+        return Ok(outcome);
     }
     if head[..head.len().min(BINARY_CHECK)].contains(&0) {
         let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
@@ -90,30 +112,31 @@ fn refuse_unreadable(given: &str, metadata: &Metadata) -> Result<(), Error> {
     Ok(())
 }
 
+/// Reads an image and makes it small enough. Returns it with what is to be said about it, or why it cannot be shown.
 fn read_image(
-    given: &str,
     path: &Path,
     mime_type: &str,
-    metadata: &Metadata,
-    takes_images: bool,
-) -> Result<Outcome, Error> {
-    let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-    if !takes_images {
-        let note = format!(
-            "{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown."
-        );
-        return Ok(Outcome::text(note));
-    }
-    if metadata.len() > image::MAX_BYTES {
-        return Err(Error::ImageTooLarge { path: given.to_owned(), size });
-    }
+    options: &Options,
+) -> io::Result<Result<(Content, Option<String>), &'static str>> {
+    let limit = if options.keeps_images { image::MAX_BYTES } else { image::MAX_SOURCE_BYTES };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Error::file("read", given))?;
-    file.take(image::MAX_BYTES).read_to_end(&mut bytes).map_err(Error::file("read", given))?;
-    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let mut outcome = Outcome::text(format!("The image {given} ({mime_type}, {size}):"));
-    outcome.content.push(Content::Image { data, mime_type: mime_type.to_owned() });
-    Ok(outcome)
+    File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        let reason = if options.keeps_images { "images.autoResize is off" } else { "it has more than 32MB" };
+        return Ok(Err(reason));
+    }
+    let fitted = if options.keeps_images { Ok(Fitted::AsItIs) } else { image::fit(&bytes) };
+    Ok(match fitted {
+        Ok(Fitted::AsItIs) => {
+            let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+            Ok((Content::Image { data, mime_type: mime_type.to_owned() }, None))
+        }
+        Ok(Fitted::Resized(resized)) => {
+            let note = resized.note();
+            Ok((resized.into_content(), note))
+        }
+        Err(unfit) => Err(unfit.reason()),
+    })
 }
 
 /// What was found of a span of a file.
@@ -352,8 +375,40 @@ mod tests {
         let workshop = Workshop::new();
         let path = workshop.path().join("big.gif");
         std::fs::write(&path, b"GIF89a").unwrap();
-        File::options().write(true).open(&path).unwrap().set_len(image::MAX_BYTES + 1).unwrap();
-        assert!(workshop.fail("read", json!({"path": "big.gif"})).await.contains("too much for a model"));
+        let grow =
+            |size: usize| File::options().write(true).open(&path).unwrap().set_len(size as u64).unwrap();
+        for (size, reason) in
+            [(image::MAX_BYTES + 1, "only a PNG or JPEG"), (image::MAX_SOURCE_BYTES + 1, "32MB")]
+        {
+            grow(size);
+            let error = workshop.fail("read", json!({"path": "big.gif"})).await;
+            assert!(error.contains("too large for a model") && error.contains(reason), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_image_is_shown_smaller_unless_that_is_switched_off() {
+        let mut workshop = Workshop::new();
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, 2400, 6);
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.write_header().unwrap().write_image_data(&[9; 2400 * 6]).unwrap();
+        std::fs::write(workshop.path().join("wide.png"), &file).unwrap();
+        let outcome = workshop.call("read", json!({"path": "wide.png"})).await;
+        assert!(text_of(&outcome).ends_with(
+            "B):\n[Image: original 2400x6, displayed at 2000x5. Multiply coordinates by 1.20 to map to original image.]"
+        ));
+        let data = |outcome: &Outcome| match &outcome.content[1] {
+            Content::Image { data, .. } => base64::engine::general_purpose::STANDARD.decode(data).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(data(&outcome)[16..24], [0, 0, 7, 208, 0, 0, 0, 5]);
+        workshop.options.keeps_images = true;
+        let outcome = workshop.call("read", json!({"path": "wide.png"})).await;
+        assert_eq!(data(&outcome), file);
+        std::fs::write(workshop.path().join("wide.png"), [file, vec![0; image::MAX_BYTES]].concat()).unwrap();
+        let error = workshop.fail("read", json!({"path": "wide.png"})).await;
+        assert!(error.contains("images.autoResize is off"), "{error}");
     }
 
     #[tokio::test]

@@ -30,6 +30,8 @@ pub struct Options {
     pub shell: Option<PathBuf>,
     /// Lines put in front of every command.
     pub command_prefix: Option<String>,
+    /// Whether an image is shown as it is, or else not at all.
+    pub keeps_images: bool,
 }
 
 /// Which tools to keep.

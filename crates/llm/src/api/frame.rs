@@ -17,6 +17,12 @@ impl Text<'_> {
     }
 }
 
+impl From<Text<'_>> for String {
+    fn from(text: Text<'_>) -> Self {
+        text.into_string()
+    }
+}
+
 /// An error inside a stream.
 #[derive(Deserialize)]
 #[serde(untagged)]

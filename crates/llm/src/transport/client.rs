@@ -7,6 +7,7 @@ use reqwest::Client;
 use rustls::client::danger::ServerCertVerifier;
 
 use super::Timeouts;
+use super::pool::Pool;
 use crate::proxy::ProxySettings;
 
 /// Whose certificates a client believes.
@@ -18,7 +19,7 @@ pub(super) enum Trust {
 }
 
 /// Builds a client.
-pub(super) fn build(timeouts: Timeouts, proxy: &ProxySettings, trust: Trust) -> Result<Client, StreamError> {
+pub(super) fn build(timeouts: Timeouts, proxy: &ProxySettings, trust: Trust) -> Result<Pool, StreamError> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls(trust).map_err(|error| no_certificates(&error))?)
         .user_agent(concat!("bowline/", env!("CARGO_PKG_VERSION")))
@@ -33,10 +34,10 @@ pub(super) fn build(timeouts: Timeouts, proxy: &ProxySettings, trust: Trust) -> 
     for proxy in proxies {
         builder = builder.proxy(proxy);
     }
-    builder.build().map_err(cannot_build)
+    Pool::build(builder).map_err(cannot_build)
 }
 
-fn tls(trust: Trust) -> Result<rustls::ClientConfig, rustls::Error> {
+pub(super) fn tls(trust: Trust) -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
     let config = config.with_safe_default_protocol_versions()?;

@@ -52,7 +52,7 @@ fn good() -> Vec<String> {
 }
 
 /// Reads a request and returns it whole.
-async fn read_request(socket: &mut TcpStream) -> Option<String> {
+pub(super) async fn read_request(socket: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();

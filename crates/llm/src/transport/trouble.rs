@@ -71,7 +71,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 }
 
 /// Finds an error of a type among the reasons; an I/O error may carry one inside.
-fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|inner| {
         let carried = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         inner.downcast_ref::<T>().or_else(|| carried?.downcast_ref::<T>())

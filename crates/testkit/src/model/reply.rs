@@ -19,6 +19,7 @@ pub struct Reply {
     pub(crate) delay: Duration,
     pub(crate) cut_after: Option<usize>,
     pub(crate) hang_after: Option<usize>,
+    pub(crate) is_last: bool,
     pub(crate) usage: Usage,
     pub(crate) stop_reason: Option<String>,
 }
@@ -31,6 +32,8 @@ pub(crate) enum Kind {
     Status { code: u16, headers: Vec<(String, String)>, body: String },
     /// No answer, ever.
     Mute,
+    /// No answer, and no connection any more.
+    Closed,
 }
 
 /// What happens next in a stream.
@@ -86,6 +89,11 @@ impl Reply {
     /// Creates an answer that never comes: the request is read, and nothing is sent.
     pub fn mute() -> Self {
         Self::of(Kind::Mute)
+    }
+
+    /// Creates an answer that never comes: the request is read, and the connection is closed.
+    pub fn closed() -> Self {
+        Self::of(Kind::Closed)
     }
 
     /// Continues with a text, in one delta.
@@ -146,6 +154,12 @@ impl Reply {
         self
     }
 
+    /// Closes the connection after the end, without having said that it will.
+    pub fn then_close(mut self) -> Self {
+        self.is_last = true;
+        self
+    }
+
     /// Says what was used, in place of the default figures.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
@@ -182,6 +196,7 @@ impl Reply {
             delay: Duration::ZERO,
             cut_after: None,
             hang_after: None,
+            is_last: false,
             usage: Usage::default(),
             stop_reason: None,
         }

@@ -20,6 +20,8 @@ const GLANCE: Duration = Duration::from_millis(10);
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n\
                            Transfer-Encoding: chunked\r\n\r\n";
 
+const LAST_CHUNK: &str = "0\r\n\r\n";
+
 /// A model that answers what the test says and keeps what it was asked. Stops when dropped.
 #[derive(Debug)]
 pub struct ModelServer {
@@ -183,6 +185,7 @@ impl Shared {
         let number = self.keep(request);
         match &reply.kind {
             Kind::Mute => Ok(self.wait_for_ever(connection)),
+            Kind::Closed => Ok(End::Cut),
             Kind::Status { code, headers, body } => {
                 write_status(connection, *code, headers, body)?;
                 Ok(End::Complete)
@@ -204,7 +207,9 @@ impl Shared {
 
     fn stream(&self, reply: &Reply, frames: Vec<Frame>, mut connection: &TcpStream) -> io::Result<End> {
         let mut deltas = 0;
-        for frame in frames {
+        let is_whole = reply.cut_after.is_none() && reply.hang_after.is_none();
+        let last = frames.len().saturating_sub(1);
+        for (index, frame) in frames.into_iter().enumerate() {
             if reply.cut_after == Some(deltas) {
                 return Ok(End::Cut);
             }
@@ -229,7 +234,12 @@ impl Shared {
                     continue;
                 }
             };
-            connection.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
+            let mut chunk = format!("{:x}\r\n{text}\r\n", text.len());
+            if is_whole && index == last {
+                // In one write, so that who has read the answer can use the connection again.
+                chunk.push_str(LAST_CHUNK);
+            }
+            connection.write_all(chunk.as_bytes())?;
         }
         // A stream shorter than the mark is cut, or falls silent, in place of its end.
         if reply.cut_after.is_some() {
@@ -238,8 +248,7 @@ impl Shared {
         if reply.hang_after.is_some() {
             return Ok(self.wait_for_ever(connection));
         }
-        connection.write_all(b"0\r\n\r\n")?;
-        Ok(End::Complete)
+        Ok(if reply.is_last { End::Cut } else { End::Complete })
     }
 
     fn wait_for_ever(&self, connection: &TcpStream) -> End {

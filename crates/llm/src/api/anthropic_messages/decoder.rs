@@ -6,6 +6,7 @@ use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
 use serde::Deserialize;
 
 use crate::api::Decoder;
+use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::sse;
 
@@ -18,19 +19,10 @@ pub(super) struct Messages {
 
 #[derive(Debug, Default)]
 struct Answer {
-    /// The blocks of the provider that are open, by its index. Kinds that we do not know are not among them.
-    open: Vec<(usize, OpenBlock)>,
-    /// How many blocks have started, in our counting.
-    blocks: usize,
+    blocks: Blocks,
     counts: TokenCounts,
     stop: Option<String>,
     done: bool,
-}
-
-#[derive(Debug)]
-struct OpenBlock {
-    index: usize,
-    signature: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -129,7 +121,7 @@ impl Answer {
         match &*frame.kind.0 {
             "content_block_delta" => self.extend(frame.index, frame.delta, out),
             "content_block_start" => self.start(frame.index, frame.content_block, out),
-            "content_block_stop" => self.close(frame.index, out),
+            "content_block_stop" => self.blocks.close(frame.index, out),
             "message_start" => {
                 let Start { id, usage } = frame.message.unwrap_or(Start { id: None, usage: None });
                 out.push(StreamEvent::Started { response_id: id.map(Text::into_string) });
@@ -154,12 +146,12 @@ impl Answer {
 
     fn start(&mut self, number: usize, block: Option<Block<'_>>, out: &mut Vec<StreamEvent>) {
         let Some(block) = block else { return };
-        let mut signature = block.signature.map(Text::into_string).filter(|signature| !signature.is_empty());
+        let mut signature = block.signature.filter(|signature| !signature.0.is_empty());
         let kind = match &*block.kind.0 {
             "text" => BlockKind::Text,
             "thinking" => BlockKind::Thinking,
             "redacted_thinking" => {
-                signature = block.data.map(Text::into_string);
+                signature = block.data;
                 BlockKind::RedactedThinking
             }
             "tool_use" => BlockKind::ToolCall {
@@ -168,34 +160,23 @@ impl Answer {
             },
             _ => return,
         };
-        let index = self.blocks;
-        self.blocks += 1;
-        self.open.push((number, OpenBlock { index, signature }));
-        out.push(StreamEvent::BlockStart { index, kind });
+        self.blocks.start(number, kind, out);
+        if let Some(signature) = signature {
+            self.blocks.sign(number, &signature.0);
+        }
         let input = block.input.map(serde_json::value::RawValue::get).filter(|input| *input != "{}");
         let first = block.text.or(block.thinking).map(Text::into_string).or(input.map(str::to_owned));
-        if let Some(text) = first.filter(|text| !text.is_empty()) {
-            out.push(StreamEvent::Delta { index, text });
-        }
+        self.blocks.extend(number, first.unwrap_or_default(), out);
     }
 
     fn extend(&mut self, number: usize, delta: Option<Delta<'_>>, out: &mut Vec<StreamEvent>) {
-        let Some((_, block)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
         let Some(delta) = delta else { return };
-        if let Some(text) =
-            delta.text.or(delta.thinking).or(delta.partial_json).filter(|text| !text.0.is_empty())
-        {
-            out.push(StreamEvent::Delta { index: block.index, text: text.into_string() });
+        if let Some(text) = delta.text.or(delta.thinking).or(delta.partial_json) {
+            self.blocks.extend(number, text, out);
         }
         if let Some(signature) = delta.signature {
-            block.signature.get_or_insert_default().push_str(&signature.0);
+            self.blocks.sign(number, &signature.0);
         }
-    }
-
-    fn close(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
-        let Some(place) = self.open.iter().position(|(known, _)| *known == number) else { return };
-        let (_, OpenBlock { index, signature }) = self.open.remove(place);
-        out.push(StreamEvent::BlockEnd { index, signature });
     }
 
     /// Takes in counts. A frame that leaves a count out leaves it as it was.
@@ -213,9 +194,7 @@ impl Answer {
     }
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
-        while let Some((number, _)) = self.open.first() {
-            self.close(*number, out);
-        }
+        self.blocks.close_all(out);
         let raw_reason = self.stop.take();
         let reason = match raw_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::event_stream::{self, Message};
 use crate::api::Decoder;
+use crate::api::blocks::Blocks;
 use crate::api::frame::{self, Text};
 use crate::failure;
 
@@ -19,18 +20,9 @@ pub(super) struct Converse {
 
 #[derive(Debug, Default)]
 struct Answer {
-    /// The blocks that are open, by the provider's index.
-    open: Vec<(usize, OpenBlock)>,
-    /// How many blocks have started, in our counting.
-    blocks: usize,
+    blocks: Blocks,
     stop: Option<String>,
     done: bool,
-}
-
-#[derive(Debug)]
-struct OpenBlock {
-    index: usize,
-    signature: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -142,12 +134,12 @@ impl Answer {
                 if let Some(tool) = frame.start.and_then(|start| start.tool_use) {
                     let id = tool.tool_use_id.map(Text::into_string).unwrap_or_default();
                     let name = tool.name.map(Text::into_string).unwrap_or_default();
-                    self.start(frame.content_block_index, BlockKind::ToolCall { id, name }, out);
+                    self.blocks.start(frame.content_block_index, BlockKind::ToolCall { id, name }, out);
                 }
             }
             "contentBlockStop" => {
                 let frame: Frame<'_> = frame::read(message.payload)?;
-                self.close(frame.content_block_index, out);
+                self.blocks.close(frame.content_block_index, out);
             }
             "messageStart" => out.push(StreamEvent::Started { response_id: None }),
             "messageStop" => {
@@ -166,14 +158,6 @@ impl Answer {
         Ok(())
     }
 
-    fn start(&mut self, number: usize, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.blocks;
-        self.blocks += 1;
-        self.open.push((number, OpenBlock { index, signature: None }));
-        out.push(StreamEvent::BlockStart { index, kind });
-        index
-    }
-
     fn extend(&mut self, number: usize, delta: Delta<'_>, out: &mut Vec<StreamEvent>) {
         let Delta { text, tool_use, reasoning_content } = delta;
         if let Some(reasoning) = reasoning_content {
@@ -181,42 +165,29 @@ impl Answer {
         }
         let is_call = tool_use.is_some();
         let Some(text) = text.or(tool_use.and_then(|tool| tool.input)) else { return };
-        let known = self.open.iter().rev().find(|(known, _)| *known == number);
-        let index = match known {
-            Some((_, block)) => block.index,
-            None if is_call => return,
-            None => self.start(number, BlockKind::Text, out),
-        };
-        if !text.0.is_empty() {
-            out.push(StreamEvent::Delta { index, text: text.into_string() });
+        if !is_call && !self.blocks.is_open(number) {
+            self.blocks.start(number, BlockKind::Text, out);
         }
+        self.blocks.extend(number, text, out);
     }
 
     fn think(&mut self, number: usize, reasoning: Reasoning<'_>, out: &mut Vec<StreamEvent>) {
         let Reasoning { text, signature, redacted_content } = reasoning;
-        if !self.open.iter().any(|(known, _)| *known == number) {
+        if !self.blocks.is_open(number) {
             let redacted = redacted_content.is_some();
-            self.start(number, if redacted { BlockKind::RedactedThinking } else { BlockKind::Thinking }, out);
+            let kind = if redacted { BlockKind::RedactedThinking } else { BlockKind::Thinking };
+            self.blocks.start(number, kind, out);
         }
-        let Some((_, block)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
-        if let Some(text) = text.filter(|text| !text.0.is_empty()) {
-            out.push(StreamEvent::Delta { index: block.index, text: text.into_string() });
+        if let Some(text) = text {
+            self.blocks.extend(number, text, out);
         }
         if let Some(more) = signature.or(redacted_content) {
-            block.signature.get_or_insert_default().push_str(&more.0);
+            self.blocks.sign(number, &more.0);
         }
-    }
-
-    fn close(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
-        let Some(place) = self.open.iter().position(|(known, _)| *known == number) else { return };
-        let (_, OpenBlock { index, signature }) = self.open.remove(place);
-        out.push(StreamEvent::BlockEnd { index, signature });
     }
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
-        while let Some((number, _)) = self.open.first() {
-            self.close(*number, out);
-        }
+        self.blocks.close_all(out);
         let raw_reason = self.stop.take();
         let reason = match raw_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,

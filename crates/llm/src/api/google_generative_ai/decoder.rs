@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::api::Decoder;
+use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::{failure, sse};
 
@@ -43,20 +44,13 @@ struct Answer {
     started: bool,
     /// What the ids of calls begin with that have none of their own.
     prefix: String,
-    /// How many blocks have started.
-    blocks: usize,
-    /// The block of text or thinking that is open.
-    prose: Option<Prose>,
+    blocks: Blocks,
+    /// The block of text or thinking that is open, and whether it is thinking.
+    prose: Option<(usize, bool)>,
     /// The ids that were given to calls.
     calls: Vec<String>,
     counts: Option<TokenCounts>,
     done: bool,
-}
-
-#[derive(Debug)]
-struct Prose {
-    index: usize,
-    thought: bool,
 }
 
 #[derive(Deserialize)]
@@ -216,45 +210,41 @@ impl Answer {
 
     fn say(&mut self, text: Text<'_>, thought: bool, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         if !text.0.is_empty() {
-            let open = self.prose.as_ref().filter(|prose| prose.thought == thought);
-            let index = match open {
-                Some(prose) => prose.index,
-                None => {
-                    self.close_prose(None, out);
-                    let index = self.start(if thought { BlockKind::Thinking } else { BlockKind::Text }, out);
-                    self.prose = Some(Prose { index, thought });
-                    index
+            let block = match self.prose {
+                Some((block, is_thinking)) if is_thinking == thought => block,
+                _ => {
+                    self.close_prose(out);
+                    let kind = if thought { BlockKind::Thinking } else { BlockKind::Text };
+                    let block = self.blocks.append(kind, out);
+                    self.prose = Some((block, thought));
+                    block
                 }
             };
-            out.push(StreamEvent::Delta { index, text: text.into_string() });
+            self.blocks.extend(block, text, out);
         }
-        if signature.is_some() {
-            self.close_prose(signature, out);
+        if let (Some(signature), Some((block, _))) = (signature, self.prose) {
+            self.blocks.sign(block, &signature);
+            self.close_prose(out);
         }
     }
 
     fn call(&mut self, call: Call<'_>, signature: Option<String>, out: &mut Vec<StreamEvent>) {
-        self.close_prose(None, out);
+        self.close_prose(out);
         let own = call.id.map(Text::into_string).filter(|id| !id.is_empty() && !self.calls.contains(id));
         let id = own.unwrap_or_else(|| format!("call_{}_{}", self.prefix, self.calls.len()));
         self.calls.push(id.clone());
         let name = call.name.map(Text::into_string).unwrap_or_default();
-        let index = self.start(BlockKind::ToolCall { id, name }, out);
-        let text = call.args.map_or("{}", RawValue::get).to_owned();
-        out.push(StreamEvent::Delta { index, text });
-        out.push(StreamEvent::BlockEnd { index, signature });
+        let block = self.blocks.append(BlockKind::ToolCall { id, name }, out);
+        self.blocks.extend(block, call.args.map_or("{}", RawValue::get), out);
+        if let Some(signature) = signature {
+            self.blocks.sign(block, &signature);
+        }
+        self.blocks.close(block, out);
     }
 
-    fn start(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.blocks;
-        self.blocks += 1;
-        out.push(StreamEvent::BlockStart { index, kind });
-        index
-    }
-
-    fn close_prose(&mut self, signature: Option<String>, out: &mut Vec<StreamEvent>) {
-        if let Some(Prose { index, .. }) = self.prose.take() {
-            out.push(StreamEvent::BlockEnd { index, signature });
+    fn close_prose(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some((block, _)) = self.prose.take() {
+            self.blocks.close(block, out);
         }
     }
 
@@ -285,7 +275,7 @@ impl Answer {
         message: Option<Text<'_>>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), StreamError> {
-        self.close_prose(None, out);
+        self.close_prose(out);
         let reason = match &*raw_reason.0 {
             "STOP" if self.calls.is_empty() => StopReason::Stop,
             "STOP" => StopReason::ToolUse,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::messages::TYPED;
 use super::prose::Prose;
 use crate::api::Decoder;
+use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::sse;
 
@@ -27,25 +28,17 @@ pub(super) struct Completions {
 struct Answer {
     started: bool,
     response_id: String,
-    /// How many blocks have started.
-    blocks: usize,
-    /// The block of text or thinking that is open.
-    prose: Option<OpenProse>,
+    blocks: Blocks,
+    /// The block of text or thinking that is open, and whether it is thinking.
+    prose: Option<(usize, bool)>,
     calls: Vec<Call>,
     stop: Option<String>,
     done: bool,
 }
 
 #[derive(Debug)]
-struct OpenProse {
-    index: usize,
-    /// The field that the thinking came in; it goes back in the same one.
-    field: Option<&'static str>,
-}
-
-#[derive(Debug)]
 struct Call {
-    index: usize,
+    block: usize,
     /// The place that the server counts it by, where it does.
     number: Option<usize>,
     id: String,
@@ -195,23 +188,25 @@ impl Answer {
         }
     }
 
-    /// Adds to the open text or thinking, or begins a new one.
+    /// Adds to the open text or thinking, or begins a new one. Thinking goes back in the `field` that it came in.
     fn say(&mut self, field: Option<&'static str>, text: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
         }
-        let open = self.prose.as_ref().filter(|prose| prose.field.is_some() == field.is_some());
-        let index = match open {
-            Some(prose) => prose.index,
-            None => {
+        let block = match self.prose {
+            Some((block, is_thinking)) if is_thinking == field.is_some() => block,
+            _ => {
                 self.close_prose(out);
                 let kind = if field.is_some() { BlockKind::Thinking } else { BlockKind::Text };
-                let index = self.start(kind, out);
-                self.prose = Some(OpenProse { index, field });
-                index
+                let block = self.blocks.append(kind, out);
+                if let Some(field) = field {
+                    self.blocks.sign(block, field);
+                }
+                self.prose = Some((block, field.is_some()));
+                block
             }
         };
-        out.push(StreamEvent::Delta { index, text: text.into_owned() });
+        self.blocks.extend(block, text, out);
     }
 
     fn call(&mut self, piece: CallPiece<'_>, out: &mut Vec<StreamEvent>) {
@@ -221,20 +216,20 @@ impl Answer {
             None => (None, None),
         };
         let name = name.map(Text::into_string).unwrap_or_default();
-        let index = match self.known_call(piece.index, &id, &name) {
-            Some(index) => index,
+        let block = match self.known_call(piece.index, &id, &name) {
+            Some(block) => block,
             None => {
                 self.close_prose(out);
                 let place = self.calls.len();
                 // An answer needs ids to give its results back; few servers leave them out.
                 let id = if id.is_empty() { format!("call_{}_{place}", self.response_id) } else { id };
-                let index = self.start(BlockKind::ToolCall { id: id.clone(), name }, out);
-                self.calls.push(Call { index, number: piece.index, id });
-                index
+                let block = self.blocks.append(BlockKind::ToolCall { id: id.clone(), name }, out);
+                self.calls.push(Call { block, number: piece.index, id });
+                block
             }
         };
-        if let Some(text) = arguments.filter(|text| !text.0.is_empty()) {
-            out.push(StreamEvent::Delta { index, text: text.into_string() });
+        if let Some(text) = arguments {
+            self.blocks.extend(block, text, out);
         }
     }
 
@@ -247,19 +242,12 @@ impl Answer {
             None if id.is_empty() => calls.next().filter(|_| name.is_empty()),
             None => calls.find(|call| call.id == id),
         };
-        found.filter(|call| id.is_empty() || name.is_empty() || call.id == id).map(|call| call.index)
-    }
-
-    fn start(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.blocks;
-        self.blocks += 1;
-        out.push(StreamEvent::BlockStart { index, kind });
-        index
+        found.filter(|call| id.is_empty() || name.is_empty() || call.id == id).map(|call| call.block)
     }
 
     fn close_prose(&mut self, out: &mut Vec<StreamEvent>) {
-        if let Some(OpenProse { index, field }) = self.prose.take() {
-            out.push(StreamEvent::BlockEnd { index, signature: field.map(str::to_owned) });
+        if let Some((block, _)) = self.prose.take() {
+            self.blocks.close(block, out);
         }
     }
 
@@ -282,9 +270,7 @@ impl Answer {
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.close_prose(out);
-        for call in &self.calls {
-            out.push(StreamEvent::BlockEnd { index: call.index, signature: None });
-        }
+        self.blocks.close_all(out);
         let raw_reason = self.stop.take();
         let reason = match raw_reason.as_deref() {
             Some("length" | "model_length") => StopReason::Length,

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::item::Item;
 use crate::api::Decoder;
+use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::{failure, sse};
 
@@ -21,19 +22,10 @@ pub(super) struct Responses {
 #[derive(Debug, Default)]
 struct Answer {
     started: bool,
-    /// The items that are open, by their place in the provider's output. Kinds that we do not know are not among them.
-    open: Vec<(usize, OpenItem)>,
-    /// How many blocks have started.
-    blocks: usize,
+    /// The provider's number of a block is the place of its item in the output.
+    blocks: Blocks,
     calls: bool,
     done: bool,
-}
-
-#[derive(Debug)]
-struct OpenItem {
-    index: usize,
-    /// Whether any of its text has come.
-    spoken: bool,
 }
 
 #[derive(Deserialize)]
@@ -186,37 +178,28 @@ impl Answer {
             }
             _ => return,
         };
-        let index = self.blocks;
-        self.blocks += 1;
-        self.open.push((number, OpenItem { index, spoken: false }));
-        out.push(StreamEvent::BlockStart { index, kind });
-        if let Some(arguments) = item.arguments.as_ref().filter(|text| !text.0.is_empty()) {
-            self.say(number, arguments.0.to_string(), out);
+        self.blocks.start(number, kind, out);
+        if let Some(arguments) = &item.arguments {
+            self.blocks.extend(number, &*arguments.0, out);
         }
     }
 
-    fn say(&mut self, number: usize, text: String, out: &mut Vec<StreamEvent>) {
-        let Some((_, item)) = self.open.iter_mut().rev().find(|(known, _)| *known == number) else { return };
-        item.spoken = true;
-        out.push(StreamEvent::Delta { index: item.index, text });
-    }
-
     fn extend(&mut self, number: usize, delta: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
-        if let Some(text) = delta.filter(|text| !text.0.is_empty()) {
-            self.say(number, text.into_string(), out);
+        if let Some(text) = delta {
+            self.blocks.extend(number, text, out);
         }
     }
 
     /// Puts a blank line between the parts of a summary.
     fn separate(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
-        if self.open.iter().any(|(known, item)| *known == number && item.spoken) {
-            self.say(number, "\n\n".to_owned(), out);
+        if self.blocks.has_text(number) {
+            self.blocks.extend(number, "\n\n", out);
         }
     }
 
     /// Takes in the whole of a text, unless its pieces came.
     fn complete(&mut self, number: usize, text: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
-        if self.open.iter().any(|(known, item)| *known == number && !item.spoken) {
+        if !self.blocks.has_text(number) {
             self.extend(number, text, out);
         }
     }
@@ -228,32 +211,28 @@ impl Answer {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), StreamError> {
         let item: Item<'_> = frame::read(raw.get().as_bytes())?;
-        if !self.open.iter().any(|(known, _)| *known == number) {
+        if !self.blocks.is_open(number) {
             self.start(number, &item, out);
         }
-        let Some(place) = self.open.iter().position(|(known, _)| *known == number) else { return Ok(()) };
-        let (_, OpenItem { index, spoken }) = self.open.remove(place);
-        if !spoken {
-            let text = item.whole_text();
-            if !text.is_empty() {
-                out.push(StreamEvent::Delta { index, text });
-            }
+        if !self.blocks.has_text(number) {
+            self.blocks.extend(number, item.whole_text(), out);
         }
-        out.push(StreamEvent::BlockEnd { index, signature: item.signature(raw) });
+        if let Some(signature) = item.signature(raw) {
+            self.blocks.sign(number, &signature);
+        }
+        self.blocks.close(number, out);
         Ok(())
     }
 
     fn end(&mut self, response: Response<'_>, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.begin(response.id, out);
         // Some servers send the whole answer at the end only.
-        if self.blocks == 0 {
+        if self.blocks.is_empty() {
             for (number, raw) in response.output.iter().flatten().enumerate() {
                 self.close(number, raw, out)?;
             }
         }
-        for (_, OpenItem { index, .. }) in self.open.drain(..) {
-            out.push(StreamEvent::BlockEnd { index, signature: None });
-        }
+        self.blocks.close_all(out);
         count(response.usage, out);
         if let Some(error) = response.error {
             return Err(error.into_failure());
