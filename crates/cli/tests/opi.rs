@@ -407,7 +407,9 @@ fn quit_is_answered_first_and_ends_what_runs() {
         records[answer].to_string(),
         r#"{"command":"quit","id":"q","success":true,"type":"response"}"#
     );
-    let after: Vec<_> = types(&records[answer + 1..]);
+    let mut after: Vec<_> = types(&records[answer + 1..]);
+    // What the tool shows while it works may be on its way.
+    after.retain(|name| *name != "ToolExecutionUpdate");
     assert_eq!(after, ["ToolExecutionEnd", "TurnEnd", "AgentEnd"]);
     assert_eq!(agent.wait(), 0);
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
