@@ -154,7 +154,7 @@ class Place:
         with open(agent_folder + "/models.json", "w") as file:
             json.dump({"providers": providers}, file)
         with open(agent_folder + "/settings.json", "w") as file:
-            json.dump({"retry": {"maxRetries": RETRIES, "baseDelayMs": 100}}, file)
+            json.dump({"retry": {"enabled": False}}, file)
         inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         self.environment = {
             **inherited, "HOME": home, "BOWLINE_HOME": agent_folder,
