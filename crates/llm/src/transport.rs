@@ -185,7 +185,8 @@ impl Transport {
             Some(body) => pool.client.post(url).header("content-type", "application/json").body(body),
         };
         let whole = async {
-            let response = pool.send(request.header("accept", "application/json")).await;
+            // Not by way of the pool: what renews a login works only once and must not be sent twice.
+            let response = request.header("accept", "application/json").send().await;
             let failed = |error: &reqwest::Error| trouble::before_answer(error, &host, limit);
             let mut incoming = Incoming::new(response.map_err(|error| failed(&error))?, None);
             let status = incoming.status();

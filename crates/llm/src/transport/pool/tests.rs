@@ -1,5 +1,6 @@
 //! Servers on loopback that close their connections at awkward moments.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,9 +10,9 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::proxy::ProxySettings;
-use crate::transport::Timeouts;
 use crate::transport::client::{Trust, build, tls};
 use crate::transport::tests::read_request;
+use crate::transport::{Timeouts, Transport};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -110,6 +111,16 @@ async fn a_request_on_a_fresh_connection_is_not_sent_again() {
     let (url, serving) = serve(&[&[Step::Close]]).await;
     post(&pool(), &url).await.unwrap_err();
     assert_eq!(serving.await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_question_to_a_model_is_not_sent_again() {
+    let (url, serving) = serve(&[&[Step::Answer, Step::Close]]).await;
+    let transport = Transport::new(Timeouts::default(), &HashMap::new(), None);
+    let post = || transport.post_json(&url, b"{}".to_vec(), Duration::from_secs(5));
+    assert_eq!(post().await.unwrap(), (200, b"ok".to_vec()));
+    post().await.unwrap_err();
+    assert_eq!(serving.await.unwrap(), 2);
 }
 
 /// With HTTP/2 the connection is shared, and its end reaches a request by another way.
