@@ -27,6 +27,9 @@ const DELTAS: usize = 8_000;
 /// How long in ms it may take from the start of the process to the end of the run.
 const TIME: Goal = Goal::AtMost(1_000.0);
 
+/// More than a gigabyte goes through a pipe where nothing joins: that is as fast as the machine is.
+const TIME_OF_EACH: Goal = Goal::TimesFloor(1.25);
+
 /// How many MB the agent may hold at most.
 const MEMORY: Goal = Goal::AtMost(32.0);
 
@@ -133,7 +136,7 @@ fn figures(dialect: &Dialect, [fast, of_each, stopping]: [Costs; 3]) -> Vec<Figu
         time("CPU", fast.processor, None, Goal::None),
         memory("peak memory", fast.peak),
         count("records", fast.updates),
-        time("none joined, wall", of_each.wall, Some(of_each.floor_wall), TIME),
+        time("none joined, wall", of_each.wall, Some(of_each.floor_wall), TIME_OF_EACH),
         time("none joined, CPU", of_each.processor, Some(of_each.floor_processor), Goal::None),
         memory("none joined, peak memory", of_each.peak),
         memory("reader stops, peak memory", stopping.peak),
