@@ -53,7 +53,8 @@ pub(crate) struct CommonState<'reply> {
     pub follow_up_mode: &'static str,
     /// Absent if the session is kept in memory only. The file may not exist yet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_file: Option<Cow<'reply, str>>,
+    #[schemars(with = "Option<String>")]
+    pub session_file: Option<&'reply RawValue>,
     pub session_id: &'reply str,
     /// Absent if the session was given none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,9 +75,11 @@ pub(crate) struct SpokenState<'reply> {
     pub pending_message_count: usize,
     pub auto_retry_enabled: bool,
     /// The tools that the model may call.
-    pub tools: &'reply [String],
+    #[schemars(with = "Vec<String>")]
+    pub tools: &'reply RawValue,
     /// Where the tools work.
-    pub cwd: Cow<'reply, str>,
+    #[schemars(with = "String")]
+    pub cwd: &'reply RawValue,
     /// Absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<SpokenContext>,

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 
 use bowline_core::model::Model;
 use bowline_core::reply::{
@@ -10,7 +9,6 @@ use bowline_core::reply::{
     ShellResult, SlashCommand, State,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::answers::{
     Accepted, Commands, CommonState, CycledModel, Entries, Exported, ForkMessages, Forked, LastText, Level,
@@ -19,6 +17,7 @@ use super::answers::{
     Tree, Written,
 };
 use super::records::SpokenCompaction;
+use super::state_parts::StateParts;
 
 /// What goes along with an answer.
 #[derive(Serialize)]
@@ -51,10 +50,7 @@ pub(crate) enum Data<'reply> {
 }
 
 /// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-pub(crate) fn data<'reply>(
-    answer: &'reply Answer,
-    written: &'reply mut WrittenModel,
-) -> Option<Data<'reply>> {
+pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted(Accepted {
@@ -64,7 +60,7 @@ pub(crate) fn data<'reply>(
             },
         }),
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
-        Answer::State(state) => Data::State(spoken_state(state, written)),
+        Answer::State(state) => Data::State(spoken_state(state, parts)),
         Answer::Messages(messages) => Data::Messages(Messages { messages }),
         Answer::Commands(commands) => {
             Data::Commands(Commands { commands: commands.iter().map(spoken_command).collect() })
@@ -113,29 +109,16 @@ fn spoken_fork_message(message: &ForkMessage) -> SpokenForkMessage<'_> {
     SpokenForkMessage { entry_id: &message.entry, text: &message.text }
 }
 
-/// The model that was written down last. It is a good part of every state, and seldom another one.
-#[derive(Debug, Default)]
-pub(crate) struct WrittenModel(Option<(Arc<Model>, Box<RawValue>)>);
-
-impl WrittenModel {
-    fn json(&mut self, model: &Arc<Model>) -> Option<&RawValue> {
-        if !self.0.as_ref().is_some_and(|(written, _)| Arc::ptr_eq(written, model)) {
-            self.0 = serde_json::value::to_raw_value(&**model).ok().map(|json| (Arc::clone(model), json));
-        }
-        self.0.as_ref().map(|(_, json)| &**json)
-    }
-}
-
 impl<'reply> CommonState<'reply> {
-    pub fn new(state: &'reply State, written: &'reply mut WrittenModel) -> Self {
+    pub fn new(state: &'reply State, parts: &'reply StateParts) -> Self {
         Self {
-            model: state.model.as_ref().and_then(|model| written.json(model)),
+            model: parts.model(),
             thinking_level: state.thinking_level,
             is_streaming: state.is_streaming,
             is_compacting: state.is_compacting,
             steering_mode: state.steering_mode.as_str(),
             follow_up_mode: state.follow_up_mode.as_str(),
-            session_file: state.session_file.as_deref().map(Path::to_string_lossy),
+            session_file: parts.session_file(),
             session_id: &state.session_id,
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
@@ -144,13 +127,14 @@ impl<'reply> CommonState<'reply> {
     }
 }
 
-fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
+fn spoken_state<'reply>(state: &'reply State, parts: &'reply mut StateParts) -> SpokenState<'reply> {
+    let parts = parts.follow(state);
     SpokenState {
-        common: CommonState::new(state, written),
+        common: CommonState::new(state, parts),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
-        tools: &state.tools,
-        cwd: state.working_directory.to_string_lossy(),
+        tools: parts.tools(),
+        cwd: parts.working_directory(),
         context_usage: state.context.as_ref().map(spoken_context),
     }
 }

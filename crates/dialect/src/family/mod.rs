@@ -9,4 +9,5 @@ pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;
 mod shape;
+pub(crate) mod state_parts;
 pub(crate) mod steps;

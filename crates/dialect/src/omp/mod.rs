@@ -18,10 +18,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::command_table::{self, Meant, Problem};
-use crate::family::data::WrittenModel;
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
+use crate::family::state_parts::StateParts;
 use crate::schema::{Answers, Id, Protocol, record, variants};
 use crate::{Dialect, Incoming, json};
 
@@ -72,7 +72,7 @@ enum Spoken<'event> {
 #[derive(Debug)]
 pub(crate) struct Omp {
     updates: Repeating,
-    model: WrittenModel,
+    parts: StateParts,
     is_running: bool,
     /// The messages of the newest stretch of the run, which are those that its end tells.
     stretch: Vec<Arc<Message>>,
@@ -84,7 +84,7 @@ impl Default for Omp {
     fn default() -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
-            model: WrittenModel::default(),
+            parts: StateParts::default(),
             is_running: false,
             stretch: Vec::new(),
             unacknowledged: Vec::new(),
@@ -175,7 +175,7 @@ impl Dialect for Omp {
         match &reply.result {
             Ok(_) if is_acknowledged => {}
             Ok(answer) => {
-                let data = replies::data(answer, &mut self.model);
+                let data = replies::data(answer, &mut self.parts);
                 records.push(responses::success(&reply.origin, data));
             }
             Err(refusal) => {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::family::answers::{CommonState, SpokenContext, SpokenShell};
-use crate::family::data::{self, WrittenModel};
+use crate::family::data;
+use crate::family::state_parts::StateParts;
 
 /// Clients match this text, so it is that of omp.
 const BUSY: &str =
@@ -59,15 +60,12 @@ pub(super) struct SpokenTool<'reply> {
 }
 
 /// Returns what goes along with an answer, if anything does.
-pub(super) fn data<'reply>(
-    answer: &'reply Answer,
-    written: &'reply mut WrittenModel,
-) -> Option<Data<'reply>> {
+pub(super) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts) -> Option<Data<'reply>> {
     match answer {
         Answer::Accepted(_) => None,
-        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, written)))),
+        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, parts)))),
         Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
-        answer => data::data(answer, written).map(Data::Family),
+        answer => data::data(answer, parts).map(Data::Family),
     }
 }
 
@@ -81,9 +79,10 @@ pub(super) fn reword(refusal: &mut Refusal) {
     }
 }
 
-fn spoken_state<'reply>(state: &'reply State, written: &'reply mut WrittenModel) -> SpokenState<'reply> {
+fn spoken_state<'reply>(state: &'reply State, parts: &'reply mut StateParts) -> SpokenState<'reply> {
+    let parts = parts.follow(state);
     SpokenState {
-        common: CommonState::new(state, written),
+        common: CommonState::new(state, parts),
         interrupt_mode: state.interrupt_mode.as_str(),
         queued_message_count: state.pending_message_count,
         context_usage: state.context.as_ref().map(data::spoken_context),

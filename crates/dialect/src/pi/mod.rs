@@ -10,6 +10,7 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 use crate::command_table;
+use crate::family::state_parts::StateParts;
 use crate::family::{data, responses};
 use crate::schema::{Answers, Id, Protocol};
 use crate::{Dialect, Incoming};
@@ -28,7 +29,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     updates: events::Updates,
-    model: data::WrittenModel,
+    parts: StateParts,
 }
 
 impl Dialect for Pi {
@@ -47,7 +48,7 @@ impl Dialect for Pi {
     }
 
     fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.model)));
+        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.parts)));
     }
 }
 
