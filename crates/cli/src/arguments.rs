@@ -135,14 +135,9 @@ impl Arguments {
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export) {
+        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export | Action::Schema) {
             self.words.push(word.to_owned());
             return Ok(());
-        }
-        if self.action == Action::Schema {
-            return Err(Failure::Usage(format!(
-                "what is \"{word}\"? bowline schema [--dialect NAME] prints a protocol as JSON Schema"
-            )));
         }
         if word.starts_with('@') {
             return Err(Failure::Usage(

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
-        Action::Schema => choice.entry().and_then(schema),
+        Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Export => export::main(&arguments, choice.start()),
         Action::Nothing => {
             eprintln!("{}", help::usage());
@@ -57,7 +57,12 @@ fn main() -> ExitCode {
 }
 
 /// Prints a dialect as JSON Schema.
-fn schema(entry: &bowline_dialect::Entry) -> Result<(), Failure> {
+fn schema(arguments: &Arguments, entry: &bowline_dialect::Entry) -> Result<(), Failure> {
+    if let Some(word) = arguments.words.first() {
+        let text =
+            format!("what is \"{word}\"? bowline schema [--dialect NAME] prints a protocol as JSON Schema");
+        return Err(Failure::Usage(text));
+    }
     terminal::say(&format!("{:#}\n", entry.schema()))
 }
 

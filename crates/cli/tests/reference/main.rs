@@ -50,6 +50,18 @@ fn the_schemas_are_those_of_the_program() {
     }
 }
 
+#[test]
+fn a_schema_that_there_is_not_is_told_on_stderr_alone() {
+    for (arguments, problem) in [
+        (&["schema", "omp"][..], "what is \"omp\"?"),
+        (&["schema", "--dialect", "klingon"], "no dialect \"klingon\""),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_bowline")).args(arguments).output().unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(problem), "{output:?}");
+    }
+}
+
 #[track_caller]
 fn check_page(dialect: &'static str, guide: &'static str, play: &play::Play) {
     check(&format!("docs/protocol/{dialect}.md"), &Page { dialect, guide, play }.render());
