@@ -12,10 +12,19 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// More than a window of 200,000 tokens can take, so that the next prompt is compacted for.
 const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
 
-/// An answer that thinks, says something and calls a tool that takes a moment.
+/// An answer that thinks, says something and calls a tool.
 fn with_a_tool() -> Reply {
-    let command = json!({ "command": "echo compiling; sleep 0.4; echo done" });
-    Reply::new().thinking("The tests first.").then_text("I run the tests.").tool("bash", command)
+    calling("echo compiling; echo done")
+}
+
+/// The same with a tool that takes so long that what it shows first is seen by itself. Nobody waits for its end.
+fn with_a_slow_tool() -> Reply {
+    calling("echo compiling; sleep 9; echo done")
+}
+
+fn calling(command: &str) -> Reply {
+    let answer = Reply::new().thinking("The tests first.").then_text("I run the tests.");
+    answer.tool("bash", json!({ "command": command }))
 }
 
 /// Plays what `pi` and `omp` have in common, up to an idle agent with a past of two questions.
@@ -55,7 +64,7 @@ fn play_family(play: &mut Play, end: &str) {
     play.ask(json!({ "type": "set_session_name", "name": "The tests" }));
     play.ask(json!({ "type": "export_html", "outputPath": "session.html" }));
     play.show_progress(
-        Some(with_a_tool()),
+        Some(with_a_slow_tool()),
         json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }),
     );
     play.fail_to_start();
@@ -169,7 +178,7 @@ pub(crate) fn opi() -> Play {
     play_abort(&mut play, "message");
     play.wait_for("AgentEnd");
     play.show_progress(
-        Some(with_a_tool()),
+        Some(with_a_slow_tool()),
         json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }),
     );
     play.fail_to_start();
@@ -224,7 +233,7 @@ pub(crate) fn operator(dialect: &'static str) -> Play {
     play.ask_all(&["new_session"]);
     play.ask(json!({ "type": "switch_session", "session_file": file }));
     play.show_progress(
-        Some(with_a_tool()),
+        Some(with_a_slow_tool()),
         json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }),
     );
     play.fail_to_start();
