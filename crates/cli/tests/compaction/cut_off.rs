@@ -4,8 +4,8 @@ use bowline_testkit::{Agent, Gate, ModelServer, Reply, Usage, assert_well_formed
 use serde_json::{Value, json};
 
 use crate::{
-    LIMIT, course, last_request, long, only, outline, prepare, start, start_with_a_past, summary_requests,
-    too_long,
+    COMPACTED_AND_ASKED_AGAIN, LIMIT, course, last_request, long, only, outline, prepare, start,
+    start_with_a_past, summary_requests, too_long,
 };
 
 /// An answer of 10 tokens, of 32,000 that the model can write.
@@ -31,26 +31,7 @@ fn it_is_taken_out_and_the_model_asked_again_with_more_room() {
         server.reply(Reply::text("WHAT WAS"));
         server.reply(Reply::text("the whole"));
         let records = agent.run("three");
-        assert_eq!(
-            course(&records),
-            [
-                "agent_start",
-                "turn_start",
-                "message_end",
-                "message_end",
-                "turn_end",
-                "agent_end",
-                "entry_appended",
-                "compaction_start",
-                "compaction_end",
-                "agent_start",
-                "turn_start",
-                "message_end",
-                "turn_end",
-                "agent_end",
-                "agent_settled"
-            ]
-        );
+        assert_eq!(course(&records), COMPACTED_AND_ASKED_AGAIN);
         let end = only(&records, "compaction_end");
         assert_eq!((&end["reason"], &end["willRetry"]), (&json!("overflow"), &json!(true)));
         let answer = of_type(&records, "message_end")[1];

@@ -21,6 +21,25 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// More than the 183,616 tokens at which a window of 200,000 is compacted.
 const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
 
+/// The course of a run whose conversation did not fit: the failed answer is taken out, and the model asked with more room.
+const COMPACTED_AND_ASKED_AGAIN: [&str; 15] = [
+    "agent_start",
+    "turn_start",
+    "message_end",
+    "message_end",
+    "turn_end",
+    "agent_end",
+    "entry_appended",
+    "compaction_start",
+    "compaction_end",
+    "agent_start",
+    "turn_start",
+    "message_end",
+    "turn_end",
+    "agent_end",
+    "agent_settled",
+];
+
 fn start(workspace: &Workspace, arguments: &[&str]) -> Agent {
     let mut all = vec!["--mode", "rpc", "--model", "mock/m1"];
     all.extend(arguments);

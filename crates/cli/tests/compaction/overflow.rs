@@ -3,7 +3,9 @@
 use bowline_testkit::{Reply, assert_well_formed, of_type};
 use serde_json::{Value, json};
 
-use crate::{course, last_request, long, only, prepare, start, start_with_a_past, too_long};
+use crate::{
+    COMPACTED_AND_ASKED_AGAIN, course, last_request, long, only, prepare, start, start_with_a_past, too_long,
+};
 
 #[test]
 fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
@@ -13,26 +15,7 @@ fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
     server.reply(Reply::text("WHAT WAS"));
     server.reply(Reply::text("answer three"));
     let records = agent.run("three");
-    assert_eq!(
-        course(&records),
-        [
-            "agent_start",
-            "turn_start",
-            "message_end",
-            "message_end",
-            "turn_end",
-            "agent_end",
-            "entry_appended",
-            "compaction_start",
-            "compaction_end",
-            "agent_start",
-            "turn_start",
-            "message_end",
-            "turn_end",
-            "agent_end",
-            "agent_settled"
-        ]
-    );
+    assert_eq!(course(&records), COMPACTED_AND_ASKED_AGAIN);
     let end = only(&records, "compaction_end");
     assert_eq!((&end["reason"], &end["willRetry"]), (&json!("overflow"), &json!(true)));
     let will_retry: Vec<_> =

@@ -5,8 +5,8 @@ use bowline_core::model::Model;
 use bowline_core::thinking::ThinkingLevel;
 
 use super::answers::{
-    Accepted, CycledModel, Exported, LastText, Level, Messages, Models, SpokenShell, SpokenState,
-    SpokenStatistics, Switched,
+    Accepted, CycledModel, Exported, ForkMessages, Forked, LastText, Level, Messages, Models, SpokenShell,
+    SpokenState, SpokenStatistics, Switched,
 };
 use super::records::SpokenCompaction;
 use crate::command_table::Meaning::Engine;
@@ -232,6 +232,22 @@ pub(crate) const SWITCH_SESSION: Row = Row {
     fields: &[Field::required("sessionPath", Text, "The session's file.")],
     answer: Some(shape::<Switched>),
     meaning: Engine(|mut fields| Command::SwitchSession { path: fields.text("sessionPath").into() }),
+};
+
+pub(crate) const FORK: Row = Row {
+    name: "fork",
+    about: "Begins a session with what came before an earlier message of the user. Ends a run first.",
+    fields: &[Field::required("entryId", Text, "That message's entry, one of `get_fork_messages`.")],
+    answer: Some(shape::<Forked<'_>>),
+    meaning: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
+};
+
+pub(crate) const GET_FORK_MESSAGES: Row = Row {
+    name: "get_fork_messages",
+    about: "Tells the messages of the user that a session can be forked before.",
+    fields: &[],
+    answer: Some(shape::<ForkMessages<'_>>),
+    meaning: Engine(|_| Command::GetForkMessages),
 };
 
 pub(crate) const GET_SESSION_STATS: Row = Row {

@@ -5,7 +5,6 @@ use bowline_core::command::{Command, InterruptMode};
 use super::replies::SpokenState;
 use crate::command_table::Meaning::Engine;
 use crate::command_table::Row;
-use crate::family::answers::{ForkMessages, Forked};
 use crate::family::commands as family;
 use crate::fields::Field;
 use crate::fields::Kind::{OneOf, Text};
@@ -78,17 +77,13 @@ pub(super) const TABLE: &[Row] = &[
     family::SWITCH_SESSION,
     Row {
         name: "branch",
-        about: "Begins a session with what came before an earlier message of the user. Ends a run first.",
         fields: &[Field::required("entryId", Text, "That message's entry, one of `get_branch_messages`.")],
-        answer: Some(shape::<Forked<'_>>),
-        meaning: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
+        ..family::FORK
     },
     Row {
         name: "get_branch_messages",
         about: "Tells the messages of the user that a session can be branched before.",
-        fields: &[],
-        answer: Some(shape::<ForkMessages<'_>>),
-        meaning: Engine(|_| Command::GetForkMessages),
+        ..family::GET_FORK_MESSAGES
     },
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,

@@ -112,7 +112,7 @@ impl Dialect for Omp {
         match command_table::decode(commands::TABLE, line) {
             Ok(meant) => {
                 if let Meant::Request(request) = &meant {
-                    self.greet(request, records);
+                    self.acknowledge_unseen(request, records);
                 }
                 responses::take(meant, &PROTOCOL, records)
             }
@@ -190,7 +190,7 @@ impl Dialect for Omp {
 
 impl Omp {
     /// Acknowledges what is acknowledged before anything is known of it.
-    fn greet(&mut self, request: &Request, records: &mut Vec<Record>) {
+    fn acknowledge_unseen(&mut self, request: &Request, records: &mut Vec<Record>) {
         match request.command {
             Command::AbortAndPrompt { .. } if self.is_running => {
                 self.unacknowledged.push(request.origin.clone());

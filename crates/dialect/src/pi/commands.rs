@@ -5,7 +5,7 @@ use bowline_core::command::{Command, SessionQuery};
 use crate::command_table::Meaning::Engine;
 use crate::command_table::Row;
 use crate::family::answers::{
-    Commands, Entries, ForkMessages, Forked, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
+    Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::commands as family;
 use crate::fields::Field;
@@ -60,13 +60,7 @@ pub(super) const TABLE: &[Row] = &[
     family::ABORT_BASH,
     family::NEW_SESSION,
     family::SWITCH_SESSION,
-    Row {
-        name: "fork",
-        about: "Begins a session with what came before an earlier message of the user. Ends a run first.",
-        fields: &[Field::required("entryId", Text, "That message's entry, one of `get_fork_messages`.")],
-        answer: Some(shape::<Forked<'_>>),
-        meaning: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
-    },
+    family::FORK,
     Row {
         name: "clone",
         about: "Begins a session with all that is in the conversation. Ends a run first.",
@@ -74,13 +68,7 @@ pub(super) const TABLE: &[Row] = &[
         answer: Some(shape::<Switched>),
         meaning: Engine(|_| Command::Clone),
     },
-    Row {
-        name: "get_fork_messages",
-        about: "Tells the messages of the user that a session can be forked before.",
-        fields: &[],
-        answer: Some(shape::<ForkMessages<'_>>),
-        meaning: Engine(|_| Command::GetForkMessages),
-    },
+    family::GET_FORK_MESSAGES,
     Row {
         name: "get_entries",
         about: "Tells the entries of the session's file.",
