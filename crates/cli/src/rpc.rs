@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use bowline_core::SessionTag;
 use bowline_dialect::{Dialect, Entry, Incoming};
 use bowline_engine::{Engine, Input, Output};
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Record};
@@ -172,9 +173,9 @@ impl Connection {
         let incoming = self.dialect.decode(line, &mut self.records);
         self.post();
         match incoming {
-            Some(Incoming::Request(request)) => self.take_input(Input::Request(request)),
+            Some(Incoming::Request { request, .. }) => self.take_input(Input::Request(request)),
             Some(Incoming::Quit) => return ControlFlow::Break(()),
-            None => {}
+            Some(Incoming::Answer { .. } | Incoming::Open { .. } | Incoming::Close { .. }) | None => {}
         }
         ControlFlow::Continue(())
     }
@@ -199,8 +200,8 @@ impl Connection {
         self.engine.handle(input);
         while let Some(output) = self.engine.next_output() {
             match output {
-                Output::Event(event) => self.dialect.event(&event, &mut self.records),
-                Output::Reply(reply) => self.dialect.reply(&reply, &mut self.records),
+                Output::Event(event) => self.dialect.event(SessionTag::FIRST, &event, &mut self.records),
+                Output::Reply(reply) => self.dialect.reply(SessionTag::FIRST, &reply, &mut self.records),
             }
             self.post();
             if self.outbox.queued_bytes() > FLUSHED_ABOVE {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::message::{Arguments, Content, Message};
 use crate::stream::Update;
@@ -117,6 +118,13 @@ pub enum Event {
     ShellOutput {
         origin: Origin,
         delta: String,
+    },
+    /// A question to the user; whatever depends on the answer waits for it.
+    Ask(Ask),
+    /// A question was decided: by the user, or because nobody can answer it any more.
+    AskResolved {
+        id: AskId,
+        decision: Decision,
     },
 }
 

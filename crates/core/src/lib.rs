@@ -5,12 +5,14 @@
 //! dialect gives them their form on the wire. Messages, usage and models are the exception. They have one
 //! canonical JSON form, that of pi's session files, because the file, the `pi` dialect and every import share it.
 
+pub mod ask;
 pub mod command;
 pub mod event;
 pub mod message;
 pub mod model;
 pub mod policy;
 pub mod reply;
+pub mod session_tag;
 pub mod stream;
 pub mod thinking;
 pub mod tool;
@@ -22,6 +24,7 @@ pub use message::Message;
 pub use model::Model;
 pub use policy::Policy;
 pub use reply::{Answer, Refusal, RefusalCode, Reply};
+pub use session_tag::SessionTag;
 pub use stream::StreamEvent;
 pub use thinking::ThinkingLevel;
 pub use tool::ToolDefinition;

@@ -17,6 +17,7 @@ pub struct Policy {
     pub cut_off_answers: CutOffAnswers,
     pub order: Order,
     pub state_detail: StateDetail,
+    pub questions: Questions,
     /// How many steering messages are taken at once, unless the user's settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
@@ -31,9 +32,20 @@ pub enum StateDetail {
     WithInstructions,
 }
 
+/// What becomes of a question to the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Questions {
+    /// The dialect has no words for it: the assumed answer is taken at once.
+    Assumed,
+    /// The client is asked.
+    Asked,
+}
+
 /// When a prompt is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptAnswer {
+    /// When it arrives, before anything is known of it. A refusal is a second answer.
+    OnReceipt,
     /// When it is admitted, before its run begins.
     OnAdmission,
     /// When its run is over.
@@ -136,6 +148,7 @@ impl Default for Policy {
             cut_off_answers: CutOffAnswers::AskedAgain,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
+            questions: Questions::Assumed,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
         }

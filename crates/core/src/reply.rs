@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::command::{InterruptMode, Origin, QueueMode};
-use crate::event::{CompactionResult, EntryName};
+use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
 use crate::thinking::ThinkingLevel;
@@ -25,6 +25,13 @@ pub struct Reply {
 pub enum Answer {
     Done,
     Accepted(Disposition),
+    /// The run that the prompt started is over. For dialects whose prompts are answered at the end of their run.
+    RunOver(RunOutcome),
+    /// A session was opened on this connection.
+    SessionOpened {
+        id: String,
+        file: Option<PathBuf>,
+    },
     /// The texts that were taken out of the queues.
     Cleared {
         steering: Vec<String>,

@@ -15,10 +15,13 @@ mod protocol_info;
 mod schema;
 mod snapshot;
 
-use bowline_core::command::Request;
+use bowline_core::SessionTag;
+use bowline_core::ask::AskAnswer;
+use bowline_core::command::{Origin, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
+use bowline_core::session_tag::SessionRequest;
 use bowline_wire::{Line, Record};
 use schema::Protocol;
 use schemars::JsonSchema;
@@ -38,20 +41,33 @@ pub trait Dialect {
     /// here.
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming>;
 
-    /// Writes down something that happened, in as many records as it takes.
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>);
+    /// Encodes something that happened in a session, in as many records as it takes.
+    fn event(&mut self, session: SessionTag, event: &Event, records: &mut Vec<Record>);
 
-    /// Writes down the answer to a command.
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>);
+    /// Encodes the reply to a command that was meant for a session.
+    fn reply(&mut self, session: SessionTag, reply: &Reply, records: &mut Vec<Record>);
 }
 
 /// What a line of the client asks for.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
-    /// A command for the engine.
-    Request(Request),
+    /// A command for a session.
+    Request { session: SessionTag, request: Request },
+    /// The user's answer to a question that a session asked.
+    Answer { session: SessionTag, answer: AskAnswer },
+    /// That a further session is opened under this tag.
+    Open { session: SessionTag, origin: Origin, request: SessionRequest },
+    /// That a session is closed.
+    Close { session: SessionTag, origin: Origin },
     /// That the process ends.
     Quit,
+}
+
+impl Incoming {
+    /// Returns a command for the session of a connection that has only one.
+    fn for_only_session(request: Request) -> Self {
+        Self::Request { session: SessionTag::FIRST, request }
+    }
 }
 
 /// A dialect that can be chosen.

@@ -25,7 +25,10 @@ impl Engine {
                 Some(queue) => Ok(self.enqueue(message, queue)),
                 None => Err(Refusal::new(RefusalCode::Busy, BUSY)),
             };
-            return self.reply(origin, result);
+            return match result {
+                Ok(answer) => self.accept_prompt(origin, answer),
+                Err(refusal) => self.reply(origin, Err(refusal)),
+            };
         }
         if self.is_occupied() {
             return self.reply(origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
@@ -55,11 +58,18 @@ impl Engine {
             Ok(recorded) => {
                 let waits_for_end = self.policy.prompt_answer == PromptAnswer::OnSettled;
                 if !waits_for_end {
-                    self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
+                    self.accept_prompt(origin.clone(), Answer::Accepted(Disposition::Started));
                 }
                 self.start_run(&recorded, waits_for_end.then_some(origin));
             }
             Err(refusal) => self.reply(origin, Err(refusal)),
+        }
+    }
+
+    /// Answers a prompt that was accepted, unless it was answered when it arrived.
+    fn accept_prompt(&mut self, origin: Origin, answer: Answer) {
+        if self.policy.prompt_answer != PromptAnswer::OnReceipt {
+            self.reply(origin, Ok(answer));
         }
     }
 
@@ -76,6 +86,7 @@ impl Engine {
     pub(crate) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
         let is_idle = self.run.is_none() && !self.is_occupied();
         if is_idle && self.policy.idle_queue == IdleQueue::StartsRun {
+            self.answer_on_receipt(&origin);
             return self.prompt(origin, message, None);
         }
         let answer = self.enqueue(message, queue);

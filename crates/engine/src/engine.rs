@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bowline_core::command::{Command, Draft, InterruptMode, Origin, Request};
 use bowline_core::event::Event;
 use bowline_core::model::Model;
-use bowline_core::policy::{Order, Policy, WhileRunning};
-use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply};
+use bowline_core::policy::{Order, Policy, PromptAnswer, WhileRunning};
+use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode, Reply};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_llm::{Providers, Resolved};
@@ -219,6 +219,9 @@ impl Engine {
     /// Accepts a request, or lets it wait behind one that waits already. An abort waits too: the run is being stopped
     /// as it is, and the abort is meant for the prompts that came before it.
     fn request(&mut self, request: Request) {
+        if !self.shutting_down && matches!(request.command, Command::Prompt { .. }) {
+            self.answer_on_receipt(&request.origin);
+        }
         if self.shutting_down {
             let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
             self.reply(request.origin, Err(refusal));
@@ -226,6 +229,13 @@ impl Engine {
             self.carry_out(request);
         } else {
             self.waiting.push_back(request);
+        }
+    }
+
+    /// Answers a prompt before anything is known of it, where the policy says so.
+    pub(crate) fn answer_on_receipt(&mut self, origin: &Origin) {
+        if self.policy.prompt_answer == PromptAnswer::OnReceipt {
+            self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
         }
     }
 
@@ -277,7 +287,10 @@ impl Engine {
                 return self.stop();
             }
             Command::Prompt { message, when_busy } => return self.prompt(origin, message, when_busy),
-            Command::AbortAndPrompt { message } => return self.prompt(origin, message, None),
+            Command::AbortAndPrompt { message } => {
+                self.answer_on_receipt(&origin);
+                return self.prompt(origin, message, None);
+            }
             Command::Continue { message } => return self.continue_conversation(origin, message),
             Command::Enqueue { message, queue } => return self.steer(origin, message, queue),
             Command::Abort => return self.abort(origin),

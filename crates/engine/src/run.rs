@@ -6,7 +6,7 @@ use bowline_core::command::{Draft, Origin, Queue, QueueMode};
 use bowline_core::event::{Event, QueueCause, RunOutcome};
 use bowline_core::message::{Message, StopReason};
 use bowline_core::policy::{AbortAnswer, IdleQueue};
-use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
+use bowline_core::reply::Answer;
 use bowline_core::stream::{FailureKind, StreamError};
 use tokio_util::sync::CancellationToken;
 
@@ -301,15 +301,10 @@ impl Engine {
         }
         self.end_retries();
         self.record_finished_shells();
-        let result = match &outcome {
-            RunOutcome::Failed(text) => Err(Refusal::new(RefusalCode::ModelFailed, text.clone())),
-            RunOutcome::Aborted => Err(Refusal::new(RefusalCode::Cancelled, "the run was aborted")),
-            RunOutcome::Done => Ok(Answer::Accepted(Disposition::Started)),
-        };
-        self.emit(Event::Settled(outcome));
+        self.emit(Event::Settled(outcome.clone()));
         let Some(run) = self.run.take() else { return };
         if let Some(origin) = run.prompt {
-            self.reply(origin, result);
+            self.reply(origin, Ok(Answer::RunOver(outcome)));
         }
         for origin in run.aborts {
             self.reply(origin, Ok(Answer::Done));

@@ -59,6 +59,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts
                 Disposition::Queued => "queued",
             },
         }),
+        // Only a dialect with several sessions, or with prompts that are answered late, is given these.
+        Answer::RunOver(_) | Answer::SessionOpened { .. } => return None,
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
         Answer::State(state) => Data::State(spoken_state(state, parts)),
         Answer::Messages(messages) => Data::Messages(Messages { messages }),

@@ -145,7 +145,9 @@ impl<'event> Spoken<'event> {
             | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
-            | Event::ShellOutput { .. } => return None,
+            | Event::ShellOutput { .. }
+            | Event::Ask(_)
+            | Event::AskResolved { .. } => return None,
         })
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn shape(generator: &mut SchemaGenerator) -> Schema {
 /// Passes a line on, or answers it if that is for the dialect to do.
 pub(crate) fn take(meant: Meant, protocol: &Protocol, records: &mut Vec<Record>) -> Option<Incoming> {
     match meant {
-        Meant::Request(request) => Some(Incoming::Request(request)),
+        Meant::Request(request) => Some(Incoming::for_only_session(request)),
         Meant::Quit(origin) => {
             records.push(success::<()>(&origin, None));
             Some(Incoming::Quit)

@@ -8,16 +8,17 @@ mod replies;
 
 use std::sync::Arc;
 
-use bowline_core::command::{Command, InterruptMode, Origin, Request};
+use bowline_core::SessionTag;
+use bowline_core::command::InterruptMode;
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
-use bowline_core::policy::{CutOffAnswers, IdleQueue, Policy, StateDetail, ToolResults};
+use bowline_core::policy::{CutOffAnswers, IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::command_table::{self, Meant, Problem};
+use crate::command_table::{self, Problem};
 use crate::family::records::{self, SpokenOutcome};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
@@ -76,8 +77,6 @@ pub(crate) struct Omp {
     is_running: bool,
     /// The messages of the newest stretch of the run, which are those that its end tells.
     stretch: Vec<Arc<Message>>,
-    /// Commands that are acknowledged when the run that they stop is over.
-    unacknowledged: Vec<Origin>,
 }
 
 impl Default for Omp {
@@ -87,7 +86,6 @@ impl Default for Omp {
             parts: StateParts::default(),
             is_running: false,
             stretch: Vec::new(),
-            unacknowledged: Vec::new(),
         }
     }
 }
@@ -95,6 +93,7 @@ impl Default for Omp {
 impl Dialect for Omp {
     fn policy(&self) -> Policy {
         Policy {
+            prompt_answer: PromptAnswer::OnReceipt,
             idle_queue: IdleQueue::StartsRun,
             tool_results: ToolResults::AsTheyEnd,
             interrupt_mode: InterruptMode::Immediate,
@@ -110,12 +109,7 @@ impl Dialect for Omp {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(meant) => {
-                if let Meant::Request(request) = &meant {
-                    self.acknowledge_unseen(request, records);
-                }
-                responses::take(meant, &PROTOCOL, records)
-            }
+            Ok(meant) => responses::take(meant, &PROTOCOL, records),
             Err(problem) => {
                 records.extend(responses::refuse(&without_id(problem)));
                 None
@@ -123,7 +117,7 @@ impl Dialect for Omp {
         }
     }
 
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             Event::RunStart => {
                 self.is_running = true;
@@ -165,15 +159,14 @@ impl Dialect for Omp {
             | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
-            | Event::ShellOutput { .. } => {}
+            | Event::ShellOutput { .. }
+            | Event::Ask(_)
+            | Event::AskResolved { .. } => {}
         }
     }
 
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
-        self.acknowledge(records, |origin| *origin == reply.origin);
-        let is_acknowledged = matches!(reply.origin.name, "prompt" | "abort_and_prompt");
+    fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         match &reply.result {
-            Ok(_) if is_acknowledged => {}
             Ok(answer) => {
                 let data = replies::data(answer, &mut self.parts);
                 records.push(responses::success(&reply.origin, data));
@@ -189,40 +182,12 @@ impl Dialect for Omp {
 }
 
 impl Omp {
-    /// Acknowledges what is acknowledged before anything is known of it.
-    fn acknowledge_unseen(&mut self, request: &Request, records: &mut Vec<Record>) {
-        match request.command {
-            Command::AbortAndPrompt { .. } if self.is_running => {
-                self.unacknowledged.push(request.origin.clone());
-            }
-            Command::Prompt { .. } | Command::AbortAndPrompt { .. } => {
-                records.push(acknowledgement(&request.origin));
-            }
-            _ => {}
-        }
-    }
-
-    /// Says that all work is done, and acknowledges what waited for that.
+    /// Emits the end of all work.
     fn settle(&mut self, records: &mut Vec<Record>) {
         self.is_running = false;
         let messages = std::mem::take(&mut self.stretch);
         records.push(plain(&Spoken::AgentEnd { messages: &messages, is_terminal: true }));
-        self.acknowledge(records, |_| true);
     }
-
-    fn acknowledge(&mut self, records: &mut Vec<Record>, is_due: impl Fn(&Origin) -> bool) {
-        self.unacknowledged.retain(|origin| {
-            let is_due = is_due(origin);
-            if is_due {
-                records.push(acknowledgement(origin));
-            }
-            !is_due
-        });
-    }
-}
-
-fn acknowledgement(origin: &Origin) -> Record {
-    responses::success::<()>(origin, None)
 }
 
 fn plain(spoken: &Spoken<'_>) -> Record {

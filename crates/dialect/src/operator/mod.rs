@@ -13,6 +13,7 @@ mod replies;
 
 use std::sync::Arc;
 
+use bowline_core::SessionTag;
 use bowline_core::event::Event;
 use bowline_core::policy::{
     AbortAnswer, CompactionAnswer, CutOffAnswers, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
@@ -81,7 +82,7 @@ impl Dialect for Operator {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         match command_table::decode(commands::TABLE, line) {
-            Ok(Meant::Request(request)) => return Some(Incoming::Request(request)),
+            Ok(Meant::Request(request)) => return Some(Incoming::for_only_session(request)),
             Ok(Meant::Quit(_)) => return Some(Incoming::Quit),
             Ok(Meant::ProtocolInfo(origin)) => {
                 let protocol = match self.form {
@@ -96,11 +97,11 @@ impl Dialect for Operator {
         None
     }
 
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         self.events.encode(event, records);
     }
 
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+    fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         records.push(Record::Plain(replies::encode(self.form, reply)));
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use bowline_core::command::Origin;
+use bowline_core::event::RunOutcome;
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply, State};
 use bowline_core::thinking::ThinkingLevel;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -181,6 +182,10 @@ pub(super) fn protocol_info(form: Form, origin: &Origin, protocol: &Protocol) ->
 pub(super) fn encode(form: Form, reply: &Reply) -> Vec<u8> {
     let id = reply.origin.id.as_deref();
     match &reply.result {
+        Ok(Answer::RunOver(RunOutcome::Failed(text))) => failure(form, id, reply.origin.name, text),
+        Ok(Answer::RunOver(RunOutcome::Aborted)) => {
+            failure(form, id, reply.origin.name, "the run was aborted")
+        }
         Ok(answer) => {
             let data = data(reply, answer);
             respond(form, id, reply.origin.name, Ok(data))

@@ -11,6 +11,7 @@ mod replies;
 
 use std::sync::Arc;
 
+use bowline_core::SessionTag;
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::{AbortAnswer, CutOffAnswers, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
@@ -67,7 +68,7 @@ impl Dialect for Opi {
             Err(problem) => Err(problem.into()),
         };
         match meant {
-            Ok(Meant::Request(request)) => Some(Incoming::Request(request)),
+            Ok(Meant::Request(request)) => Some(Incoming::for_only_session(request)),
             Ok(Meant::Quit(origin)) => {
                 records.push(Record::Plain(replies::done(&origin)));
                 Some(Incoming::Quit)
@@ -85,11 +86,11 @@ impl Dialect for Opi {
         }
     }
 
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         self.events.encode(event, records);
     }
 
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+    fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         records.push(Record::Plain(replies::encode(reply)));
     }
 }

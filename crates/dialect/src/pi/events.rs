@@ -232,6 +232,9 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
         | Event::ToolProgress { .. }
         | Event::ToolEnd { .. }
         | Event::RetryStart { .. }
-        | Event::RetryEnd { .. } => return None,
+        | Event::RetryEnd { .. }
+        // The policy keeps questions away from clients.
+        | Event::Ask(_)
+        | Event::AskResolved { .. } => return None,
     })
 }

@@ -5,6 +5,7 @@
 mod commands;
 mod events;
 
+use bowline_core::SessionTag;
 use bowline_core::event::Event;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
@@ -43,11 +44,11 @@ impl Dialect for Pi {
         }
     }
 
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         records.extend(self.updates.encode(event));
     }
 
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+    fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         records.push(responses::encode(reply, |answer| data::data(answer, &mut self.parts)));
     }
 }

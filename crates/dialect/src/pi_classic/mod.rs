@@ -7,6 +7,7 @@ pub(crate) mod attachments;
 
 use std::sync::Arc;
 
+use bowline_core::SessionTag;
 use bowline_core::command::{Command, Draft};
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
@@ -118,7 +119,7 @@ impl Dialect for PiClassic {
         }
     }
 
-    fn event(&mut self, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             // A retry or a message that was queued opens another stretch of what is one run to these clients.
             Event::RunStart if self.run.is_some() => {}
@@ -161,11 +162,13 @@ impl Dialect for PiClassic {
             | Event::EntryAppended { .. }
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
-            | Event::ShellOutput { .. } => {}
+            | Event::ShellOutput { .. }
+            | Event::Ask(_)
+            | Event::AskResolved { .. } => {}
         }
     }
 
-    fn reply(&mut self, reply: &Reply, records: &mut Vec<Record>) {
+    fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         if let Err(refusal) = &reply.result {
             records.push(error(&refusal.message));
         }
