@@ -72,6 +72,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Tells whether runs that do the same must write the same: nothing may depend on the time that things take.
+    pub fn is_reproducible(&self) -> bool {
+        matches!(self.clock, Some(Clock::Fixed(_)))
+    }
+
     /// Reads the words after the program's name. `short_flags` are those that mean something of their own in the
     /// dialect that was chosen.
     pub fn parse(words: Vec<String>, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {

@@ -128,6 +128,7 @@ impl SettingsFile {
             shell: self.shell_path.clone(),
             command_prefix: self.shell_command_prefix.clone(),
             resize_images: self.images.auto_resize.unwrap_or(true),
+            reports_progress: true,
         }
     }
 

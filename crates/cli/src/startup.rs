@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bowline_core::model::Model;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
-use bowline_engine::{Parts, SessionPlan, SystemPrompt};
+use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
 use bowline_tools::{Options, Selection, Toolbox};
@@ -16,15 +16,22 @@ use crate::failure::Failure;
 use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 
-/// Returns the parts of an engine. Warnings go to stderr; nothing here touches a socket.
+/// The parts of an agent, and the session that it starts with.
+pub(crate) struct Prepared {
+    pub parts: Parts,
+    pub session: OpenedSession,
+}
+
+/// Returns the parts of an agent. Warnings go to stderr; nothing here touches a socket.
 pub(crate) fn prepare(
     arguments: &Arguments,
     surroundings: &Surroundings,
     start: &Start,
     policy: Policy,
-) -> Result<Parts, Failure> {
+) -> Result<Prepared, Failure> {
     let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let settings = file.engine_settings(&policy);
+    let mut settings = file.engine_settings(&policy);
+    settings.reports_progress = !arguments.is_reproducible();
     let options = Options {
         shell: settings.shell.clone(),
         command_prefix: settings.command_prefix.clone(),
@@ -47,25 +54,30 @@ pub(crate) fn prepare(
     };
     let session_plan = session_plan(arguments, surroundings, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
-    Ok(Parts {
-        policy,
-        system_prompt: system_prompt(arguments, surroundings),
-        session: open_session(arguments, surroundings, &session_plan, &clock)?,
-        session_plan,
-        working_directory: surroundings.working_directory.clone(),
-        chosen_thinking_level: arguments
-            .thinking
-            .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
-            .or_else(|| scope.iter().find(|choice| Some(&choice.model) == default_model.as_ref())?.thinking),
+    let session = open_session(arguments, surroundings, &session_plan, &clock)?;
+    let chosen_thinking_level = arguments
+        .thinking
+        .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
+        .or_else(|| scope.iter().find(|choice| Some(&choice.model) == default_model.as_ref())?.thinking);
+    let models = ModelDefaults {
         chosen_model: chosen.map(|choice| choice.model),
+        chosen_thinking_level,
         default_model,
         default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
+        scope: scope.into(),
+    };
+    let parts = Parts {
         settings,
+        policy,
         providers,
         toolbox,
-        scope,
+        system_prompt: system_prompt(arguments, surroundings),
+        session_plan,
+        models,
+        gate: Arc::new(RunEverything),
         clock,
-    })
+    };
+    Ok(Prepared { parts, session: OpenedSession::new(session)? })
 }
 
 /// Returns the tools to choose from, if not the usual ones.

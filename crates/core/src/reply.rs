@@ -250,6 +250,8 @@ pub enum RefusalCode {
     /// The model failed at what it was needed for.
     ModelFailed,
     ShuttingDown,
+    /// bowline itself failed.
+    Internal,
 }
 
 impl RefusalCode {
@@ -268,6 +270,7 @@ impl RefusalCode {
             Self::StorageFailed => "storage_failed",
             Self::ModelFailed => "model_failed",
             Self::ShuttingDown => "shutting_down",
+            Self::Internal => "internal",
         }
     }
 }

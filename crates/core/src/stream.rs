@@ -96,6 +96,8 @@ pub enum FailureKind {
     Rejected,
     /// The provider sent something that is not of its API.
     Protocol,
+    /// bowline itself failed.
+    Internal,
 }
 
 impl FailureKind {

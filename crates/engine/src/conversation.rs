@@ -1,4 +1,4 @@
-//! The conversation as the model sees it: the messages of the current branch, and the entry each comes from.
+//! The conversation as the model sees it: the messages of the current branch, each with its entry in the file.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use bowline_core::event::EntryName;
 use bowline_core::message::Message;
 use bowline_session::{CompactionEntry, Context};
 
-/// The messages of the branch that is current.
+/// The messages of the current branch.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     messages: Vec<Arc<Message>>,
     /// The entry of each message, in step with `messages`.
     entries: Vec<EntryName>,
     /// The newest compaction of the branch.
-    pub last_compaction: Option<CompactionEntry>,
-    /// The first message after that compaction. What models reported before it was about another conversation.
+    last_compaction: Option<CompactionEntry>,
+    /// The first message after that compaction. Token counts reported before it are about another conversation.
     first_after_compaction: usize,
-    /// Whether nothing came after that compaction.
-    pub ends_with_compaction: bool,
+    /// Whether nothing follows that compaction.
+    ends_with_compaction: bool,
 }
 
 impl Conversation {
@@ -38,6 +38,15 @@ impl Conversation {
 
     pub fn entries(&self) -> &[EntryName] {
         &self.entries
+    }
+
+    pub fn last_compaction(&self) -> Option<&CompactionEntry> {
+        self.last_compaction.as_ref()
+    }
+
+    /// Tells whether nothing follows the newest compaction.
+    pub fn ends_with_compaction(&self) -> bool {
+        self.ends_with_compaction
     }
 
     /// Returns the messages that came after the newest compaction.

@@ -1,28 +1,37 @@
 //! The agent loop.
 //!
-//! [`Engine`] is a state machine with one closed [`Input`] enum: commands, pieces of a streamed answer, results of
-//! tools, timers. Each input is handled at once and to the end, without waiting, so that admission is atomic by
-//! construction; whatever takes time runs in a task of its own that comes back as another input. What the engine
-//! has to say is queued as [`Output`] for the caller to fetch. It knows no dialect and serialises nothing.
+//! An [`Agent`] is what sessions share: providers, tools, settings, the policy of the dialect, the clock. A [`Session`]
+//! is a state machine with one closed [`Input`] enum: commands, answers to questions, and steps of the tasks that it
+//! started. Each input is handled to completion without waiting, so that admission is atomic by construction; whatever
+//! takes time runs in a task that reports back as another input. Events and replies are queued as [`Output`] for the
+//! caller to fetch. Any number of sessions live on one thread; their inputs carry a tag. The engine knows no dialect
+//! and serialises nothing.
+//!
+//! The modules form two layers. Those beside `session` each own one part of a session's state, with private fields,
+//! and know nothing of the whole. Those in `session/` hold the flow: what happens next.
 
-mod admission;
-mod answer;
-mod commands;
+mod activity;
+mod agent;
+mod backoff;
 mod compaction;
 mod conversation;
-mod engine;
 mod estimate;
-mod images;
-mod queue;
-mod recording;
-mod refusal;
-mod retry;
+mod gate;
+mod input;
+mod instructions;
+mod model_choice;
+mod pending;
+mod queues;
 mod run;
+mod session;
 mod settings;
 mod system_prompt;
-mod task;
 mod tool_batch;
+mod transcript;
 
-pub use engine::{Engine, Input, Output, Parts};
+pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
+pub use gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use input::{Input, Inputs, Output, Tagged};
+pub use session::Session;
 pub use settings::{CompactionLimits, CompactionSettings, RetrySettings, SessionPlan, Settings};
 pub use system_prompt::SystemPrompt;

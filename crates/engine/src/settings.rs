@@ -1,4 +1,4 @@
-//! What a user can set about the engine. Commands change these for the session only; nothing is written back.
+//! The engine's settings.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,8 +19,11 @@ pub struct Settings {
     pub shell: Option<PathBuf>,
     /// Put before every shell command, on a line of its own.
     pub command_prefix: Option<String>,
-    /// Whether images that are too large for a model are made smaller.
+    /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
+    /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
+    /// reproducible output needs this off.
+    pub reports_progress: bool,
 }
 
 /// When and how a failed call of the model is tried again.
@@ -83,6 +86,7 @@ impl Default for Settings {
             shell: None,
             command_prefix: None,
             resize_images: true,
+            reports_progress: true,
         }
     }
 }

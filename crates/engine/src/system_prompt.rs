@@ -1,8 +1,7 @@
-//! What the model is told about itself and its place before the conversation begins.
+//! The text of the system prompt.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
 use bowline_extension::context_files;
@@ -20,40 +19,27 @@ How to work:
 - Stop when the task is done. If you cannot do it, say what is in the way.
 - Answer briefly. Name files by their path. Do not repeat file contents that your tools already showed.";
 
-/// Builds the system prompt of a session, once, when it is first needed.
-#[derive(Debug, Default)]
+/// What a system prompt is made of.
+#[derive(Debug, Clone, Default)]
 pub struct SystemPrompt {
-    /// Stands in for bowline's own instructions.
+    /// Replaces bowline's own instructions.
     pub replacement: Option<String>,
-    /// Added at the end.
+    /// Appended to the instructions.
     pub additions: Vec<String>,
     /// Whether AGENTS.md and its like are read.
     pub use_context_files: bool,
     /// Where the user's own context file is.
     pub home: PathBuf,
-    built: Option<(PathBuf, Arc<str>)>,
 }
 
 impl SystemPrompt {
-    /// Returns a prompt of bowline's own that reads context files, the user's among them from `home`.
+    /// Returns bowline's own prompt, which reads context files; the user's is in `home`.
     pub fn new(home: PathBuf) -> Self {
         Self { home, use_context_files: true, ..Self::default() }
     }
 
-    /// Returns the prompt for a working directory. It stays the same for as long as the directory does, because
-    /// providers cache by it.
-    pub(crate) fn text(&mut self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> Arc<str> {
-        if let Some((built_for, text)) = &self.built
-            && built_for == directory
-        {
-            return Arc::clone(text);
-        }
-        let text: Arc<str> = self.build(directory, tools, clock).into();
-        self.built = Some((directory.to_owned(), Arc::clone(&text)));
-        text
-    }
-
-    fn build(&self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> String {
+    /// Returns the prompt for a working directory.
+    pub(crate) fn build(&self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> String {
         let mut prompt = match &self.replacement {
             Some(text) => text.clone(),
             None => format!("{PREAMBLE}{}", tool_advice(tools)),
@@ -77,7 +63,7 @@ impl SystemPrompt {
     }
 }
 
-/// Says how to use the tools that are there well; what each does is in its own description.
+/// Returns advice on the tools that are on; what each does is in its own description.
 fn tool_advice(tools: &[ToolDefinition]) -> String {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
     let mut advice = String::new();
@@ -117,8 +103,8 @@ mod tests {
     #[test]
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
-        let mut prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
-        let prompt = prompt.text(Path::new("/somewhere/to/work"), &tools, &Clock::System);
+        let prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
+        let prompt = prompt.build(Path::new("/somewhere/to/work"), &tools, &Clock::System);
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -129,13 +115,13 @@ mod tests {
 
     #[test]
     fn a_replacement_keeps_folder_and_date() {
-        let mut prompt = SystemPrompt {
+        let prompt = SystemPrompt {
             replacement: Some("Be terse.".to_owned()),
             additions: vec!["And kind.".to_owned()],
             use_context_files: false,
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.text(Path::new("/w"), &[], &Clock::System);
+        let text = prompt.build(Path::new("/w"), &[], &Clock::System);
         assert!(text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nToday's date: "), "{text}");
     }
 }

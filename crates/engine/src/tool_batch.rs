@@ -1,306 +1,148 @@
-//! The tools that one answer calls: all at once, ends as they come, results in the order of the calls.
+//! The tool calls of one answer, each in one of four states.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bowline_core::command::{InterruptMode, Queue};
-use bowline_core::event::{Event, ToolReport};
-use bowline_core::message::{Arguments, Content, Message, StopReason, ToolCall, ToolResultMessage};
-use bowline_core::policy::ToolResults;
-use bowline_tools::{CallContext, Outcome, Progress};
-use serde_json::json;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_tools::{Outcome, Progress};
 
-use crate::engine::{Engine, Input};
-use crate::run::Phase;
-use crate::task::Task;
-
-/// How long a tool that was told to stop may take before it is dropped.
-const STOP_GRACE: Duration = Duration::from_secs(2);
-
-/// What the model reads of a call that gave way to the user.
-const SKIPPED: &str = "Skipped due to queued user message.";
+use crate::pending::PendingId;
 
 /// The calls of one answer.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    number: u64,
     message: Arc<Message>,
     reason: StopReason,
     calls: Vec<Call>,
-    /// How many calls were started.
-    started: usize,
 }
 
+/// A tool call.
 #[derive(Debug)]
-struct Call {
-    id: String,
-    tool: String,
-    arguments: Arc<Arguments>,
-    started: Instant,
-    /// The newest report of a tool that is running.
-    progress: Arc<Mutex<Option<Progress>>>,
-    outcome: Option<Outcome>,
-    /// The message with the outcome, once there is one.
-    result: Option<Arc<Message>>,
-    task: Option<Task>,
+pub(crate) struct Call {
+    pub id: String,
+    pub tool: String,
+    pub arguments: Arc<Arguments>,
+    pub state: CallState,
 }
 
-/// What a running tool has to tell.
+/// What a call is doing.
 #[derive(Debug)]
-pub enum ToolStep {
-    /// There is a new report to be fetched.
+pub(crate) enum CallState {
+    /// It was not taken up yet.
+    Waiting,
+    /// Somebody decides whether it runs.
+    Asked {
+        question: PendingId,
+        started: Instant,
+    },
+    Running {
+        task: PendingId,
+        started: Instant,
+        progress: ProgressSlot,
+    },
+    /// It ended. The result is its message, once recorded.
+    Done {
+        outcome: Outcome,
+        result: Option<Arc<Message>>,
+    },
+}
+
+/// The newest report of a running tool. Older ones are replaced, so that a tool that reports faster than the client
+/// reads costs no memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProgressSlot(Arc<Mutex<Option<Progress>>>);
+
+/// What a running tool reports.
+#[derive(Debug)]
+pub(crate) enum ToolStep {
+    /// There is a new report in the call's slot.
     Progress,
     Done(Outcome),
 }
 
-impl Engine {
-    /// Starts the tools that an answer calls: all of them, or, where a steering message may cut in, one by one.
-    pub(crate) fn start_tools(&mut self, message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) {
-        let number = self.next_number();
+impl Batch {
+    pub fn new(message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) -> Self {
         let calls = calls.into_iter().map(|ToolCall { id, name, arguments, .. }| Call {
             id,
             tool: name,
             arguments: Arc::new(arguments),
-            started: Instant::now(),
-            progress: Arc::default(),
-            outcome: None,
-            result: None,
-            task: None,
+            state: CallState::Waiting,
         });
-        let batch = Batch { number, message, reason, calls: calls.collect(), started: 0 };
-        self.set_phase(Phase::Tools(batch));
-        self.go_on_with_batch(number);
+        Self { message, reason, calls: calls.collect() }
     }
 
-    /// Starts what can be started, and closes the turn once every call has ended.
-    fn go_on_with_batch(&mut self, number: u64) {
-        let one_by_one = self.interrupt_mode == InterruptMode::Immediate;
-        while let Some(batch) = self.batch(number)
-            && batch.started < batch.calls.len()
-            && !(one_by_one && batch.calls[..batch.started].iter().any(|call| call.outcome.is_none()))
-        {
-            let index = batch.started;
-            batch.started += 1;
-            self.start_call(number, index);
-        }
-        self.finish_batch(number);
+    /// Returns the answer that made the calls.
+    pub fn message(&self) -> &Arc<Message> {
+        &self.message
     }
 
-    fn start_call(&mut self, number: u64, index: usize) {
-        let gives_way = self.interrupt_mode == InterruptMode::Immediate
-            && index > 0
-            && !self.queues.is_empty(Queue::Steering);
-        let Some(batch) = self.batch(number) else { return };
-        let reason = batch.reason;
-        let call = &mut batch.calls[index];
-        call.started = Instant::now();
-        let (call_id, tool) = (call.id.clone(), call.tool.clone());
-        let (arguments, progress) = (Arc::clone(&call.arguments), Arc::clone(&call.progress));
-        self.emit(Event::ToolStart { call_id, tool: tool.clone(), arguments: Arc::clone(&arguments) });
-        let refusal = if self.is_stopping() {
-            Some(failure("Aborted before it was started.".to_owned()))
-        } else if gives_way {
-            Some(failure(SKIPPED.to_owned()))
-        } else {
-            self.refuse_call(&tool, reason)
-        };
-        match refusal {
-            Some(outcome) => self.end_call(number, index, outcome),
-            None => {
-                let task = self.run_tool(number, index, &tool, &arguments, &progress);
-                if let Some(batch) = self.batch(number) {
-                    batch.calls[index].task = task;
-                }
-            }
-        }
+    /// Returns why the answer ended.
+    pub fn reason(&self) -> StopReason {
+        self.reason
     }
 
-    /// Returns the result of a call that is not to be carried out.
-    fn refuse_call(&self, tool: &str, reason: StopReason) -> Option<Outcome> {
-        if reason == StopReason::Length {
-            let text = format!(
-                "The answer was cut off at the output limit, so the arguments of this call of {tool} may be incomplete and it was not carried out. Call it again with complete arguments, in smaller pieces if they are large."
-            );
-            return Some(failure(text));
-        }
-        if self.toolbox.get(tool).is_some() {
-            return None;
-        }
-        let names = self.toolbox.names().join(", ");
-        let known = if names.is_empty() {
-            "No tools are switched on.".to_owned()
-        } else {
-            format!("The tools are: {names}.")
-        };
-        Some(failure(format!("There is no tool named {tool}. {known}")))
+    pub fn len(&self) -> usize {
+        self.calls.len()
     }
 
-    fn run_tool(
-        &self,
-        number: u64,
-        index: usize,
-        name: &str,
-        arguments: &Arc<Arguments>,
-        progress: &Arc<Mutex<Option<Progress>>>,
-    ) -> Option<Task> {
-        let tool = self.toolbox.get(name)?;
-        let cancel = self.run.as_ref()?.cancel.clone();
-        let context = CallContext {
-            working_directory: self.session.working_directory().to_owned(),
-            cancel: cancel.clone(),
-            progress: reporter(number, index, Arc::clone(progress), self.inputs.clone()),
-            environment: self.tool_environment(),
-            takes_images: self.model.as_ref().is_some_and(|model| model.takes_images()),
-        };
-        let call = tool.call(context, Arguments::clone(arguments));
-        let inputs = self.inputs.clone();
-        Some(Task::spawn(async move {
-            let outcome = tokio::select! {
-                outcome = call => outcome,
-                () = overdue(cancel) => failure("Aborted; the tool did not stop in time and was dropped.".to_owned()),
-            };
-            let _ = inputs.send(Input::Tool { number, index, step: ToolStep::Done(outcome) }).await;
-        }))
+    pub fn call(&self, index: usize) -> Option<&Call> {
+        self.calls.get(index)
     }
 
-    /// Returns what commands that the model runs can learn of the session they run in.
-    fn tool_environment(&self) -> Vec<(String, String)> {
-        let mut variables = vec![
-            ("AI_AGENT", "bowline".to_owned()),
-            ("PI_CODING_AGENT", "true".to_owned()),
-            ("PI_SESSION_ID", self.session.id().to_owned()),
-            ("PI_REASONING_LEVEL", self.thinking_level.to_string()),
-        ];
-        if let Some(file) = self.session.file() {
-            variables.push(("PI_SESSION_FILE", file.display().to_string()));
-        }
-        if let Some(model) = &self.model {
-            variables.push(("PI_PROVIDER", model.provider.clone()));
-            variables.push(("PI_MODEL", model.id.clone()));
-        }
-        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pub fn call_mut(&mut self, index: usize) -> Option<&mut Call> {
+        self.calls.get_mut(index)
     }
 
-    /// Takes in what a tool has to tell, unless its batch is no longer waited for.
-    pub(crate) fn tool_step(&mut self, number: u64, index: usize, step: ToolStep) {
-        match step {
-            ToolStep::Progress => self.report_progress(number, index),
-            ToolStep::Done(outcome) => {
-                self.report_progress(number, index);
-                self.end_call(number, index, outcome);
-                self.go_on_with_batch(number);
-            }
-        }
+    /// Returns the first call that was not taken up yet.
+    pub fn next_waiting(&self) -> Option<usize> {
+        self.calls.iter().position(|call| matches!(call.state, CallState::Waiting))
     }
 
-    fn report_progress(&mut self, number: u64, index: usize) {
-        // How often a tool gets to show something depends on the time it takes, which a fixed clock does not have.
-        if self.clock.is_fixed() {
-            return;
-        }
-        let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) else { return };
-        let Some(Progress { content, details }) = take(&call.progress) else { return };
-        let event = Event::ToolProgress {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
-            arguments: Arc::clone(&call.arguments),
-            partial: ToolReport { content, details },
-        };
-        self.emit(event);
+    /// Tells whether a call was taken up and has not ended.
+    pub fn has_open_calls(&self) -> bool {
+        let is_open = |call: &Call| matches!(call.state, CallState::Asked { .. } | CallState::Running { .. });
+        self.calls.iter().any(is_open)
     }
 
-    fn end_call(&mut self, number: u64, index: usize, outcome: Outcome) {
-        let clock = self.clock.clone();
-        let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) else { return };
-        if call.outcome.is_some() {
-            return;
-        }
-        call.task = None;
-        let event = Event::ToolEnd {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
-            result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
-            is_error: outcome.is_error,
-            duration: clock.since(call.started),
-        };
-        call.outcome = Some(outcome);
-        self.emit(event);
-        if self.policy.tool_results == ToolResults::AsTheyEnd {
-            self.record_result(number, index);
-        }
+    pub fn is_done(&self) -> bool {
+        self.calls.iter().all(|call| matches!(call.state, CallState::Done { .. }))
     }
 
-    /// Makes the outcome of a call a message of the conversation.
-    fn record_result(&mut self, number: u64, index: usize) {
-        let Some(call) = self.batch(number).and_then(|batch| batch.calls.get(index)) else { return };
-        let Some(Outcome { content, details, is_error }) = call.outcome.clone() else { return };
-        let (tool_call_id, tool_name) = (call.id.clone(), call.tool.clone());
-        let recorded = self.record(Message::ToolResult(ToolResultMessage {
-            tool_call_id,
-            tool_name,
-            content,
-            details,
-            is_error,
-            timestamp: self.now(),
-        }));
-        self.announce(&recorded);
-        if let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) {
-            call.result = Some(recorded.message);
-        }
-    }
-
-    /// Records the results that are not recorded yet and closes the turn once every call has ended.
-    fn finish_batch(&mut self, number: u64) {
-        let Some(batch) = self.batch(number) else { return };
-        if batch.calls.iter().any(|call| call.outcome.is_none()) {
-            return;
-        }
-        for index in 0..batch.calls.len() {
-            if self.batch(number).is_some_and(|batch| batch.calls[index].result.is_none()) {
-                self.record_result(number, index);
-            }
-        }
-        let Some(batch) = self.batch(number) else { return };
-        let results = batch.calls.iter_mut().filter_map(|call| call.result.take()).collect();
-        let message = Arc::clone(&batch.message);
-        self.set_phase(Phase::Deciding);
-        self.end_turn(message, results);
-    }
-
-    fn batch(&mut self, number: u64) -> Option<&mut Batch> {
-        match &mut self.run.as_mut()?.phase {
-            Phase::Tools(batch) if batch.number == number => Some(batch),
+    /// Returns the questions that are open, with the calls they are about.
+    pub fn questions(&self) -> Vec<(usize, PendingId)> {
+        let asked = self.calls.iter().enumerate().filter_map(|(index, call)| match call.state {
+            CallState::Asked { question, .. } => Some((index, question)),
             _ => None,
+        });
+        asked.collect()
+    }
+
+    /// Returns the messages with the results, in the order of the calls.
+    pub fn results(&self) -> Vec<Arc<Message>> {
+        let results = self.calls.iter().filter_map(|call| match &call.state {
+            CallState::Done { result, .. } => result.clone(),
+            _ => None,
+        });
+        results.collect()
+    }
+}
+
+impl Call {
+    /// Returns when the call was taken up; `None` before that and after its end.
+    pub fn started(&self) -> Option<Instant> {
+        match self.state {
+            CallState::Asked { started, .. } | CallState::Running { started, .. } => Some(started),
+            CallState::Waiting | CallState::Done { .. } => None,
         }
     }
 }
 
-/// Returns the callback by which a tool reports. Only the newest report is kept, so a tool that reports faster than
-/// the client reads costs no memory; a signal that finds the channel full may be lost, the report is not.
-fn reporter(
-    number: u64,
-    index: usize,
-    slot: Arc<Mutex<Option<Progress>>>,
-    inputs: mpsc::Sender<Input>,
-) -> Arc<dyn Fn(Progress) + Send + Sync> {
-    Arc::new(move |progress| {
-        slot.lock().unwrap_or_else(PoisonError::into_inner).replace(progress);
-        let _ = inputs.try_send(Input::Tool { number, index, step: ToolStep::Progress });
-    })
-}
+impl ProgressSlot {
+    pub fn put(&self, progress: Progress) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(progress);
+    }
 
-fn take(slot: &Mutex<Option<Progress>>) -> Option<Progress> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-/// Returns a while after `cancel` was cancelled.
-async fn overdue(cancel: CancellationToken) {
-    cancel.cancelled().await;
-    tokio::time::sleep(STOP_GRACE).await;
-}
-
-fn failure(text: String) -> Outcome {
-    Outcome { content: vec![Content::text(text)], details: Some(json!({})), is_error: true }
+    pub fn take(&self) -> Option<Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }

@@ -1,23 +1,23 @@
-//! What a compaction puts together and what it leaves as it is.
+//! Which messages a compaction summarises and which it keeps.
 
 use std::sync::Arc;
 
 use bowline_core::event::{EntryName, TouchedFiles};
 use bowline_core::message::Message;
 
-use super::summary::without_file_lists;
+use super::prompts::without_file_lists;
 use crate::conversation::Conversation;
 use crate::estimate::{estimated_tokens, message_tokens, reported_tokens};
 
-/// A compaction that is to be made.
+/// A compaction that was planned.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Whole turns that are to be summarised.
+    /// Whole turns to summarise.
     pub history: Vec<Arc<Message>>,
-    /// The beginning of the turn that is cut in two, summarised for itself.
+    /// The beginning of the turn that is split, summarised separately.
     pub turn_prefix: Vec<Arc<Message>>,
     pub previous_summary: Option<String>,
-    /// The first entry that stays as it is.
+    /// The first entry that is kept.
     pub first_kept: EntryName,
     pub files: TouchedFiles,
     pub tokens_before: u64,
@@ -31,17 +31,17 @@ pub(crate) enum Nothing {
 }
 
 impl Plan {
-    /// Finds the place to cut so that about `keep_recent` tokens of the newest messages stay.
+    /// Finds the split so that about `keep_recent` tokens of the newest messages are kept.
     pub fn new(conversation: &Conversation, keep_recent: u64) -> Result<Self, Nothing> {
-        if conversation.ends_with_compaction {
+        if conversation.ends_with_compaction() {
             return Err(Nothing::AlreadyCompacted);
         }
         let messages = conversation.messages();
-        let previous = conversation.last_compaction.as_ref();
+        let previous = conversation.last_compaction();
         let start = previous.and_then(|compaction| compaction.position).map_or(0, |position| position + 1);
-        let cut = cut_point(messages, start, keep_recent).ok_or(Nothing::TooSmall)?;
-        let turn = turn_start(messages, start, cut);
-        // What an extension noted, and how, only the extension knows.
+        let split = split_point(messages, start, keep_recent).ok_or(Nothing::TooSmall)?;
+        let turn = turn_start(messages, start, split);
+        // Only an extension knows the format of its own notes.
         let details = previous.filter(|compaction| !compaction.from_hook);
         let noted = details.and_then(|compaction| compaction.details.as_ref()).map(files_of);
         let previous_summary = previous.map(|compaction| match noted {
@@ -49,13 +49,13 @@ impl Plan {
             None => compaction.summary.clone(),
         });
         let mut files = noted.unwrap_or_default();
-        messages[start..cut].iter().for_each(|message| note_files(&mut files, message));
+        messages[start..split].iter().for_each(|message| note_files(&mut files, message));
         files.read.retain(|path| !files.modified.contains(path));
         Ok(Self {
             history: messages[start..turn].to_vec(),
-            turn_prefix: messages[turn..cut].to_vec(),
+            turn_prefix: messages[turn..split].to_vec(),
             previous_summary,
-            first_kept: Arc::clone(&conversation.entries()[cut]),
+            first_kept: Arc::clone(&conversation.entries()[split]),
             files,
             tokens_before: reported_tokens(conversation.fresh())
                 .unwrap_or_else(|| estimated_tokens(messages)),
@@ -63,9 +63,9 @@ impl Plan {
     }
 }
 
-/// Returns the first message to keep: about `keep_recent` tokens from the end, and never the result of a tool whose
-/// call would be cut off. `None` if that leaves nothing to summarise.
-fn cut_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Option<usize> {
+/// Returns the first message to keep: about `keep_recent` tokens from the end, and never a tool result
+/// without its call. `None` if that leaves nothing to summarise.
+fn split_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Option<usize> {
     let mut kept = 0;
     let enough = (start..messages.len()).rev().find(|index| {
         kept += message_tokens(&messages[*index]);
@@ -74,17 +74,17 @@ fn cut_point(messages: &[Arc<Message>], start: usize, keep_recent: u64) -> Optio
     let is_result = |index: usize| matches!(*messages[index], Message::ToolResult(_));
     let after = (enough..messages.len()).find(|index| !is_result(*index));
     // When results are all that is left, their call stays with them, however long they are.
-    let cut = after.or_else(|| (start..enough).rev().find(|index| !is_result(*index)));
-    cut.filter(|cut| *cut > start)
+    let split = after.or_else(|| (start..enough).rev().find(|index| !is_result(*index)));
+    split.filter(|split| *split > start)
 }
 
-/// Returns where the turn that `cut` is in began; `cut` itself if a turn begins there.
-fn turn_start(messages: &[Arc<Message>], start: usize, cut: usize) -> usize {
-    let is_inside = matches!(*messages[cut], Message::Assistant(_) | Message::ToolResult(_));
+/// Returns where the turn around `split` began; `split` itself if a turn begins there.
+fn turn_start(messages: &[Arc<Message>], start: usize, split: usize) -> usize {
+    let is_inside = matches!(*messages[split], Message::Assistant(_) | Message::ToolResult(_));
     if !is_inside {
-        return cut;
+        return split;
     }
-    (start..cut).rev().find(|index| matches!(*messages[*index], Message::User(_))).unwrap_or(start)
+    (start..split).rev().find(|index| matches!(*messages[*index], Message::User(_))).unwrap_or(start)
 }
 
 /// Notes which files the tools of an answer looked at and changed.
@@ -104,7 +104,7 @@ fn note_files(files: &mut TouchedFiles, message: &Message) {
     }
 }
 
-/// Reads the files back that an earlier compaction noted.
+/// Returns the files that an earlier compaction noted.
 fn files_of(details: &serde_json::Value) -> TouchedFiles {
     let list = |name: &str| {
         let paths = details.get(name).and_then(|list| list.as_array()).into_iter().flatten();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_messages_are_kept_and_calls_stay_with_their_results() {
+    fn newest_messages_are_kept_and_calls_stay_with_their_results() {
         let long = "x".repeat(400);
         check(vec![], 50, Err(Nothing::TooSmall));
         check(vec![user("a"), answer("b")], 50, Err(Nothing::TooSmall));

@@ -1,4 +1,4 @@
-//! Whether and when a failed call of the model is tried again.
+//! Whether and when a failed call of the model is retried.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use bowline_core::stream::{FailureKind, StreamError};
 
 use crate::settings::RetrySettings;
 
-/// The part of a wait that is left to chance.
+/// The part of a wait that is random.
 const JITTER: f64 = 0.25;
 
 /// Returns what a user reads of a failure that ends a run: what happened, and what to do about it.
-pub(crate) fn last_words(error: &StreamError, retries: u32) -> String {
+pub(crate) fn final_error(error: &StreamError, retries: u32) -> String {
     let mut sentences = vec![error.message.clone()];
     if let Some(wait) = error.retry_after.filter(|_| retries == 0) {
         sentences.push(format!("The provider asks to wait {} s.", wait.as_secs()));
@@ -39,9 +39,11 @@ fn advice(kind: FailureKind) -> Option<&'static str> {
         }
         FailureKind::Cut => Some("Send the prompt again."),
         FailureKind::ContextOverflow => Some("Start a new session, or choose a model with a larger window."),
-        FailureKind::Connection | FailureKind::TimedOut | FailureKind::Rejected | FailureKind::Protocol => {
-            None
-        }
+        FailureKind::Connection
+        | FailureKind::TimedOut
+        | FailureKind::Rejected
+        | FailureKind::Protocol
+        | FailureKind::Internal => None,
     }
 }
 
@@ -102,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_words_say_what_to_do() {
+    fn final_errors_say_what_to_do() {
         let error = StreamError::new(FailureKind::Unavailable, "529 overloaded_error: Overloaded.");
-        let text = last_words(&error, 3);
+        let text = final_error(&error, 3);
         assert!(text.starts_with("529 overloaded_error: Overloaded. Given up after 3 retries. "), "{text}");
         let mut error = StreamError::new(FailureKind::RateLimited, "429 slow down.");
         error.retry_after = Some(Duration::from_secs(3600));
-        assert!(last_words(&error, 0).contains("asks to wait 3600 s"));
+        assert!(final_error(&error, 0).contains("asks to wait 3600 s"));
     }
 }

@@ -1,4 +1,4 @@
-//! Questions about the state of the agent.
+//! Commands that ask about the state of the session.
 
 use bowline_core::command::Queue;
 use bowline_core::message::StopReason;
@@ -7,56 +7,60 @@ use bowline_core::reply::{
     Answer, ContextUsage, Instructions, ModelUsage, Refusal, RefusalCode, SessionStatistics, State,
 };
 
-use crate::engine::Engine;
 use crate::estimate::reported_tokens;
+use crate::session::Session;
 
-impl Engine {
-    pub(crate) fn state(&mut self) -> Answer {
-        let wants_instructions = self.policy.state_detail == StateDetail::WithInstructions;
-        let instructions = wants_instructions
-            .then(|| Instructions { system_prompt: self.system_prompt(), tools: self.tool_definitions() });
+impl Session {
+    pub(super) fn state(&mut self) -> Answer {
+        let wants_instructions = self.agent.policy().state_detail == StateDetail::WithInstructions;
+        let instructions = wants_instructions.then(|| Instructions {
+            system_prompt: self.system_prompt(),
+            tools: self.instructions.definitions(),
+        });
         Answer::State(Box::new(State {
-            model: self.model.clone(),
-            thinking_level: self.thinking_level,
-            is_streaming: self.run.is_some(),
-            is_compacting: self.is_occupied(),
+            model: self.models.current().cloned(),
+            thinking_level: self.models.level(),
+            is_streaming: self.activity.is_running(),
+            is_compacting: self.activity.is_summarizing(),
             steering_mode: self.queues.mode(Queue::Steering),
             follow_up_mode: self.queues.mode(Queue::FollowUp),
-            interrupt_mode: self.interrupt_mode,
-            session_file: self.session.file().map(ToOwned::to_owned),
-            session_id: self.session.id().to_owned(),
-            session_name: self.session.name().map(ToOwned::to_owned),
-            auto_compaction: self.settings.auto_compaction,
-            auto_retry: self.settings.retry.enabled,
-            message_count: self.conversation.messages().len(),
+            interrupt_mode: self.switches.interrupt_mode,
+            session_file: self.file().map(ToOwned::to_owned),
+            session_id: self.id().to_owned(),
+            session_name: self.transcript.file().name().map(ToOwned::to_owned),
+            auto_compaction: self.switches.auto_compaction,
+            auto_retry: self.switches.auto_retry,
+            message_count: self.transcript.messages().len(),
             pending_message_count: self.queues.len(),
-            tools: self.tool_names(),
-            working_directory: self.session.working_directory().to_owned(),
+            tools: self.instructions.tool_names(),
+            working_directory: self.transcript.working_directory().to_owned(),
             context: self.context_usage(),
             instructions,
         }))
     }
 
     /// Returns the text of the newest answer that has any.
-    pub(crate) fn last_assistant_text(&self) -> Answer {
-        let answers = self.conversation.messages().iter().rev().filter_map(|message| message.as_assistant());
+    pub(super) fn last_assistant_text(&self) -> Answer {
+        let answers = self.transcript.messages().iter().rev().filter_map(|message| message.as_assistant());
         let spoken = answers.filter(|answer| answer.stop_reason != StopReason::Error);
         let mut texts = spoken.map(|answer| answer.text().trim().to_owned());
         Answer::LastAssistantText(texts.find(|text| !text.is_empty()))
     }
 
-    pub(crate) fn session_statistics(&self) -> Result<Answer, Refusal> {
+    pub(super) fn session_statistics(&self) -> Result<Answer, Refusal> {
         let figures = self
-            .session
+            .transcript
+            .file()
             .statistics()
             .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
         let by_model = self
-            .session
+            .transcript
+            .file()
             .statistics_by_model()
             .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
         Ok(Answer::Statistics(Box::new(SessionStatistics {
-            session_file: self.session.file().map(ToOwned::to_owned),
-            session_id: self.session.id().to_owned(),
+            session_file: self.file().map(ToOwned::to_owned),
+            session_id: self.id().to_owned(),
             user_messages: figures.user_messages,
             assistant_messages: figures.assistant_messages,
             tool_calls: figures.tool_calls,
@@ -77,7 +81,7 @@ impl Engine {
     }
 
     fn context_usage(&self) -> Option<ContextUsage> {
-        let tokens = reported_tokens(self.conversation.fresh());
-        self.model.as_ref().map(|model| ContextUsage { tokens, window: model.context_window })
+        let tokens = reported_tokens(self.transcript.conversation().fresh());
+        self.models.current().map(|model| ContextUsage { tokens, window: model.context_window })
     }
 }

@@ -1,4 +1,4 @@
-//! The two queues of messages that wait for a run to take them.
+//! The two queues of messages that wait for a run.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ impl Queues {
         self.of(queue).push_back(message);
     }
 
-    /// Takes the oldest message out of a queue.
+    /// Removes the oldest message of a queue.
     pub fn pop(&mut self, queue: Queue) -> Option<Draft> {
         self.of(queue).pop_front()
     }
@@ -53,7 +53,7 @@ impl Queues {
         }
     }
 
-    /// Returns the texts that are taken out next: one or all, as the queue's mode says.
+    /// Returns the texts that are delivered next: one or all, as the queue's mode says.
     pub fn due(&self, queue: Queue) -> Vec<String> {
         let waiting = match queue {
             Queue::Steering => &self.steering,

@@ -1,56 +1,34 @@
-//! Refusing a prompt because there is nobody to ask, and saying what would help.
+//! Refusing a prompt for want of a usable model, with advice.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use bowline_core::command::Origin;
 use bowline_core::reply::Refusal;
 use bowline_llm::LocalModels;
 
-use crate::engine::{Engine, Input};
-use crate::task::Task;
+use super::Session;
 
-/// How long a model server on this machine may take to show itself.
+/// How long a model server on this machine may take to answer.
 const LOOK_LIMIT: Duration = Duration::from_millis(200);
 
 /// How many models of a server are named.
 const NAMED: usize = 3;
 
-/// The refusals whose texts are not complete yet.
-#[derive(Debug, Default)]
-pub(crate) struct Refusals(HashMap<u64, Task>);
-
-impl Refusals {
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Engine {
+impl Session {
     /// Refuses a prompt for want of a key or a model, after a short look for a model server on this machine that could
-    /// stand in. This is the only time that anybody looks.
-    pub(crate) fn refuse_with_advice(&mut self, origin: Origin, refusal: Refusal) {
-        let number = self.next_number();
-        let (providers, inputs) = (self.providers.clone(), self.inputs.clone());
-        let task = Task::spawn(async move {
+    /// be used instead. This is the only time that bowline looks for one by itself.
+    pub(super) fn refuse_with_advice(&mut self, origin: Origin, refusal: Refusal) {
+        let providers = self.agent.providers().clone();
+        self.reply_later(origin, async move {
             let servers = providers.ask_local_servers(LOOK_LIMIT, true).await;
             let advice: Vec<String> = servers.iter().filter_map(advice).collect();
             let message = [vec![refusal.message], advice].concat().join(" ");
-            let refusal = Refusal { message, ..refusal };
-            let _ = inputs.send(Input::Refused { number, origin, refusal }).await;
+            Err(Refusal { message, ..refusal })
         });
-        self.refusals.0.insert(number, task);
-    }
-
-    /// Answers a prompt that was refused.
-    pub(crate) fn refused(&mut self, number: u64, origin: Origin, refusal: Refusal) {
-        if self.refusals.0.remove(&number).is_some() {
-            self.reply(origin, Err(refusal));
-        }
     }
 }
 
-/// Says how to use a server that is running.
+/// Returns how to use a server that is running.
 fn advice(server: &LocalModels) -> Option<String> {
     let models = server.models.as_ref().ok()?;
     let LocalModels { provider, base_url, .. } = server;
@@ -70,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_named_only_if_it_answered() {
+    fn only_servers_that_answered_are_named() {
         let server =
             |models| LocalModels { provider: "ollama".into(), base_url: "http://l/v1".into(), models };
         assert_eq!(advice(&server(Err("refused".into()))), None);

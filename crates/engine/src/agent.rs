@@ -1,0 +1,151 @@
+//! What sessions share and what outlives each of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bowline_core::model::Model;
+use bowline_core::policy::Policy;
+use bowline_core::reply::{Refusal, RefusalCode};
+use bowline_core::session_tag::SessionRequest;
+use bowline_core::thinking::ThinkingLevel;
+use bowline_llm::{Providers, Resolved};
+use bowline_session::{Clock, Context, Location, NewSession};
+use bowline_tools::Toolbox;
+
+use crate::gate::CallGate;
+use crate::settings::{SessionPlan, Settings};
+use crate::system_prompt::SystemPrompt;
+
+/// What an agent is made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub settings: Settings,
+    /// How clients of the chosen dialect expect the agent to behave.
+    pub policy: Policy,
+    pub providers: Providers,
+    /// The tools that a session starts with.
+    pub toolbox: Toolbox,
+    /// The instructions that a session starts with.
+    pub system_prompt: SystemPrompt,
+    pub session_plan: SessionPlan,
+    pub models: ModelDefaults,
+    /// Decides about tool calls before they run.
+    pub gate: Arc<dyn CallGate>,
+    /// Where times, ids and randomness come from.
+    pub clock: Clock,
+}
+
+/// The models and thinking levels that a session starts with.
+#[derive(Debug, Clone, Default)]
+pub struct ModelDefaults {
+    /// The model and the level that the user chose for this process. They take precedence over those of a session.
+    pub chosen_model: Option<Arc<Model>>,
+    pub chosen_thinking_level: Option<ThinkingLevel>,
+    /// The model to use when neither the user nor the session names one.
+    pub default_model: Option<Arc<Model>>,
+    pub default_thinking_level: ThinkingLevel,
+    /// The models to cycle through, when the user limited them.
+    pub scope: Arc<[Resolved]>,
+}
+
+/// What sessions share: providers, tools, settings, policy, clock. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    parts: Arc<Parts>,
+}
+
+/// A session that was opened, with the conversation of its current branch.
+#[derive(Debug)]
+pub struct OpenedSession {
+    pub(crate) file: bowline_session::Session,
+    pub(crate) context: Context,
+}
+
+impl OpenedSession {
+    /// Reads the conversation of a session that was opened.
+    pub fn new(file: bowline_session::Session) -> Result<Self, Refusal> {
+        let context = file.context().map_err(session_unavailable)?;
+        Ok(Self { file, context })
+    }
+}
+
+impl Agent {
+    pub fn new(parts: Parts) -> Self {
+        Self { parts: Arc::new(parts) }
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.parts.policy
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.parts.settings
+    }
+
+    pub(crate) fn providers(&self) -> &Providers {
+        &self.parts.providers
+    }
+
+    pub(crate) fn toolbox(&self) -> &Toolbox {
+        &self.parts.toolbox
+    }
+
+    pub(crate) fn system_prompt(&self) -> &SystemPrompt {
+        &self.parts.system_prompt
+    }
+
+    pub(crate) fn session_plan(&self) -> &SessionPlan {
+        &self.parts.session_plan
+    }
+
+    pub(crate) fn model_defaults(&self) -> &ModelDefaults {
+        &self.parts.models
+    }
+
+    pub(crate) fn gate(&self) -> &dyn CallGate {
+        &*self.parts.gate
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.parts.clock
+    }
+
+    /// Opens the session that a client asks for. Reads files, so it belongs on a thread that may block.
+    pub fn open(&self, request: SessionRequest) -> Result<OpenedSession, Refusal> {
+        if !request.working_directory.is_absolute() || !request.working_directory.is_dir() {
+            let text = format!("{} is not an absolute path of a folder", request.working_directory.display());
+            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
+        }
+        match request.file {
+            Some(path) => self.open_file(&path, &request.working_directory),
+            None => self.create(request.working_directory, None),
+        }
+    }
+
+    /// Opens an existing session.
+    pub(crate) fn open_file(&self, path: &Path, working_directory: &Path) -> Result<OpenedSession, Refusal> {
+        let file = bowline_session::Session::open(path, working_directory).map_err(session_unavailable)?;
+        file.check_working_directory().map_err(session_unavailable)?;
+        OpenedSession::new(file.with_clock(self.clock().clone()))
+    }
+
+    /// Creates a session. Nothing is written before its first message.
+    pub(crate) fn create(
+        &self,
+        working_directory: PathBuf,
+        parent: Option<String>,
+    ) -> Result<OpenedSession, Refusal> {
+        let location = match &self.session_plan().store {
+            Some(store) => Location::Directory(store.directory_for(&working_directory)),
+            None => Location::Memory,
+        };
+        let plan = NewSession { working_directory, location, id: None, parent };
+        let file = bowline_session::Session::create_by(plan, self.clock().clone());
+        OpenedSession::new(file.map_err(session_unavailable)?)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
+pub(crate) fn session_unavailable(error: bowline_session::Error) -> Refusal {
+    Refusal::new(RefusalCode::SessionUnavailable, error.to_string())
+}

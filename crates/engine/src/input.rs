@@ -1,0 +1,96 @@
+//! What goes into a session and what comes out of it.
+
+use bowline_core::SessionTag;
+use bowline_core::ask::AskAnswer;
+use bowline_core::command::{Draft, Request};
+use bowline_core::event::Event;
+use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_tools::CommandOutcome;
+use tokio::sync::mpsc;
+
+use crate::agent::OpenedSession;
+use crate::compaction::SummaryStep;
+use crate::pending::PendingId;
+use crate::session::AnswerStep;
+use crate::tool_batch::ToolStep;
+
+/// Everything that can happen to a session.
+#[derive(Debug)]
+pub enum Input {
+    /// A client sent a command.
+    Request(Request),
+    /// The user answered a question.
+    Answer(AskAnswer),
+    /// A task of the session reports.
+    Step(TaskStep),
+    /// The session is to end: everything is stopped.
+    Shutdown,
+}
+
+/// A report of a task.
+#[derive(Debug)]
+pub struct TaskStep {
+    pub(crate) id: PendingId,
+    pub(crate) step: Step,
+}
+
+/// What a task can report.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Answer(AnswerStep),
+    Tool(ToolStep),
+    BackoffOver,
+    ImagesResized(Draft),
+    Summary(SummaryStep),
+    /// A user-initiated command wrote something.
+    CommandOutput(String),
+    CommandDone(Result<CommandOutcome, String>),
+    /// A command of the client was carried out in the background.
+    Job(Box<Result<Answer, Refusal>>),
+    /// The session to change to was opened, forked or cloned.
+    SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
+    /// The task panicked, with this message.
+    Panicked(String),
+}
+
+/// An input together with the session that it is for.
+#[derive(Debug)]
+pub struct Tagged {
+    pub session: SessionTag,
+    pub input: Input,
+}
+
+/// The way back into a session for its tasks.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    session: SessionTag,
+    sender: mpsc::Sender<Tagged>,
+}
+
+impl Inputs {
+    /// Returns the way back into the session with this tag; `sender` leads to whoever drives the sessions.
+    pub fn new(session: SessionTag, sender: mpsc::Sender<Tagged>) -> Self {
+        Self { session, sender }
+    }
+
+    /// Sends a report, waiting for room. Returns whether anybody still receives.
+    pub(crate) async fn send(&self, step: TaskStep) -> bool {
+        self.sender.send(self.tagged(step)).await.is_ok()
+    }
+
+    /// Sends a report unless the channel is full.
+    pub(crate) fn try_send(&self, step: TaskStep) {
+        let _ = self.sender.try_send(self.tagged(step));
+    }
+
+    fn tagged(&self, step: TaskStep) -> Tagged {
+        Tagged { session: self.session, input: Input::Step(step) }
+    }
+}
+
+/// What a session has to say.
+#[derive(Debug, Clone)]
+pub enum Output {
+    Event(Event),
+    Reply(Reply),
+}

@@ -1,0 +1,184 @@
+//! The registry of everything that a session waits for.
+//!
+//! An answer of the model, a tool call, a question to the user, a backoff, a summary, a background job: each is an
+//! entry with an id, what it is for, and the task that works on it. Reports carry the id, so stale ones are dropped in
+//! one place; removing an entry cancels its task.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use bowline_core::ask::AskId;
+use bowline_core::command::Origin;
+use futures_util::FutureExt as _;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::input::{Inputs, Step, TaskStep};
+
+/// The id of an entry. No two entries of a session have the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PendingId(u64);
+
+/// What an entry is for.
+#[derive(Debug)]
+pub(crate) enum Awaited {
+    /// The model's answer in the current run.
+    Answer,
+    /// A tool call of the current run, by its place in the answer.
+    Call { index: usize },
+    /// The user's answer about a tool call of the current run.
+    Question { index: usize },
+    /// The end of the wait before the model is called again.
+    Backoff,
+    /// The images of a prompt that has not started its run yet.
+    Images,
+    /// The summary of a compaction or of a branch.
+    Summary,
+    /// The session that the client changes to.
+    SessionChange,
+    /// A command that is carried out in the background and replied to when it is done.
+    Job { origin: Origin },
+    /// A user-initiated shell command.
+    UserCommand(UserCommand),
+}
+
+/// A user-initiated shell command that is running.
+#[derive(Debug)]
+pub(crate) struct UserCommand {
+    pub origin: Origin,
+    pub command: String,
+    pub exclude_from_context: bool,
+    /// The session that it was started in.
+    pub session_id: String,
+    pub cancel: CancellationToken,
+}
+
+/// Everything that a session waits for.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    inputs: Inputs,
+    last_id: u64,
+    entries: BTreeMap<PendingId, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    awaited: Awaited,
+    /// Questions have no task: the client answers them.
+    _task: Option<Task>,
+}
+
+impl Pending {
+    pub fn new(inputs: Inputs) -> Self {
+        Self { inputs, last_id: 0, entries: BTreeMap::new() }
+    }
+
+    /// Starts a task and registers what it is for. If the task panics, that is its last report.
+    pub fn start<W>(&mut self, awaited: Awaited, work: impl FnOnce(Reporter) -> W) -> PendingId
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let id = self.next_id();
+        let reporter = Reporter { inputs: self.inputs.clone(), id };
+        let work = AssertUnwindSafe(work(reporter.clone())).catch_unwind();
+        let task = tokio::spawn(async move {
+            if let Err(panic) = work.await {
+                reporter.send(Step::Panicked(panic_message(&*panic))).await;
+            }
+        });
+        self.entries.insert(id, Entry { awaited, _task: Some(Task(task)) });
+        id
+    }
+
+    /// Registers a question, which the client answers.
+    pub fn ask(&mut self, awaited: Awaited) -> PendingId {
+        let id = self.next_id();
+        self.entries.insert(id, Entry { awaited, _task: None });
+        id
+    }
+
+    /// Returns what an entry is for, unless it is no longer waited for.
+    pub fn awaited(&self, id: PendingId) -> Option<&Awaited> {
+        self.entries.get(&id).map(|entry| &entry.awaited)
+    }
+
+    /// Removes an entry, which cancels its task if it is still running.
+    pub fn remove(&mut self, id: PendingId) -> Option<Awaited> {
+        self.entries.remove(&id).map(|entry| entry.awaited)
+    }
+
+    /// Removes every entry.
+    pub fn remove_all(&mut self) -> Vec<Awaited> {
+        std::mem::take(&mut self.entries).into_values().map(|entry| entry.awaited).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Tells whether a command of the client is being carried out in the background.
+    pub fn has_jobs(&self) -> bool {
+        self.entries.values().any(|entry| matches!(entry.awaited, Awaited::Job { .. }))
+    }
+
+    /// Returns the user-initiated shell commands that are running.
+    pub fn user_commands(&self) -> impl Iterator<Item = &UserCommand> {
+        self.entries.values().filter_map(|entry| match &entry.awaited {
+            Awaited::UserCommand(command) => Some(command),
+            _ => None,
+        })
+    }
+
+    fn next_id(&mut self) -> PendingId {
+        self.last_id += 1;
+        PendingId(self.last_id)
+    }
+}
+
+impl From<PendingId> for AskId {
+    fn from(id: PendingId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<AskId> for PendingId {
+    fn from(id: AskId) -> Self {
+        Self(id.0)
+    }
+}
+
+/// How a task reports to its session.
+#[derive(Debug, Clone)]
+pub(crate) struct Reporter {
+    inputs: Inputs,
+    id: PendingId,
+}
+
+impl Reporter {
+    /// Sends a report, waiting for room. Returns whether the session still exists.
+    pub async fn send(&self, step: Step) -> bool {
+        self.inputs.send(TaskStep { id: self.id, step }).await
+    }
+
+    /// Sends a report unless the channel is full.
+    pub fn try_send(&self, step: Step) {
+        self.inputs.try_send(TaskStep { id: self.id, step });
+    }
+}
+
+/// A spawned task that is cancelled when this is dropped.
+#[derive(Debug)]
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Returns what a panic said.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".to_owned())
+}

@@ -1,0 +1,37 @@
+//! The session as an HTML page.
+
+use std::path::PathBuf;
+
+use bowline_core::command::Origin;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_export::{Options, default_name, export_file};
+
+use crate::session::Session;
+
+impl Session {
+    /// Writes the page in the background and replies when it is there.
+    pub(super) fn export_html(&mut self, origin: Origin, path: Option<PathBuf>) {
+        let refuse = |text: &str| Err(Refusal::new(RefusalCode::NothingToDo, text));
+        let Some(file) = self.file().map(ToOwned::to_owned) else {
+            return self.reply(origin, refuse("Cannot export in-memory session to HTML"));
+        };
+        if !self.transcript.file().is_saved() {
+            return self.reply(origin, refuse("Nothing to export yet - start a conversation first"));
+        }
+        let directory = self.transcript.working_directory();
+        let out = directory.join(path.unwrap_or_else(|| default_name(&file).into()));
+        let leaf = self.transcript.leaf().map(|leaf| leaf.to_string());
+        self.reply_later(origin, async move {
+            let options = Options { title: None, leaf };
+            let written = tokio::task::spawn_blocking(move || export_file(&file, &out, &options)).await;
+            let failed = |text: String| Refusal::new(RefusalCode::StorageFailed, text);
+            match written {
+                Ok(result) => match result {
+                    Ok(path) => Ok(Answer::Exported { path }),
+                    Err(error) => Err(failed(error.to_string())),
+                },
+                Err(error) => Err(failed(error.to_string())),
+            }
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! Carrying out commands: one arm each, the work in a file for each group.
+
+mod export;
+mod models;
+mod navigation;
+pub(super) mod sessions;
+mod shell;
+mod state;
+mod tree;
+
+use bowline_core::command::{Command, Request};
+use bowline_core::reply::{Answer, Refusal};
+
+use super::Session;
+
+impl Session {
+    /// Carries out a command. Commands that reply later, or between events, return early.
+    pub(super) fn carry_out(&mut self, request: Request) {
+        let Request { origin, command } = request;
+        if let Some(refusal) = self.refuse_while_running(&command) {
+            return self.reply(origin, Err(refusal));
+        }
+        let result = match command {
+            // It came after the abort, so it is meant for the time after the run.
+            Command::Prompt { .. } | Command::Continue { .. } if self.activity.is_stopping() => {
+                return self.postpone(Request { origin, command });
+            }
+            Command::AbortAndPrompt { .. } if !self.activity.is_idle() => {
+                self.postpone(Request { origin, command });
+                return self.stop();
+            }
+            command if self.needs_idle(&command) => {
+                self.postpone(Request { origin, command });
+                return self.stop();
+            }
+            Command::Prompt { message, when_busy } => return self.prompt(origin, message, when_busy),
+            Command::AbortAndPrompt { message } => return self.prompt_after_abort(origin, message),
+            Command::Continue { message } => return self.continue_conversation(origin, message),
+            Command::Enqueue { message, queue } => return self.steer(origin, message, queue),
+            Command::Abort => return self.abort(origin),
+            Command::AbortRetry => return self.abort_retry(origin),
+            Command::Compact { instructions } => return self.compact(origin, instructions),
+            Command::NavigateTree { entry, summarize, instructions } => {
+                return self.navigate(origin, &entry, summarize, instructions);
+            }
+            Command::ExportHtml { path } => return self.export_html(origin, path),
+            Command::Shell { command, exclude_from_context } => {
+                return self.start_command(origin, command, exclude_from_context);
+            }
+            Command::SwitchSession { path } => return self.switch_session(origin, &path),
+            Command::Fork { entry } => return self.fork(origin, entry),
+            Command::Clone => return self.clone_session(origin),
+            Command::ListSessions { query } => return self.list_sessions(origin, query),
+            Command::DeleteSession { path } => return self.delete_session(origin, &path),
+            Command::NewSession { parent } => self.new_session(parent),
+            Command::AbortShell => Ok(self.abort_commands()),
+            Command::ClearQueue => Ok(self.clear_queue()),
+            Command::GetState => Ok(self.state()),
+            Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),
+            Command::GetCommands => Ok(Answer::Commands(Vec::new())),
+            Command::GetLastAssistantText => Ok(self.last_assistant_text()),
+            Command::GetSessionStatistics => self.session_statistics(),
+            Command::SetModel { provider, id } => self.set_model(&provider, &id),
+            Command::ChooseModel { provider, pattern } => self.choose_model(provider.as_deref(), &pattern),
+            Command::CycleModel => self.cycle_model(),
+            Command::GetAvailableModels => Ok(self.available_models()),
+            Command::SetThinkingLevel { level } => self.choose_thinking_level(level),
+            Command::CycleThinkingLevel => self.cycle_thinking_level(),
+            Command::GetAvailableThinkingLevels => Ok(Answer::ThinkingLevels(self.models.levels())),
+            Command::SetQueueMode { queue, mode } => self.set(|session| session.queues.set_mode(queue, mode)),
+            Command::SetInterruptMode { mode } => self.set(|session| session.switches.interrupt_mode = mode),
+            Command::SetAutoCompaction { enabled } => {
+                self.set(|session| session.switches.auto_compaction = enabled)
+            }
+            Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
+            Command::SetSessionName { name } => self.set_session_name(&name),
+            Command::GetForkMessages => self.fork_messages(),
+            Command::GetEntries { since } => self.entries(since.as_deref()),
+            Command::GetTree => self.tree(),
+            Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
+        };
+        self.reply(origin, result);
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "an arm of the match above")]
+    fn set(&mut self, change: impl FnOnce(&mut Self)) -> Result<Answer, Refusal> {
+        change(self);
+        Ok(Answer::Done)
+    }
+}

@@ -1,0 +1,76 @@
+//! Going on from another entry of the same session.
+
+use bowline_core::command::Origin;
+use bowline_core::reply::{Answer, Navigated, Refusal};
+use bowline_core::stream::StreamError;
+use bowline_session::{EntryBody, Navigation};
+
+use crate::activity::SummarySubject;
+use crate::agent::session_unavailable;
+use crate::compaction::{Subject, Summary};
+use crate::session::compacting::summarization_failed;
+use crate::session::{Continuation, Session};
+
+/// The token limit of a branch summary.
+const BRANCH_SUMMARY_TOKENS: u64 = 4096;
+
+impl Session {
+    /// Moves the conversation to an entry; the branch that is left may be summarised first.
+    pub(super) fn navigate(
+        &mut self,
+        origin: Origin,
+        entry: &str,
+        summarize: bool,
+        instructions: Option<String>,
+    ) {
+        let navigation = match self.transcript.file().navigation(entry) {
+            Ok(navigation) => navigation,
+            Err(error) => return self.reply(origin, Err(session_unavailable(error))),
+        };
+        if !summarize || navigation.abandoned.is_empty() {
+            let result = self.go_to(&navigation, None);
+            return self.reply(origin, result);
+        }
+        let model = match self.check_model() {
+            Ok(()) => self.models.current().cloned(),
+            Err(refusal) => return self.reply(origin, Err(refusal)),
+        };
+        let Some(model) = model else { return };
+        let request = Subject::Branch { messages: navigation.abandoned.clone(), instructions };
+        let subject = SummarySubject::Branch { navigation: Box::new(navigation) };
+        self.summarize(model, request, BRANCH_SUMMARY_TOKENS, subject, Continuation::Reply(origin));
+    }
+
+    /// Moves the conversation once the branch it leaves is summarised.
+    pub(in crate::session) fn branch_summarized(
+        &mut self,
+        navigation: &Navigation,
+        result: Result<Summary, StreamError>,
+        then: Continuation,
+    ) {
+        let result = result.map_err(summarization_failed);
+        let outcome = result.and_then(|summary| self.go_to(navigation, Some(summary)));
+        self.proceed(then, outcome);
+    }
+
+    fn go_to(&mut self, navigation: &Navigation, summary: Option<Summary>) -> Result<Answer, Refusal> {
+        self.transcript.move_to(navigation)?;
+        let summary_entry = match summary {
+            None => None,
+            Some(summary) => Some(self.transcript.append(EntryBody::BranchSummary {
+                from: navigation.old_leaf.clone(),
+                summary: summary.text,
+                details: None,
+                usage: Some(summary.usage),
+                from_hook: false,
+            })?),
+        };
+        self.futile_compaction = None;
+        self.transcript.reload()?;
+        Ok(Answer::Navigated(Navigated {
+            leaf: self.transcript.leaf(),
+            text: navigation.text.clone(),
+            summary_entry,
+        }))
+    }
+}

@@ -1,0 +1,162 @@
+//! Going from one session to another. Whatever reads or writes files runs in the background; commands wait meanwhile.
+
+use std::path::Path;
+
+use bowline_core::command::Origin;
+use bowline_core::event::Event;
+use bowline_core::policy::ForkPoint;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_session::EntryBody;
+
+use crate::activity::{Activity, ChangeKind, SessionChange};
+use crate::agent::{Agent, OpenedSession, session_unavailable};
+use crate::input::Step;
+use crate::model_choice::ModelChoice;
+use crate::pending::{Awaited, PendingId};
+use crate::session::Session;
+use crate::transcript::Transcript;
+
+impl Session {
+    /// Starts another session. Nothing is written before its first message, so this takes no time.
+    pub(super) fn new_session(&mut self, parent: Option<String>) -> Result<Answer, Refusal> {
+        let opened = self.agent.create(self.working_directory.clone(), parent)?;
+        self.change_to(opened)?;
+        Ok(Answer::SessionSwitched)
+    }
+
+    /// Starts another session with what came before a message of the user, or, where the policy says so, with
+    /// everything up to an entry.
+    pub(super) fn fork(&mut self, origin: Origin, entry: String) {
+        let point = self.agent.policy().fork_point;
+        self.copy_session(origin, move |file| match point {
+            ForkPoint::AfterEntry => Ok((file.fork_after(&entry)?, Answer::Forked { text: String::new() })),
+            ForkPoint::BeforeUserMessage => {
+                let fork = file.fork(&entry)?;
+                Ok((fork.session, Answer::Forked { text: fork.text }))
+            }
+        });
+    }
+
+    /// Starts another session with the conversation as it is.
+    pub(super) fn clone_session(&mut self, origin: Origin) {
+        self.copy_session(origin, |file| Ok((file.clone_at_leaf()?, Answer::SessionSwitched)));
+    }
+
+    pub(super) fn switch_session(&mut self, origin: Origin, path: &Path) {
+        let path = self.working_directory.join(path);
+        if self.file().is_some_and(|current| is_same_file(current, &path)) {
+            return self.reply(origin, Ok(Answer::SessionSwitched));
+        }
+        let (agent, working_directory) = (self.agent.clone(), self.working_directory.clone());
+        self.change_in_background(origin, ChangeKind::Open(path.clone()), move || {
+            Ok((agent.open_file(&path, &working_directory)?, Answer::SessionSwitched))
+        });
+    }
+
+    /// Changes to a copy of the current session. Its file is shared with the thread that copies it.
+    fn copy_session(
+        &mut self,
+        origin: Origin,
+        copy: impl FnOnce(
+            &bowline_session::Session,
+        ) -> Result<(bowline_session::Session, Answer), bowline_session::Error>
+        + Send
+        + 'static,
+    ) {
+        let file = self.transcript.lend();
+        self.change_in_background(origin, ChangeKind::Copy, move || {
+            let (session, answer) = copy(&file).map_err(session_unavailable)?;
+            Ok((OpenedSession::new(session)?, answer))
+        });
+    }
+
+    fn change_in_background(
+        &mut self,
+        origin: Origin,
+        kind: ChangeKind,
+        open: impl FnOnce() -> Result<(OpenedSession, Answer), Refusal> + Send + 'static,
+    ) {
+        // Only a command that is bound to fail gets here while something is in progress, and it fails without ending
+        // that.
+        if !self.activity.is_idle() {
+            let busy = || Refusal::new(RefusalCode::Busy, "the agent is running; abort it first");
+            let result = open().and_then(|_| Err(busy()));
+            return self.reply(origin, result);
+        }
+        let id = self.pending.start(Awaited::SessionChange, |reporter| async move {
+            let opened = tokio::task::spawn_blocking(open).await;
+            let result = opened.unwrap_or_else(|error| {
+                Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}")))
+            });
+            reporter.send(Step::SessionReady(Box::new(result))).await;
+        });
+        self.activity = Activity::ChangingSession(SessionChange { id, origin, kind });
+    }
+
+    /// Changes to the session that was opened in the background, or stays with the current one.
+    pub(in crate::session) fn session_ready(
+        &mut self,
+        id: PendingId,
+        result: Result<(OpenedSession, Answer), Refusal>,
+    ) {
+        self.pending.remove(id);
+        let Some(change) = self.activity.take_session_change() else { return };
+        let result = result.and_then(|(opened, answer)| self.change_to(opened).map(|()| answer));
+        // What is left of the session that was changed from, or of this one if it stays.
+        if result.is_err() {
+            self.record_held_commands();
+        } else {
+            self.held_command_results.clear();
+        }
+        self.reply(change.origin, result);
+    }
+
+    /// Leaves the current session for another. If that one cannot be used, everything stays as it was.
+    fn change_to(&mut self, opened: OpenedSession) -> Result<(), Refusal> {
+        let models = self.models.for_next_session(&opened.context, self.agent.providers());
+        self.transcript = enter(&self.agent, opened, &models)?;
+        self.models = models;
+        self.futile_compaction = None;
+        self.drop_queued();
+        Ok(())
+    }
+
+    pub(super) fn set_session_name(&mut self, name: &str) -> Result<Answer, Refusal> {
+        let name = name
+            .split(['\r', '\n'])
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        if name.is_empty() {
+            return Err(Refusal::new(RefusalCode::InvalidArgument, "Session name cannot be empty"));
+        }
+        let entry = self.transcript.append(EntryBody::SessionInfo { name: name.clone() })?;
+        self.transcript.persist_now()?;
+        self.emit(Event::SessionNameChanged { name, entry: Some(entry) });
+        Ok(Answer::Done)
+    }
+}
+
+/// Makes an opened session ready for use. A new one starts with entries for its model and thinking level.
+pub(in crate::session) fn enter(
+    agent: &Agent,
+    mut opened: OpenedSession,
+    models: &ModelChoice,
+) -> Result<Transcript, Refusal> {
+    let context = &opened.context;
+    // A new session may have been named already.
+    let is_new = context.model.is_none() && context.thinking_level.is_none() && context.messages.is_empty();
+    opened.file.set_durability(agent.session_plan().durability);
+    let mut transcript = Transcript::new(opened.file, opened.context);
+    if is_new && let Some(model) = models.current() {
+        let (provider, model_id) = (model.provider.clone(), model.id.clone());
+        transcript.append(EntryBody::ModelChange { provider, model_id })?;
+        transcript.append(EntryBody::ThinkingLevelChange { level: models.level() })?;
+    }
+    Ok(transcript)
+}
+
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}

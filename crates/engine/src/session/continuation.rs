@@ -1,0 +1,61 @@
+//! What happens once something that was waited for is over.
+
+use bowline_core::command::{Draft, Origin};
+use bowline_core::event::RunOutcome;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+
+use super::Session;
+use crate::transcript::RemovedAnswer;
+
+/// How things go on after a wait.
+#[derive(Debug)]
+pub(crate) enum Continuation {
+    /// Nothing waited for it.
+    Nothing,
+    /// The command that caused it is replied to.
+    Reply(Origin),
+    /// The prompt that had to wait for it is admitted.
+    Admit { origin: Origin, message: Draft },
+    /// The run takes its next turn.
+    NextTurn { called_tools: bool },
+    /// The model is called again. If it cannot be, the run ends as `otherwise` says, and the answer that was removed
+    /// for the call is put back.
+    CallAgain { otherwise: RunOutcome, removed: Option<RemovedAnswer> },
+    /// The run is over.
+    Settle(RunOutcome),
+}
+
+impl Session {
+    /// Goes on after a wait that ended with `outcome`.
+    pub(super) fn proceed(&mut self, then: Continuation, outcome: Result<Answer, Refusal>) {
+        match then {
+            Continuation::Nothing => {}
+            Continuation::Reply(origin) => self.reply(origin, outcome),
+            Continuation::Admit { origin, message } => self.admit(origin, message),
+            Continuation::NextTurn { called_tools } => self.next_turn(called_tools),
+            Continuation::Settle(run_outcome) => self.settle(run_outcome),
+            Continuation::CallAgain { otherwise, removed } if outcome.is_err() => {
+                self.restore_answer(removed);
+                self.settle(otherwise);
+            }
+            Continuation::CallAgain { .. } => self.start_attempt(),
+        }
+    }
+
+    /// Gives up what waited for something that was aborted; `what` names it in the refusal.
+    pub(super) fn abandon(&mut self, then: Continuation, what: &str) {
+        match then {
+            Continuation::Nothing => {}
+            Continuation::Reply(origin) | Continuation::Admit { origin, .. } => {
+                let refusal = Refusal::new(RefusalCode::Cancelled, format!("{what} cancelled"));
+                self.reply(origin, Err(refusal));
+            }
+            Continuation::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
+            Continuation::CallAgain { removed, .. } => {
+                self.restore_answer(removed);
+                self.settle(RunOutcome::Aborted);
+            }
+            Continuation::Settle(_) => self.settle(RunOutcome::Aborted),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A session: the parts of its state, and what happens to them next.
+//!
+//! This module holds the parts together and takes inputs in; each of the others holds one piece of the flow.
+
+mod aborting;
+mod admission;
+mod answering;
+mod backoff;
+mod commands;
+mod compacting;
+mod continuation;
+mod images;
+mod overflow;
+mod panics;
+mod prompting;
+mod questions;
+mod recording;
+mod refusing;
+mod steering;
+mod summarizing;
+mod tool_calls;
+mod turns;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bowline_core::command::{InterruptMode, Origin, Request};
+use bowline_core::event::Event;
+use bowline_core::message::BashExecutionMessage;
+use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_tools::Toolbox;
+
+use crate::activity::Activity;
+use crate::agent::{Agent, OpenedSession};
+use crate::input::{Input, Inputs, Output, Step, TaskStep};
+use crate::instructions::Instructions;
+use crate::model_choice::ModelChoice;
+use crate::pending::{Awaited, Pending};
+use crate::queues::Queues;
+use crate::run::Run;
+use crate::settings::RetrySettings;
+use crate::system_prompt::SystemPrompt;
+use crate::transcript::Transcript;
+pub(crate) use answering::AnswerStep;
+pub(crate) use compacting::Futile;
+pub(crate) use continuation::Continuation;
+
+/// One session: a conversation, at most one run, and whatever else is in progress.
+#[derive(Debug)]
+pub struct Session {
+    agent: Agent,
+    /// Where a new session of this client works.
+    working_directory: PathBuf,
+    transcript: Transcript,
+    models: ModelChoice,
+    instructions: Instructions,
+    switches: Switches,
+    queues: Queues,
+    activity: Activity,
+    pending: Pending,
+    /// Why compaction at the threshold failed in this run, if it did.
+    futile_compaction: Option<Futile>,
+    /// Results of user-initiated commands that wait for the end of the turn.
+    held_command_results: Vec<BashExecutionMessage>,
+    /// Requests that wait for what is in progress, and those behind them.
+    backlog: VecDeque<Request>,
+    outputs: VecDeque<Output>,
+    shutting_down: bool,
+}
+
+/// What a client can switch for this session; nothing is written back to the settings.
+#[derive(Debug, Clone, Copy)]
+struct Switches {
+    auto_compaction: bool,
+    auto_retry: bool,
+    interrupt_mode: InterruptMode,
+}
+
+impl Session {
+    /// Returns a session of `agent`. `inputs` leads back to [`Session::handle`].
+    pub fn new(
+        agent: Agent,
+        opened: OpenedSession,
+        working_directory: PathBuf,
+        inputs: Inputs,
+    ) -> Result<Self, Refusal> {
+        let settings = agent.settings();
+        let defaults = agent.model_defaults().clone();
+        let models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
+        let queues = Queues::new(settings.steering_mode, settings.follow_up_mode);
+        let switches = Switches {
+            auto_compaction: settings.auto_compaction,
+            auto_retry: settings.retry.enabled,
+            interrupt_mode: agent.policy().interrupt_mode,
+        };
+        let instructions = Instructions::new(agent.toolbox().clone(), agent.system_prompt().clone());
+        Ok(Self {
+            transcript: commands::sessions::enter(&agent, opened, &models)?,
+            working_directory,
+            models,
+            instructions,
+            switches,
+            queues,
+            activity: Activity::Idle,
+            pending: Pending::new(inputs),
+            futile_compaction: None,
+            held_command_results: Vec::new(),
+            backlog: VecDeque::new(),
+            outputs: VecDeque::new(),
+            shutting_down: false,
+            agent,
+        })
+    }
+
+    /// Handles one input to completion.
+    pub fn handle(&mut self, input: Input) {
+        match input {
+            Input::Request(request) => self.receive(request),
+            Input::Answer(answer) => self.question_answered(answer),
+            Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
+            Input::Shutdown => self.shut_down(),
+        }
+        self.work_off_backlog();
+    }
+
+    /// Returns the next output.
+    pub fn next_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Tells whether nothing is in progress: no run, no summary, no command, no request that waits.
+    pub fn is_idle(&self) -> bool {
+        self.activity.is_idle() && self.pending.is_empty() && self.backlog.is_empty()
+    }
+
+    /// Returns the session's id.
+    pub fn id(&self) -> &str {
+        self.transcript.session_id()
+    }
+
+    /// Returns the session's file, also before it exists; a session in memory has none.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        self.transcript.file().file()
+    }
+
+    /// Uses other tools from the next call of the model on.
+    pub fn set_tools(&mut self, toolbox: Toolbox) {
+        self.instructions.set_tools(toolbox);
+    }
+
+    /// Uses another system prompt from the next call of the model on.
+    pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
+        self.instructions.set_system_prompt(system_prompt);
+    }
+
+    /// Passes on what a task reports, unless nobody waits for it any more.
+    fn task_reported(&mut self, id: crate::pending::PendingId, step: Step) {
+        let Some(awaited) = self.pending.awaited(id) else { return };
+        match (awaited, step) {
+            (_, Step::Panicked(message)) => self.task_panicked(id, &message),
+            (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
+            (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
+            (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
+            (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
+            (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
+            (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
+            (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
+            (Awaited::UserCommand(_), Step::CommandOutput(text)) => self.command_output(id, text),
+            (Awaited::UserCommand(_), Step::CommandDone(result)) => self.command_done(id, result),
+            // A task reports only what it was started for.
+            (awaited, step) => debug_assert!(false, "{step:?} for {awaited:?}"),
+        }
+    }
+
+    /// Carries out a command in the background and replies with what it returns.
+    fn reply_later(
+        &mut self,
+        origin: Origin,
+        work: impl Future<Output = Result<Answer, Refusal>> + Send + 'static,
+    ) {
+        self.pending.start(Awaited::Job { origin }, |reporter| async move {
+            let result = work.await;
+            reporter.send(Step::Job(Box::new(result))).await;
+        });
+    }
+
+    fn job_done(&mut self, id: crate::pending::PendingId, result: Result<Answer, Refusal>) {
+        if let Some(Awaited::Job { origin }) = self.pending.remove(id) {
+            self.reply(origin, result);
+        }
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        self.outputs.push_back(Output::Reply(Reply { origin, result }));
+    }
+
+    fn run(&self) -> Option<&Run> {
+        self.activity.run()
+    }
+
+    fn run_mut(&mut self) -> Option<&mut Run> {
+        self.activity.run_mut()
+    }
+
+    fn system_prompt(&mut self) -> Arc<str> {
+        self.instructions.system_prompt(self.transcript.working_directory(), self.agent.clock())
+    }
+
+    /// Returns the retry settings with what the client switched.
+    fn retry_settings(&self) -> RetrySettings {
+        RetrySettings { enabled: self.switches.auto_retry, ..self.agent.settings().retry.clone() }
+    }
+
+    /// Returns the time in milliseconds since 1970.
+    fn now(&self) -> u64 {
+        self.agent.clock().milliseconds()
+    }
+}

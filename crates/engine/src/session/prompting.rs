@@ -1,0 +1,109 @@
+//! Accepting prompts: each starts a run, is queued, or is refused.
+
+use bowline_core::command::{Draft, Origin, Queue};
+use bowline_core::message::Message;
+use bowline_core::policy::PromptAnswer;
+use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
+
+use super::{Continuation, Session};
+
+/// Clients match this text, so it is that of pi.
+const BUSY: &str =
+    "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
+
+/// This one too.
+const COMPACTING: &str =
+    "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.";
+
+impl Session {
+    /// Starts a run with a message, queues it, or refuses it. The message is on disk before it is accepted.
+    pub(super) fn prompt(&mut self, origin: Origin, message: Draft, when_busy: Option<Queue>) {
+        if self.activity.is_running() {
+            return match when_busy {
+                Some(queue) => {
+                    let answer = self.enqueue(message, queue);
+                    self.reply_accepted(origin, answer);
+                }
+                None => self.reply(origin, Err(Refusal::new(RefusalCode::Busy, BUSY))),
+            };
+        }
+        if self.activity.is_summarizing() {
+            return self.reply(origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
+        }
+        if let Err(refusal) = self.check_model() {
+            return self.refuse_with_advice(origin, refusal);
+        }
+        self.compact_if_full(Continuation::Admit { origin, message });
+    }
+
+    /// Starts a run with the message of a command that stopped the run before.
+    pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
+        self.reply_on_receipt(&origin);
+        self.prompt(origin, message, None);
+    }
+
+    /// Starts a run in a conversation that has begun.
+    pub(super) fn continue_conversation(&mut self, origin: Origin, message: Draft) {
+        if !self.activity.is_running() && self.transcript.messages().is_empty() {
+            let text = "there is no conversation to continue; use prompt";
+            return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
+        }
+        self.prompt(origin, message, None);
+    }
+
+    /// Starts a run with a message that nothing stands in the way of, once its images are small enough.
+    pub(super) fn admit(&mut self, origin: Origin, message: Draft) {
+        if self.agent.settings().resize_images && !message.images.iter().all(bowline_tools::image_fits) {
+            return self.resize_images(origin, message);
+        }
+        self.begin(origin, message);
+    }
+
+    /// Starts a run with a message.
+    pub(super) fn begin(&mut self, origin: Origin, message: Draft) {
+        let message = Message::user(message.text, message.images, self.now());
+        self.futile_compaction = None;
+        // The model may have become unusable while the prompt waited for its images.
+        let Some(model) = self.models.current().cloned() else {
+            return self.reply(origin, Err(no_model()));
+        };
+        match self.store(message) {
+            Ok(recorded) => {
+                let waiter = if self.agent.policy().prompt_answer == PromptAnswer::OnSettled {
+                    Some(origin)
+                } else {
+                    self.reply_accepted(origin, Answer::Accepted(Disposition::Started));
+                    None
+                };
+                self.start_run(model, &recorded, waiter);
+            }
+            Err(refusal) => self.reply(origin, Err(refusal)),
+        }
+    }
+
+    /// Replies to a prompt before anything is known of it, where the policy says so.
+    pub(super) fn reply_on_receipt(&mut self, origin: &Origin) {
+        if self.agent.policy().prompt_answer == PromptAnswer::OnReceipt {
+            self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
+        }
+    }
+
+    /// Replies to a prompt that was accepted, unless it was replied to on receipt.
+    fn reply_accepted(&mut self, origin: Origin, answer: Answer) {
+        if self.agent.policy().prompt_answer != PromptAnswer::OnReceipt {
+            self.reply(origin, Ok(answer));
+        }
+    }
+
+    /// Returns a refusal that says what to do when there is no usable model.
+    pub(super) fn check_model(&self) -> Result<(), Refusal> {
+        let model = self.models.current().ok_or_else(no_model)?;
+        let checked = self.agent.providers().check_credentials(model);
+        checked.map_err(|error| Refusal::new(RefusalCode::NoCredentials, error.message))
+    }
+}
+
+fn no_model() -> Refusal {
+    let text = "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id or set_model.";
+    Refusal::new(RefusalCode::NoModel, text)
+}

@@ -1,0 +1,78 @@
+//! Questions to the user about tool calls. A call that is asked about waits; the others go on.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bowline_core::ask::{Approval, Ask, AskAnswer, AskId, Decision, Question};
+use bowline_core::event::Event;
+use bowline_core::policy::Questions;
+use bowline_tools::Outcome;
+
+use super::Session;
+use crate::pending::{Awaited, PendingId};
+use crate::tool_batch::CallState;
+
+/// What the model reads of a call that the user did not allow.
+const DENIED: &str = "The user rejected this call.";
+
+/// What the model reads of a call that an abort overtook.
+const ABORTED: &str = "Aborted while waiting for the user's decision.";
+
+impl Session {
+    /// Asks the user whether a call may run; where the client cannot be asked, it may not.
+    pub(super) fn ask_about_call(&mut self, index: usize, reason: String, started: Instant) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        if self.agent.policy().questions == Questions::Assumed {
+            let text =
+                format!("This call needs the user's consent, and the client cannot ask for it: {reason}");
+            return self.end_call(index, Outcome::error(text), started);
+        }
+        let approval = Approval {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: Arc::clone(&call.arguments),
+            reason,
+        };
+        let question = self.pending.ask(Awaited::Question { index });
+        self.set_call_state(index, CallState::Asked { question, started });
+        self.emit(Event::Ask(Ask { id: question.into(), question: Question::Approval(approval) }));
+    }
+
+    /// Takes the user's answer. One that is late, unknown or given twice is ignored.
+    pub(super) fn question_answered(&mut self, answer: AskAnswer) {
+        let AskAnswer { id, decision } = answer;
+        let id = PendingId::from(id);
+        let Some(&Awaited::Question { index }) = self.pending.awaited(id) else { return };
+        let Some(started) = self.resolve_question(index, id, decision.clone()) else { return };
+        match decision {
+            Decision::Allow => self.run_call(index, started),
+            Decision::Deny { reason } => {
+                let text = reason.map_or(DENIED.to_owned(), |reason| format!("{DENIED} {reason}"));
+                self.end_call(index, Outcome::error(text), started);
+            }
+        }
+        self.continue_batch();
+    }
+
+    /// Denies every call that waits for the user, because the run is aborted.
+    pub(super) fn abort_questions(&mut self) {
+        let questions = self.batch().map(crate::tool_batch::Batch::questions).unwrap_or_default();
+        if questions.is_empty() {
+            return;
+        }
+        for (index, id) in questions {
+            if let Some(started) = self.resolve_question(index, id, Decision::Deny { reason: None }) {
+                self.end_call(index, Outcome::error(ABORTED), started);
+            }
+        }
+        self.continue_batch();
+    }
+
+    /// Closes a question and returns when its call was taken up.
+    fn resolve_question(&mut self, index: usize, id: PendingId, decision: Decision) -> Option<Instant> {
+        self.pending.remove(id);
+        let started = self.batch()?.call(index)?.started()?;
+        self.emit(Event::AskResolved { id: AskId::from(id), decision });
+        Some(started)
+    }
+}

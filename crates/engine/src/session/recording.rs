@@ -1,0 +1,96 @@
+//! Recording messages and announcing them. What clients see is on disk first.
+
+use std::sync::Arc;
+
+use bowline_core::event::{EntryName, Event};
+use bowline_core::message::{BashExecutionMessage, Message};
+use bowline_core::reply::Refusal;
+
+use super::Session;
+use crate::activity::Activity;
+use crate::transcript::Recorded;
+
+impl Session {
+    /// Records a message outside a run, or refuses it.
+    pub(super) fn store(&mut self, message: Message) -> Result<Recorded, Refusal> {
+        let message = Arc::new(message);
+        let entry = self.transcript.add(Arc::clone(&message))?;
+        Ok(Recorded { message, entry: Some(entry) })
+    }
+
+    /// Records a message of the run. If it cannot be written, the run ends at its next decision: clients still see the
+    /// message, but neither it nor what follows it in this run becomes part of the conversation, so that the file never
+    /// holds a result without its call.
+    pub(super) fn record(&mut self, message: Message) -> Recorded {
+        let message = Arc::new(message);
+        let mut entry = None;
+        if !self.has_storage_failed() {
+            match self.transcript.add(Arc::clone(&message)) {
+                Ok(written) => entry = Some(written),
+                Err(refusal) => self.storage_failed(refusal),
+            }
+        }
+        if let Some(run) = self.run_mut() {
+            run.add_message(Arc::clone(&message));
+        }
+        Recorded { message, entry }
+    }
+
+    /// Announces a message that is complete from the start.
+    pub(super) fn announce(&mut self, recorded: &Recorded) {
+        self.emit(Event::MessageStart(Arc::clone(&recorded.message)));
+        self.announce_end(recorded);
+    }
+
+    pub(super) fn announce_end(&mut self, recorded: &Recorded) {
+        self.emit(Event::MessageEnd {
+            message: Arc::clone(&recorded.message),
+            entry: recorded.entry.clone(),
+        });
+    }
+
+    /// Announces an entry that no other event announces.
+    pub(super) fn announce_entry(&mut self, entry: &EntryName) {
+        if let Ok(written) = self.transcript.file().written_entry(entry) {
+            self.emit(Event::EntryAppended { entry: written.get().into() });
+        }
+    }
+
+    /// Tells whether a message of the run could not be written.
+    pub(super) fn has_storage_failed(&self) -> bool {
+        self.run().is_some_and(|run| run.storage_failure().is_some())
+    }
+
+    pub(super) fn storage_failed(&mut self, refusal: Refusal) {
+        if let Some(run) = self.run_mut() {
+            run.fail_storage(refusal.message);
+        }
+    }
+
+    /// Takes the failed answer at the end out of the conversation, in the file too, before a retry.
+    pub(super) fn forget_failed_answer(&mut self) {
+        match self.transcript.remove_answer() {
+            Some(Ok(removed)) => self.announce_entry(&removed.edit),
+            Some(Err(refusal)) => self.storage_failed(refusal),
+            None => {}
+        }
+    }
+
+    /// Records a user-initiated command: now, or, while tools are running, at the end of the turn, because a call and
+    /// its result must not be separated. While the session is copied it waits as well.
+    pub(super) fn record_command(&mut self, message: BashExecutionMessage) -> Result<(), Refusal> {
+        let are_tools_running = self.run().is_some_and(|run| run.batch().is_some());
+        if are_tools_running || matches!(self.activity, Activity::ChangingSession(_)) {
+            self.held_command_results.push(message);
+            return Ok(());
+        }
+        self.store(Message::BashExecution(message)).map(|_| ())
+    }
+
+    /// Records the commands that waited for the end of the turn.
+    pub(super) fn record_held_commands(&mut self) {
+        for message in std::mem::take(&mut self.held_command_results) {
+            self.record(Message::BashExecution(message));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The tool calls of one answer: taken up in order, run in parallel, results recorded in the order of the calls.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bowline_core::command::InterruptMode;
+use bowline_core::event::{Event, ToolReport};
+use bowline_core::message::{Arguments, Message, StopReason, ToolCall, ToolResultMessage};
+use bowline_core::policy::ToolResults;
+use bowline_tools::{CallContext, Outcome, Progress, Tool};
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use crate::gate::{GatedCall, Verdict};
+use crate::input::Step;
+use crate::pending::{Awaited, Reporter};
+use crate::run::{Phase, Run};
+use crate::tool_batch::{Batch, Call, CallState, ProgressSlot, ToolStep};
+
+/// How long a tool may take to stop before it is dropped.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// What the model reads of a call that was skipped for a steering message.
+const SKIPPED: &str = "Skipped due to queued user message.";
+
+/// What the model reads of a call that an abort overtook.
+const NOT_STARTED: &str = "Aborted before it was started.";
+
+impl Session {
+    /// Starts the tools that an answer calls.
+    pub(super) fn start_tools(&mut self, message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) {
+        self.set_phase(Phase::Tools(Batch::new(message, calls, reason)));
+        self.continue_batch();
+    }
+
+    /// Takes up every call that can be, and ends the turn once all have ended. Where steering messages may interrupt,
+    /// calls run one by one.
+    pub(super) fn continue_batch(&mut self) {
+        let one_by_one = self.switches.interrupt_mode == InterruptMode::Immediate;
+        while let Some(batch) = self.batch()
+            && let Some(index) = batch.next_waiting()
+            && !(one_by_one && batch.has_open_calls())
+        {
+            self.take_up_call(index);
+        }
+        if self.batch().is_some_and(Batch::is_done) {
+            self.finish_batch();
+        }
+    }
+
+    /// Takes up a call: it runs, is asked about, or ends at once with a refusal.
+    fn take_up_call(&mut self, index: usize) {
+        let Some(batch) = self.batch() else { return };
+        let Some(call) = batch.call(index) else { return };
+        let (call_id, tool, arguments) = (call.id.clone(), call.tool.clone(), Arc::clone(&call.arguments));
+        let refusal = self.refuse_call(index, batch.reason(), &tool);
+        let verdict = match refusal {
+            Some(reason) => Verdict::Refuse { reason },
+            None => {
+                let call = GatedCall { call_id: &call_id, tool: &tool, arguments: &arguments };
+                self.agent.gate().check(&call)
+            }
+        };
+        self.emit(Event::ToolStart { call_id, tool, arguments });
+        let started = Instant::now();
+        match verdict {
+            Verdict::Run => self.run_call(index, started),
+            Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
+            Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
+        }
+    }
+
+    /// Returns why a call is not carried out, if it is not.
+    fn refuse_call(&self, index: usize, reason: StopReason, tool: &str) -> Option<String> {
+        if self.activity.is_stopping() {
+            return Some(NOT_STARTED.to_owned());
+        }
+        if index > 0 && self.is_interrupted() {
+            return Some(SKIPPED.to_owned());
+        }
+        if reason == StopReason::Length {
+            return Some(format!(
+                "The answer was cut off at the output limit, so the arguments of this call of {tool} may be incomplete and it was not carried out. Call it again with complete arguments, in smaller pieces if they are large."
+            ));
+        }
+        if self.instructions.tool(tool).is_some() {
+            return None;
+        }
+        let names = self.instructions.tool_names().join(", ");
+        let known = if names.is_empty() {
+            "No tools are switched on.".to_owned()
+        } else {
+            format!("The tools are: {names}.")
+        };
+        Some(format!("There is no tool named {tool}. {known}"))
+    }
+
+    /// Runs a call.
+    pub(super) fn run_call(&mut self, index: usize, started: Instant) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let Some(tool) = self.instructions.tool(&call.tool) else {
+            let text = format!("The tool {} was switched off.", call.tool);
+            return self.end_call(index, Outcome::error(text), started);
+        };
+        let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
+        let arguments = Arc::clone(&call.arguments);
+        let progress = ProgressSlot::default();
+        let (slot, environment) = (progress.clone(), self.tool_environment());
+        let working_directory = self.transcript.working_directory().to_owned();
+        let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let task = self.pending.start(Awaited::Call { index }, |reporter| {
+            let context = CallContext {
+                working_directory,
+                cancel: cancel.clone(),
+                progress: report_to(slot, reporter.clone()),
+                environment,
+                takes_images,
+            };
+            run_tool(tool, context, (*arguments).clone(), cancel, reporter)
+        });
+        self.set_call_state(index, CallState::Running { task, started, progress });
+    }
+
+    /// Returns what commands that the model runs can learn of their session.
+    fn tool_environment(&self) -> Vec<(String, String)> {
+        let mut variables = vec![
+            ("AI_AGENT", "bowline".to_owned()),
+            ("PI_CODING_AGENT", "true".to_owned()),
+            ("PI_SESSION_ID", self.transcript.session_id().to_owned()),
+            ("PI_REASONING_LEVEL", self.models.level().to_string()),
+        ];
+        if let Some(file) = self.file() {
+            variables.push(("PI_SESSION_FILE", file.display().to_string()));
+        }
+        if let Some(model) = self.run().map(Run::model) {
+            variables.push(("PI_PROVIDER", model.provider.clone()));
+            variables.push(("PI_MODEL", model.id.clone()));
+        }
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Handles a report of a running tool.
+    pub(super) fn tool_step(&mut self, index: usize, step: ToolStep) {
+        self.report_progress(index);
+        if let ToolStep::Done(outcome) = step {
+            self.tool_ended(index, outcome);
+        }
+    }
+
+    /// Ends a call whose tool ended, and goes on with the others.
+    pub(super) fn tool_ended(&mut self, index: usize, outcome: Outcome) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let CallState::Running { task, started, .. } = call.state else { return };
+        self.pending.remove(task);
+        self.end_call(index, outcome, started);
+        self.continue_batch();
+    }
+
+    fn report_progress(&mut self, index: usize) {
+        if !self.agent.settings().reports_progress {
+            return;
+        }
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let CallState::Running { progress, .. } = &call.state else { return };
+        let Some(Progress { content, details }) = progress.take() else { return };
+        let event = Event::ToolProgress {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: Arc::clone(&call.arguments),
+            partial: ToolReport { content, details },
+        };
+        self.emit(event);
+    }
+
+    /// Ends a call.
+    pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let event = Event::ToolEnd {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
+            is_error: outcome.is_error,
+            duration: self.agent.clock().since(started),
+        };
+        self.emit(event);
+        self.set_call_state(index, CallState::Done { outcome, result: None });
+        if self.agent.policy().tool_results == ToolResults::AsTheyEnd {
+            self.record_result(index);
+        }
+    }
+
+    /// Makes the outcome of a call a message of the conversation, unless it is one.
+    fn record_result(&mut self, index: usize) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let CallState::Done { outcome, result: None } = &call.state else { return };
+        let Outcome { content, details, is_error } = outcome.clone();
+        let recorded = self.record(Message::ToolResult(ToolResultMessage {
+            tool_call_id: call.id.clone(),
+            tool_name: call.tool.clone(),
+            content,
+            details,
+            is_error,
+            timestamp: self.now(),
+        }));
+        self.announce(&recorded);
+        let call = self.run_mut().and_then(Run::batch_mut).and_then(|batch| batch.call_mut(index));
+        if let Some(Call { state: CallState::Done { result, .. }, .. }) = call {
+            *result = Some(recorded.message);
+        }
+    }
+
+    /// Records the results that are not recorded yet and ends the turn.
+    fn finish_batch(&mut self) {
+        for index in 0..self.batch().map_or(0, Batch::len) {
+            self.record_result(index);
+        }
+        let Some(batch) = self.batch() else { return };
+        let (message, results) = (Arc::clone(batch.message()), batch.results());
+        self.set_phase(Phase::Deciding);
+        self.end_turn(message, results);
+    }
+
+    pub(super) fn batch(&self) -> Option<&Batch> {
+        self.run().and_then(Run::batch)
+    }
+
+    pub(super) fn set_call_state(&mut self, index: usize, state: CallState) {
+        let call = self.run_mut().and_then(Run::batch_mut).and_then(|batch| batch.call_mut(index));
+        if let Some(call) = call {
+            call.state = state;
+        }
+    }
+}
+
+/// Runs a tool and reports its outcome.
+async fn run_tool(
+    tool: Arc<dyn Tool>,
+    context: CallContext,
+    arguments: Arguments,
+    cancel: CancellationToken,
+    reporter: Reporter,
+) {
+    let outcome = tokio::select! {
+        outcome = tool.call(context, arguments) => outcome,
+        () = overdue(cancel) => Outcome::error("Aborted; the tool did not stop in time and was dropped."),
+    };
+    reporter.send(Step::Tool(ToolStep::Done(outcome))).await;
+}
+
+/// Returns the callback by which a tool reports. A signal that finds the channel full may be lost; the report stays in
+/// the slot.
+fn report_to(slot: ProgressSlot, reporter: Reporter) -> Arc<dyn Fn(Progress) + Send + Sync> {
+    Arc::new(move |progress| {
+        slot.put(progress);
+        reporter.try_send(Step::Tool(ToolStep::Progress));
+    })
+}
+
+/// Returns a while after `cancel` was cancelled.
+async fn overdue(cancel: CancellationToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(STOP_GRACE).await;
+}

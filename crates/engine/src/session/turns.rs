@@ -1,0 +1,127 @@
+//! The course of a run: turns follow one another until there is nothing left to do, and one event ends it.
+
+use std::sync::Arc;
+
+use bowline_core::command::{Origin, Queue};
+use bowline_core::event::{Event, RunOutcome};
+use bowline_core::message::{Message, StopReason};
+use bowline_core::model::Model;
+use bowline_core::policy::IdleQueue;
+use bowline_core::reply::Answer;
+
+use super::{Continuation, Session};
+use crate::activity::Activity;
+use crate::run::Run;
+use crate::transcript::Recorded;
+
+impl Session {
+    /// Starts a run with the message that was accepted for it. `waiter` is replied to when the run is over.
+    pub(super) fn start_run(&mut self, model: Arc<Model>, prompt: &Recorded, waiter: Option<Origin>) {
+        let run = Run::new(model, Arc::clone(&prompt.message), waiter);
+        self.activity = Activity::Running(Box::new(run));
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        self.announce(prompt);
+        if self.agent.policy().idle_queue != IdleQueue::WaitsForTurn {
+            self.deliver(Queue::Steering);
+        }
+        self.call_model();
+    }
+
+    /// Ends a turn and decides how the run goes on.
+    pub(super) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
+        let called_tools = !tool_results.is_empty();
+        let was_truncated = self.was_truncated_by_window(&message);
+        self.emit(Event::TurnEnd { message, tool_results });
+        self.record_held_commands();
+        let Some(run) = self.run() else { return };
+        if run.storage_failure().is_some() {
+            self.emit(Event::TurnStart);
+            return self.fail_for_storage();
+        }
+        if run.is_aborted() {
+            return self.end_run(RunOutcome::Aborted);
+        }
+        if self.next_queue(called_tools).is_some() || called_tools {
+            self.compact_if_full(Continuation::NextTurn { called_tools });
+        } else if was_truncated && self.can_recover_from_truncation() {
+            self.recover_from_truncation();
+        } else {
+            self.end_run(RunOutcome::Done);
+        }
+    }
+
+    /// Takes the messages that wait for the next turn and calls the model again.
+    pub(super) fn next_turn(&mut self, called_tools: bool) {
+        let queue = self.next_queue(called_tools);
+        if let Some(queue) = queue {
+            self.announce_delivery(queue);
+        }
+        self.emit(Event::TurnStart);
+        if let Some(queue) = queue {
+            self.deliver(queue);
+        }
+        self.call_model();
+    }
+
+    /// Starts another attempt of the run: the model is called again without a new message.
+    pub(super) fn start_attempt(&mut self) {
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        self.call_model();
+    }
+
+    /// Ends the attempt since the last `RunStart`.
+    pub(super) fn end_attempt(&mut self, will_retry: bool) {
+        let messages = self.run_mut().map(Run::take_messages).unwrap_or_default();
+        let conversation = self.transcript.messages().to_vec();
+        self.emit(Event::RunEnd { messages, conversation, will_retry });
+    }
+
+    /// Ends an attempt and the run with it; a conversation that has become too long is compacted first.
+    pub(super) fn end_run(&mut self, outcome: RunOutcome) {
+        self.end_attempt(false);
+        match outcome {
+            RunOutcome::Done => self.compact_if_full(Continuation::Settle(outcome)),
+            RunOutcome::Aborted => self.settle(outcome),
+            RunOutcome::Failed(error) => {
+                self.end_retries(&error);
+                self.settle(RunOutcome::Failed(error));
+            }
+        }
+    }
+
+    /// Ends the run because the session cannot be written. The open turn gets an answer with the reason, since that is
+    /// where clients look for it.
+    pub(super) fn fail_for_storage(&mut self) {
+        let Some(run) = self.run() else { return };
+        let text = run.storage_failure().unwrap_or_default().to_owned();
+        let message = self.empty_answer(StopReason::Error, &text);
+        self.announce(&Recorded { message: Arc::clone(&message), entry: None });
+        self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
+        if let Some(run) = self.run_mut() {
+            run.add_message(message);
+        }
+        self.end_run(RunOutcome::Failed(text));
+    }
+
+    /// Ends the run: the one terminal event, then the replies to those who waited for it. Messages that were queued
+    /// during a last compaction start another attempt instead.
+    pub(super) fn settle(&mut self, outcome: RunOutcome) {
+        if outcome == RunOutcome::Done && self.next_queue(false).is_some() {
+            self.emit(Event::RunStart);
+            return self.next_turn(false);
+        }
+        self.cancel_retries();
+        self.record_held_commands();
+        self.emit(Event::Settled(outcome.clone()));
+        let Some(run) = self.activity.take_run() else { return };
+        let waiters = run.into_waiters();
+        if let Some(origin) = waiters.prompt {
+            self.reply(origin, Ok(Answer::RunOver(outcome)));
+        }
+        for origin in waiters.aborts {
+            self.reply(origin, Ok(Answer::Done));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The loop that serves one client.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_core::SessionTag;
+use bowline_core::command::Request;
+use bowline_core::reply::{Refusal, Reply};
+use bowline_dialect::{Dialect, Incoming};
+use bowline_engine::{Agent, Input, OpenedSession, Output, Tagged};
+use bowline_wire::{DEFAULT_LINE_LIMIT, Line, Lines, Outbox, Record};
+use tokio::time::{Instant, timeout_at};
+
+use crate::sessions::{Report, Sessions, unknown_session};
+
+/// How much may be queued while one input is handled. One piece of a stream can hold hundreds of deltas, and in some
+/// dialects each repeats the whole message: only an outbox that knows that the reader lags joins them.
+const FLUSHED_ABOVE: usize = 256 * 1024;
+
+/// How long a connection may take to end.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+
+/// The limits of a connection.
+#[derive(Debug)]
+pub struct Limits {
+    /// The longest line that is read.
+    pub line: usize,
+    /// Holds what the client has not read yet.
+    pub outbox: Outbox,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { line: DEFAULT_LINE_LIMIT, outbox: Outbox::default() }
+    }
+}
+
+/// One client and the sessions it uses.
+pub struct Connection {
+    dialect: Box<dyn Dialect>,
+    sessions: Sessions,
+    lines: Lines,
+    /// What the dialect has just encoded; kept only to be reused.
+    records: Vec<Record>,
+    outbox: Outbox,
+}
+
+/// What happened to a connection.
+enum Happened {
+    Read(io::Result<usize>),
+    Report(Report),
+    Written(io::Result<()>),
+    Stop(u8),
+}
+
+impl Connection {
+    /// Returns a connection without sessions.
+    pub fn new(agent: Agent, dialect: Box<dyn Dialect>, limits: Limits) -> Self {
+        Self {
+            dialect,
+            sessions: Sessions::new(agent),
+            lines: Lines::new(limits.line),
+            records: Vec::new(),
+            outbox: limits.outbox,
+        }
+    }
+
+    /// Adds the session that the connection starts with.
+    pub fn start_with(&mut self, opened: OpenedSession, working_directory: PathBuf) -> Result<(), Refusal> {
+        self.sessions.add(SessionTag::FIRST, opened, working_directory)
+    }
+
+    /// Serves the client until it closes its end, quits or cannot be written to, or until `stop` returns an exit code.
+    /// Returns the exit code.
+    pub async fn serve(
+        mut self,
+        mut input: bowline_wire::Input,
+        mut output: bowline_wire::Output,
+        stop: impl Future<Output = u8>,
+    ) -> u8 {
+        let mut stop = std::pin::pin!(stop);
+        let mut buffer = Vec::new();
+        self.dialect.opening(&mut self.records);
+        self.post();
+        let code = loop {
+            let happened = tokio::select! {
+                read = input.read(&mut buffer), if !self.outbox.is_far_over_bound() => Happened::Read(read),
+                Some(report) = self.sessions.next_report(), if !self.outbox.is_over_bound() => {
+                    Happened::Report(report)
+                }
+                written = write(&mut self.outbox, &mut output) => Happened::Written(written),
+                code = &mut stop => Happened::Stop(code),
+            };
+            let written = match happened {
+                Happened::Read(Ok(0)) => {
+                    if let Some(line) = self.lines.finish() {
+                        let _ = self.take_line(line, &mut output);
+                    }
+                    break 0;
+                }
+                Happened::Read(Ok(_)) => {
+                    self.lines.push(&buffer);
+                    buffer.clear();
+                    if self.take_lines(&mut output).is_break() {
+                        break 0;
+                    }
+                    self.outbox.flush_now(&mut output)
+                }
+                // Whatever broke the input, the client cannot send anything more.
+                Happened::Read(Err(error)) => {
+                    eprintln!("bowline: reading from the client: {error}");
+                    break 0;
+                }
+                Happened::Report(report) => {
+                    self.take_report(report, &mut output);
+                    while !self.outbox.is_over_bound()
+                        && let Some(Tagged { session, input }) = self.sessions.try_report()
+                    {
+                        self.take_input(session, input, &mut output);
+                    }
+                    self.outbox.flush_now(&mut output)
+                }
+                Happened::Written(result) => result,
+                Happened::Stop(code) => break code,
+            };
+            if let Err(error) = written {
+                // The client does not read any more: the same as the end of its input, but for the exit code.
+                eprintln!("bowline: writing to the client: {error}");
+                break 1;
+            }
+        };
+        self.shut_down(code, output).await
+    }
+
+    /// Stops what is in progress, writes what is due and returns the exit code.
+    async fn shut_down(mut self, code: u8, mut output: bowline_wire::Output) -> u8 {
+        let deadline = Instant::now() + SHUTDOWN_LIMIT;
+        for tag in self.sessions.tags() {
+            self.take_input(tag, Input::Shutdown, &mut output);
+        }
+        while !self.sessions.are_idle() {
+            match timeout_at(deadline, self.sessions.next_report()).await {
+                Ok(Some(report)) => self.take_report(report, &mut output),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        while !self.outbox.is_empty() {
+            match timeout_at(deadline, self.outbox.drain(&mut output)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return code.max(1),
+            }
+        }
+        let finished = timeout_at(deadline, output.finish()).await;
+        if matches!(finished, Ok(Ok(()))) { code } else { code.max(1) }
+    }
+
+    /// Carries out the complete lines that have arrived.
+    fn take_lines(&mut self, output: &mut bowline_wire::Output) -> ControlFlow<()> {
+        while let Some(line) = self.lines.next_line() {
+            self.take_line(line, output)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Carries out a line of the client. Breaks when the client quits.
+    fn take_line(&mut self, line: Line, output: &mut bowline_wire::Output) -> ControlFlow<()> {
+        let incoming = self.dialect.decode(line, &mut self.records);
+        self.post();
+        match incoming {
+            Some(Incoming::Request { session, request }) => {
+                let Request { origin, .. } = &request;
+                let origin = origin.clone();
+                if !self.take_input(session, Input::Request(request), output) {
+                    self.reply(session, &Reply { origin, result: Err(unknown_session()) });
+                }
+            }
+            // An answer to a session that is gone is as late as any other.
+            Some(Incoming::Answer { session, answer }) => {
+                self.take_input(session, Input::Answer(answer), output);
+            }
+            Some(Incoming::Open { session, origin, request }) => {
+                if let Some(reply) = self.sessions.open(session, origin, request) {
+                    self.reply(session, &reply);
+                }
+            }
+            Some(Incoming::Close { session, origin }) => {
+                if let Some(reply) = self.sessions.close(session, origin) {
+                    self.reply(session, &reply);
+                }
+                self.forward_outputs(session, output);
+            }
+            Some(Incoming::Quit) => return ControlFlow::Break(()),
+            None => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn take_report(&mut self, report: Report, output: &mut bowline_wire::Output) {
+        match report {
+            Report::Task(Tagged { session, input }) => {
+                self.take_input(session, input, output);
+            }
+            Report::Opened(opened) => {
+                let (session, reply) = self.sessions.finish_opening(*opened);
+                self.reply(session, &reply);
+            }
+        }
+    }
+
+    /// Gives a session something to handle and encodes what it emits. Returns whether the session exists.
+    fn take_input(&mut self, session: SessionTag, input: Input, output: &mut bowline_wire::Output) -> bool {
+        let is_known = self.sessions.handle(session, input);
+        self.forward_outputs(session, output);
+        is_known
+    }
+
+    fn forward_outputs(&mut self, session: SessionTag, output: &mut bowline_wire::Output) {
+        while let Some(emitted) = self.sessions.next_output(session) {
+            match emitted {
+                Output::Event(event) => self.dialect.event(session, &event, &mut self.records),
+                Output::Reply(reply) => self.dialect.reply(session, &reply, &mut self.records),
+            }
+            self.post();
+            if self.outbox.queued_bytes() > FLUSHED_ABOVE {
+                // A broken output is still broken at the next flush, which is where it is handled.
+                let _ = self.outbox.flush_now(output);
+            }
+        }
+    }
+
+    fn reply(&mut self, session: SessionTag, reply: &Reply) {
+        self.dialect.reply(session, reply, &mut self.records);
+        self.post();
+    }
+
+    /// Puts what the dialect has encoded into the outbox.
+    fn post(&mut self) {
+        for record in self.records.drain(..) {
+            self.outbox.push(record);
+        }
+    }
+}
+
+/// Writes more of what is due as soon as there is room. When nothing is due, waits for the reader's end.
+async fn write(outbox: &mut Outbox, output: &mut bowline_wire::Output) -> io::Result<()> {
+    if outbox.is_empty() { output.reader_gone().await } else { outbox.drain(output).await }
+}
