@@ -132,8 +132,8 @@ pub struct Engine {
 impl Engine {
     /// Returns an engine with its session opened. `inputs` leads back to [`Engine::handle`].
     pub fn new(parts: Parts, inputs: mpsc::Sender<Input>) -> Result<Self, Refusal> {
-        let tool_definitions = parts.toolbox.definitions().into();
-        let tool_names = parts.toolbox.names().into_iter().map(ToOwned::to_owned).collect();
+        let tool_definitions = parts.toolbox.definitions();
+        let tool_names = parts.toolbox.names();
         let queues = Queues::new(parts.settings.steering_mode, parts.settings.follow_up_mode);
         let mut engine = Self {
             settings: parts.settings,

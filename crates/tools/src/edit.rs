@@ -9,17 +9,18 @@ use std::fs;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::{Map, Value, json};
 
 use self::difference::Difference;
 use self::matching::{Match, Matches};
 use crate::atomic_file;
-use crate::builtin::{Builtin, uninterrupted};
+use crate::builtin::{Builtin, Call, uninterrupted};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -29,18 +30,21 @@ static EDIT_FIELDS: [Parameter; 2] = [
 ];
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "edit",
+    traits: ToolTraits {
+        name: "edit",
+        mutates: true,
+        path_argument: Some("path"),
+        display: ToolDisplay::Edit,
+    },
     description: "Replace pieces of a text file. Each oldText must be in the file exactly once; all are matched against the \
         file before the call and must not overlap. Change several places in one call.",
     parameters: &[
         Parameter::required("path", Kind::Text, "File, relative or absolute"),
         Parameter::required("edits", Kind::Objects(&EDIT_FIELDS), ""),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare,
-    run: |_, context, arguments| {
-        Box::pin(async move { edit(context, arguments).await.unwrap_or_else(Outcome::from) })
-    },
+    run: |call| Box::pin(async move { edit(call).await.unwrap_or_else(Outcome::from) }),
 };
 
 /// One replacement that was asked for.
@@ -83,23 +87,11 @@ fn prepare(arguments: &mut Arguments) {
     }
 }
 
-async fn edit(context: CallContext, arguments: Arguments) -> Result<Outcome, Error> {
-    let given = text(&arguments, "path").unwrap_or_default().to_owned();
-    let edits = edits(&arguments, &given)?;
-    let path = {
-        let given = given.clone();
-        let directory = context.working_directory.clone();
-        uninterrupted(move || Ok(paths::canonical(&paths::resolve(&directory, &given)))).await?
-    };
-    let lock = file_locks::lock(&path, &context.cancel).await?;
-    if context.cancel.is_cancelled() {
-        return Err(Error::Aborted);
-    }
-    uninterrupted(move || {
-        let _lock = lock;
-        edit_file(&path, &given, &edits)
-    })
-    .await
+async fn edit(call: Call) -> Result<Outcome, Error> {
+    let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
+    let edits = edits(&call.arguments, &given)?;
+    let lock = file_locks::lock_for(call, &given).await?;
+    uninterrupted(move || edit_file(lock.path(), &given, &edits)).await
 }
 
 fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {

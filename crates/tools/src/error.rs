@@ -16,8 +16,11 @@ pub enum Error {
     #[error("Aborted: the call was stopped before it was done.")]
     Aborted,
 
-    #[error("The tool broke off because of a fault in bowline itself. Nothing is wrong with the arguments.")]
-    WorkerFailed,
+    /// A panic: the details are on stderr.
+    #[error(
+        "Internal error: the tool stopped because of a bug in bowline. Nothing is wrong with the arguments."
+    )]
+    Internal,
 
     #[error("{path} does not exist.{hint}")]
     NotFound { path: String, hint: String },

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
@@ -11,12 +12,12 @@ use grep_searcher::{
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::parameters::{Kind, Parameter, boolean, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::truncate::{self, MAX_BYTES, Totals};
 use crate::walk;
 
@@ -32,7 +33,12 @@ const HEAP_LIMIT: usize = 64 << 20;
 const FOUND_LIMIT: usize = 4 * MAX_BYTES;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "grep",
+    traits: ToolTraits {
+        name: "grep",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Search,
+    },
     description: "Search files for a regular expression. Prints path:line: text. Skips what .gitignore excludes.",
     parameters: &[
         Parameter::required("pattern", Kind::Text, ""),
@@ -43,18 +49,16 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("context", Kind::Integer, "Lines around each match (default: 0)"),
         Parameter::optional("limit", Kind::Integer, "Most matches (default: 100)"),
     ],
-    by_default: false,
+    enabled_by_default: false,
     prepare: unprepared,
-    run: |_, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| grep(&context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, grep)),
 };
 
-fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let matcher = matcher(arguments)?;
     let glob = text(arguments, "glob").map(Glob::new).transpose()?;
-    let root = paths::resolve(&context.working_directory, text(arguments, "path").unwrap_or("."));
+    let root = call.resolve(text(arguments, "path").unwrap_or("."));
     if !root.exists() {
         return Err(paths::not_found(&root));
     }
@@ -79,7 +83,7 @@ fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
         {
             continue;
         }
-        found.enter(paths::relative(&context.working_directory, entry.path()));
+        found.enter(paths::relative(&call.context.working_directory, entry.path()));
         // A file that cannot be read is passed over, as what the walk cannot read is.
         let _ = searcher.search_path(&matcher, entry.path(), &mut found);
         if found.full() {

@@ -21,8 +21,12 @@ mod grep;
 mod image;
 mod listing;
 mod ls;
+mod panics;
 mod parameters;
 mod paths;
+#[cfg_attr(unix, path = "platform_unix.rs")]
+#[cfg_attr(not(unix), path = "platform_windows.rs")]
+mod platform;
 mod process_tree;
 mod read;
 mod shell;
@@ -39,5 +43,6 @@ mod write;
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
+pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
-pub use toolbox::{Options, Selection, Toolbox, is_mutating};
+pub use toolbox::{Options, Selection, Toolbox, traits_of};

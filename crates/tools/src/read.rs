@@ -6,16 +6,17 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use base64::Engine;
-use bowline_core::message::{Arguments, Content};
+use bowline_core::message::Content;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::toolbox::Options;
 use crate::truncate::{self, Limit, MAX_BYTES, Totals, Truncation, format_size};
 
@@ -25,19 +26,21 @@ const BINARY_CHECK: usize = 8 * 1024;
 const BUFFER: usize = 64 * 1024;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "read",
+    traits: ToolTraits {
+        name: "read",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Read,
+    },
     description: "Read a text file or an image (png, jpeg, gif, webp). Shows up to 2000 lines or 50KB; go on with offset.",
     parameters: &[
         Parameter::required("path", Kind::Text, "File, relative or absolute"),
         Parameter::optional("offset", Kind::Integer, "First line, from 1"),
         Parameter::optional("limit", Kind::Integer, "Number of lines"),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare: unprepared,
-    run: |options, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| read(&options, &context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, read)),
 };
 
 /// The part of a file that is asked for.
@@ -54,14 +57,10 @@ impl Span {
     }
 }
 
-fn read(
-    options: &Options,
-    context: &CallContext,
-    arguments: &Arguments,
-    cancel: &CancellationToken,
-) -> Result<Outcome, Error> {
+fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let given = text(arguments, "path").unwrap_or_default();
-    let path = paths::resolve(&context.working_directory, given);
+    let path = call.resolve(given);
     let metadata = fs::metadata(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => paths::not_found(&path),
         _ => Error::file("read", given)(error),
@@ -72,13 +71,13 @@ fn read(
     let head = reader.fill_buf().map_err(Error::file("read", given))?;
     if let Some(mime_type) = image::mime_type(&head[..head.len().min(image::HEAD)]) {
         let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-        if !context.takes_images {
+        if !call.context.takes_images {
             let note = format!(
                 "{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown."
             );
             return Ok(Outcome::text(note));
         }
-        let shown = read_image(&path, mime_type, options).map_err(Error::file("read", given))?;
+        let shown = read_image(&path, mime_type, &call.options).map_err(Error::file("read", given))?;
         let (image, note) = shown.map_err(|reason| Error::ImageTooLarge {
             path: given.to_owned(),
             size: size.clone(),

@@ -53,8 +53,7 @@ impl Engine {
             command: command.clone(),
             working_directory: self.session.working_directory().to_owned(),
             environment: Vec::new(),
-            shell: self.settings.shell.clone(),
-            command_prefix: self.settings.command_prefix.clone(),
+            options: self.toolbox.options(),
             cancel: cancel.clone(),
         };
         let inputs = self.inputs.clone();
