@@ -1,4 +1,4 @@
-//! The tool `find`: the files and directories whose path matches a glob.
+//! The tool `find`: the files and directories that match a glob.
 
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
@@ -75,7 +75,7 @@ mod tests {
     use crate::testing::{Workshop, text};
 
     #[tokio::test]
-    async fn paths_come_in_order_without_what_is_ignored() {
+    async fn paths_are_sorted_without_ignored_files() {
         let workshop = Workshop::with(&[
             ("b.rs", ""),
             ("a/c.rs", ""),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_is_told_only_when_there_is_more() {
+    async fn limit_is_noted_only_when_exceeded() {
         let workshop = Workshop::with(&[("1", ""), ("2", ""), ("3", "")]);
         let outcome = workshop.call("find", json!({"pattern": "*", "limit": 2})).await;
         assert!(text(&outcome).starts_with("1\n2\n\n[Only the first 2 are listed. Set limit=4"));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_no_directory_is_refused() {
+    async fn non_directory_is_refused() {
         let workshop = Workshop::with(&[("file", "")]);
         let find = |path: &str| workshop.fail("find", json!({"pattern": "*", "path": path}));
         assert!(find("file").await.contains("is a file"));

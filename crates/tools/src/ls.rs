@@ -57,7 +57,7 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     names.truncate(limit);
     let lines: Vec<_> = names
         .iter()
-        // A link to a directory counts as one: it can be listed and walked into.
+        // A link to a directory counts as one: it can be listed.
         .map(|name| format!("{}{}", name.to_string_lossy(), if path.join(name).is_dir() { "/" } else { "" }))
         .collect();
     Ok(listing(
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_is_told_and_reported() {
+    async fn limit_is_noted_and_reported() {
         let workshop = Workshop::with(&[("a", ""), ("b", "")]);
         let outcome = workshop.call("ls", json!({"limit": 1})).await;
         assert!(text(&outcome).starts_with("a\n\n[Only the first 1 are listed."));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_no_directory_is_refused() {
+    async fn non_directory_is_refused() {
         let workshop = Workshop::with(&[("file", "")]);
         assert!(workshop.fail("ls", json!({"path": "file"})).await.contains("is a file"));
         assert!(workshop.fail("ls", json!({"path": "/no/such"})).await.contains("does not exist"));
