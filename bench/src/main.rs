@@ -4,6 +4,8 @@
 //! an hour ago. So each measure takes its own floor, the least that any program would need for the same, and takes it
 //! in turns with bowline; what counts is the ratio. `docs/performance.md` says what each measure means.
 
+#![expect(clippy::disallowed_methods, reason = "a program of its own, which reads its arguments")]
+
 mod agent;
 mod arguments;
 mod counting;

@@ -61,6 +61,7 @@ pub(crate) fn main() -> Result<(), Failure> {
 struct Folder(PathBuf);
 
 impl Folder {
+    #[expect(clippy::disallowed_methods, reason = "the demo runs before the environment is read")]
     fn create() -> Result<Self, Failure> {
         let folder = std::env::temp_dir().join(format!("bowline-demo-{}", std::process::id()));
         fs::create_dir_all(folder.join("work")).map_err(Failure::io("creating a temporary folder"))?;
@@ -86,6 +87,7 @@ struct Client {
 }
 
 impl Client {
+    #[expect(clippy::disallowed_methods, reason = "the demo starts this very program")]
     fn start(folder: &Path, paint: Paint) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(Failure::io("finding bowline itself"))?;
         let mut child = Command::new(program)
@@ -244,6 +246,7 @@ struct Paint {
 }
 
 impl Paint {
+    #[expect(clippy::disallowed_methods, reason = "the demo runs before the environment is read")]
     fn new() -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let width = variable("COLUMNS").and_then(|columns| columns.parse().ok()).unwrap_or(WIDTH);

@@ -12,9 +12,13 @@ pub(crate) struct Surroundings {
     /// Settings, models, credentials and sessions are in here.
     pub home: PathBuf,
     pub working_directory: PathBuf,
+    /// The user's home directory, which `~` stands for.
+    pub user_home: Option<PathBuf>,
+    pub temporary_directory: PathBuf,
 }
 
 impl Surroundings {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment for the rest")]
     pub fn read() -> Result<Self, Failure> {
         let environment: HashMap<_, _> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -27,7 +31,13 @@ impl Surroundings {
                     .to_owned(),
             )
         })?;
-        Ok(Self { environment, home: working_directory.join(home), working_directory })
+        Ok(Self {
+            environment,
+            home: working_directory.join(home),
+            working_directory,
+            user_home: std::env::home_dir(),
+            temporary_directory: std::env::temp_dir(),
+        })
     }
 
     pub fn variable(&self, name: &str) -> Option<&str> {

@@ -26,6 +26,7 @@ use arguments::{Action, Arguments};
 use choice::Choice;
 use failure::Failure;
 
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the command line")]
 fn main() -> ExitCode {
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let started_as = words.next().unwrap_or_default();

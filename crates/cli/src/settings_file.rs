@@ -28,8 +28,8 @@ pub(crate) struct SettingsFile {
     steering_mode: Option<QueueMode>,
     #[serde(deserialize_with = "queue_mode")]
     follow_up_mode: Option<QueueMode>,
-    shell_path: Option<PathBuf>,
-    shell_command_prefix: Option<String>,
+    pub shell_path: Option<PathBuf>,
+    pub shell_command_prefix: Option<String>,
     durability: DurabilitySetting,
     compaction: Compaction,
     retry: Retry,
@@ -125,8 +125,6 @@ impl SettingsFile {
             follow_up_mode: self.follow_up_mode.unwrap_or_default(),
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             compaction: self.compaction.settings(),
-            shell: self.shell_path.clone(),
-            command_prefix: self.shell_command_prefix.clone(),
             resize_images: self.images.auto_resize.unwrap_or(true),
             reports_progress: true,
         }

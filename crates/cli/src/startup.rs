@@ -33,9 +33,12 @@ pub(crate) fn prepare(
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     let options = Options {
-        shell: settings.shell.clone(),
-        command_prefix: settings.command_prefix.clone(),
+        shell: file.shell_path.clone(),
+        command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
+        home_directory: surroundings.user_home.clone(),
+        temporary_directory: Some(surroundings.temporary_directory.clone()),
+        inherited_mark: surroundings.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
@@ -89,7 +92,9 @@ fn allowed_tools(
     if tools == Tools::Usual {
         return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
     }
-    let may_use = |name: &str| arguments.allow_mutating || !bowline_tools::is_mutating(name);
+    let may_use = |name: &str| {
+        arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
+    };
     if let Some(names) = &arguments.tools {
         return match names.iter().find(|name| !may_use(name)) {
             None => Ok(Some(names.clone())),
@@ -99,8 +104,7 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let all = || builtin.names().into_iter().map(ToOwned::to_owned).collect();
-    let names: Vec<String> = file.default_tools.clone().unwrap_or_else(all);
+    let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

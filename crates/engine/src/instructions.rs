@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
 use bowline_session::Clock;
-use bowline_tools::{Tool, Toolbox};
+use bowline_tools::Toolbox;
 
 use crate::system_prompt::SystemPrompt;
 
@@ -13,8 +13,6 @@ use crate::system_prompt::SystemPrompt;
 #[derive(Debug)]
 pub(crate) struct Instructions {
     toolbox: Toolbox,
-    definitions: Arc<[ToolDefinition]>,
-    tool_names: Arc<[String]>,
     system_prompt: SystemPrompt,
     /// The text that was built, and the directory it is for. Providers cache by the text, so it stays the same until
     /// something changes.
@@ -23,21 +21,15 @@ pub(crate) struct Instructions {
 
 impl Instructions {
     pub fn new(toolbox: Toolbox, system_prompt: SystemPrompt) -> Self {
-        let (definitions, tool_names) = described(&toolbox);
-        Self { toolbox, definitions, tool_names, system_prompt, built: None }
+        Self { toolbox, system_prompt, built: None }
     }
 
-    /// Returns the tool of that name.
-    pub fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.toolbox.get(name)
+    pub fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
     }
 
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        Arc::clone(&self.definitions)
-    }
-
-    pub fn tool_names(&self) -> Arc<[String]> {
-        Arc::clone(&self.tool_names)
+        self.toolbox.definitions()
     }
 
     /// Returns the system prompt for a working directory.
@@ -47,14 +39,13 @@ impl Instructions {
         {
             return Arc::clone(text);
         }
-        let text: Arc<str> = self.system_prompt.build(directory, &self.definitions, clock).into();
+        let text: Arc<str> = self.system_prompt.build(directory, &self.definitions(), clock).into();
         self.built = Some((directory.to_owned(), Arc::clone(&text)));
         text
     }
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
-        (self.definitions, self.tool_names) = described(&toolbox);
         self.toolbox = toolbox;
         self.built = None;
     }
@@ -64,9 +55,4 @@ impl Instructions {
         self.system_prompt = system_prompt;
         self.built = None;
     }
-}
-
-fn described(toolbox: &Toolbox) -> (Arc<[ToolDefinition]>, Arc<[String]>) {
-    let names = toolbox.names().into_iter().map(ToOwned::to_owned).collect();
-    (toolbox.definitions().into(), names)
 }

@@ -1,7 +1,6 @@
 //! The engine's settings.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
@@ -15,10 +14,6 @@ pub struct Settings {
     pub follow_up_mode: QueueMode,
     pub auto_compaction: bool,
     pub compaction: CompactionSettings,
-    /// The shell that runs commands, when not the default one.
-    pub shell: Option<PathBuf>,
-    /// Put before every shell command, on a line of its own.
-    pub command_prefix: Option<String>,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
@@ -83,8 +78,6 @@ impl Default for Settings {
             follow_up_mode: QueueMode::default(),
             auto_compaction: true,
             compaction: CompactionSettings::default(),
-            shell: None,
-            command_prefix: None,
             resize_images: true,
             reports_progress: true,
         }

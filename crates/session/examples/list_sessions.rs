@@ -14,6 +14,7 @@ use bowline_session::{ListQuery, Scope, Store};
 const SESSIONS: usize = 5_000;
 const DIRECTORIES: usize = 50;
 
+#[expect(clippy::disallowed_methods, reason = "an example reads its arguments")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::args().nth(1).ok_or("usage: list_sessions DIRECTORY")?);
     let store = Store::new(root.clone(), false);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bowline_session::{EntryBody, Session};
 
+#[expect(clippy::disallowed_methods, reason = "an example reads its arguments")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: open_session PATH")?;
     let path = Path::new(&path);

@@ -53,6 +53,7 @@ pub struct Launch {
 
 impl Launch {
     /// Prepares to start `binary` in the working directory of a workspace.
+    #[expect(clippy::disallowed_methods, reason = "a test must not inherit the developer's settings")]
     pub fn new(binary: impl AsRef<Path>, workspace: &Workspace) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -1,6 +1,6 @@
-//! A file is replaced whole or not at all: the content goes to a new file beside it, which then takes its name. Where
-//! that would lose something (a second name of the file) or is not allowed (a directory that may not be written, a file
-//! that is a mount point), the file is written in place.
+//! Replaces a file completely or not at all: the content goes to a new file beside it, which is then renamed. Where that
+//! would lose something (a second hard link) or is not allowed (a read-only directory, a file that is a mount point), the
+//! file is written in place.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// Gives the file at `path`, which must not be a link, the content `bytes`. Its permissions and owner stay.
+use crate::platform::{has_other_names, keep_owner};
+
+/// Writes `bytes` to the file at `path`, which must not be a link. Its permissions and owner are preserved.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let existing = match fs::metadata(path) {
         Ok(metadata) => Some(metadata),
@@ -16,7 +18,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if let Some(metadata) = &existing {
-        // A new file would get past the protection of the old one.
+        // A new file would bypass the write protection of the old one.
         refuse_unwritable(path)?;
         if has_other_names(metadata) {
             return write_in_place(path, bytes);
@@ -58,7 +60,7 @@ fn write_beside(path: &Path, bytes: &[u8], existing: Option<&Metadata>) -> io::R
     fs::rename(&temporary.0, path)
 }
 
-/// A file that is gone when its work is done: it then has another name, or was for nothing.
+/// A file that is removed when dropped, unless it was renamed before.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -66,31 +68,6 @@ impl Drop for Temporary {
         let _ = fs::remove_file(&self.0);
     }
 }
-
-#[cfg(unix)]
-fn has_other_names(metadata: &Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
-}
-
-#[cfg(not(unix))]
-fn has_other_names(_metadata: &Metadata) -> bool {
-    false
-}
-
-/// Gives the new file the owner of the old one, as far as this user may.
-#[cfg(unix)]
-fn keep_owner(file: &File, metadata: &Metadata) {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let Ok(new) = file.metadata() else { return };
-    let owner = (new.uid() != metadata.uid()).then(|| metadata.uid());
-    let group = (new.gid() != metadata.gid()).then(|| metadata.gid());
-    if owner.is_some() || group.is_some() {
-        let _ = fchown(file, owner, group);
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_file: &File, _metadata: &Metadata) {}
 
 #[cfg(test)]
 mod tests {
@@ -107,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_stay_and_nothing_is_left_behind() {
+    fn permissions_are_kept_and_nothing_is_left_behind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run.sh");
         fs::write(&path, "old").unwrap();
@@ -119,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_name_still_shows_the_same_file() {
+    fn second_hard_link_still_names_the_same_file() {
         let directory = tempfile::tempdir().unwrap();
         let (first, second) = (directory.path().join("a"), directory.path().join("b"));
         fs::write(&first, "old and longer").unwrap();
@@ -129,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leaves_no_file() {
+    fn failure_leaves_no_temporary_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("taken");
         fs::create_dir(&path).unwrap();

@@ -1,57 +1,60 @@
-//! The tool `bash`: runs a command in a shell, reports its output while it runs, and gives back the end of it.
+//! The tool `bash`: runs a command in a shell, reports its output while it runs, and returns the end of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::message::{Arguments, Content};
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use crate::builtin::{Builtin, unprepared};
+use crate::builtin::{Builtin, Call, unprepared};
 use crate::capture::Capture;
 use crate::error::Error;
 use crate::parameters::{Kind, Parameter, text};
 use crate::process_tree::Survivor;
 use crate::shell::{Ending, Event, Launch, Shell};
-use crate::tool::{CallContext, Outcome, Progress};
-use crate::toolbox::Options;
+use crate::tool::{Outcome, Progress};
 use crate::truncate::{Limit, Truncation, format_size};
 
-/// The time between two reports, at least.
+/// The minimum time between two reports.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The longest time-out, in seconds: what a signed 32-bit count of milliseconds holds.
+/// The longest timeout, in seconds: the most that a signed 32-bit count of milliseconds can hold.
 const MAX_TIMEOUT: f64 = 2_147_483.0;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "bash",
+    traits: ToolTraits {
+        name: "bash",
+        mutates: true,
+        path_argument: None,
+        display: ToolDisplay::Command { argument: "command" },
+    },
     description: "Run a shell command in the working directory. Returns stdout and stderr together, the last 2000 lines or \
         50KB; longer output is kept in a file whose path is given.",
     parameters: &[
         Parameter::required("command", Kind::Text, ""),
         Parameter::optional("timeout", Kind::Number, "Seconds after which it is killed (default: never)"),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare: unprepared,
-    run: |options, context, arguments| {
-        Box::pin(async move { bash(options, context, arguments).await.unwrap_or_else(Outcome::from) })
-    },
+    run: |call| Box::pin(async move { bash(call).await.unwrap_or_else(Outcome::from) }),
 };
 
-async fn bash(options: Arc<Options>, context: CallContext, arguments: Arguments) -> Result<Outcome, Error> {
+async fn bash(call: Call) -> Result<Outcome, Error> {
+    let Call { options, context, arguments } = call;
     let timeout = timeout(&arguments)?;
     let mut shell = Shell::start(Launch {
         command: text(&arguments, "command").unwrap_or_default().to_owned(),
         working_directory: context.working_directory,
         environment: context.environment,
-        shell: options.shell.clone(),
-        command_prefix: options.command_prefix.clone(),
+        options: Arc::clone(&options),
         timeout,
         cancel: context.cancel,
     })?;
     (context.progress)(Progress { content: Vec::new(), details: None });
 
-    let mut capture = Capture::default();
+    let mut capture = Capture::new(options.temporary_directory.clone());
     let mut report_due: Option<Instant> = None;
     let mut next_report = Instant::now();
     let ending = loop {
@@ -86,26 +89,26 @@ fn timeout(arguments: &Arguments) -> Result<Option<Duration>, Error> {
 
 fn progress(capture: &Capture) -> Progress {
     let tail = capture.tail();
-    let details = facts(capture, &tail);
+    let details = truncation_details(capture, &tail);
     Progress { content: vec![Content::text(tail.content)], details }
 }
 
-/// Returns the facts about output that was cut.
-fn facts(capture: &Capture, tail: &Truncation) -> Option<Value> {
+/// Returns the details of truncated output.
+fn truncation_details(capture: &Capture, tail: &Truncation) -> Option<Value> {
     tail.limit?;
-    let mut facts = Map::new();
-    facts.insert("truncation".to_owned(), tail.details());
+    let mut details = Map::new();
+    details.insert("truncation".to_owned(), tail.details());
     if let Some(path) = capture.log_path() {
-        facts.insert("fullOutputPath".to_owned(), json!(path));
+        details.insert("fullOutputPath".to_owned(), json!(path));
     }
-    Some(facts.into())
+    Some(details.into())
 }
 
 fn outcome(capture: &Capture, ending: &Ending, timeout: Option<Duration>) -> Outcome {
     let tail = capture.tail();
     let mut text = tail.content.clone();
     let notes: Vec<_> =
-        [cut_note(capture, &tail), ending_note(ending, timeout)].into_iter().flatten().collect();
+        [truncation_note(capture, &tail), ending_note(ending, timeout)].into_iter().flatten().collect();
     if text.trim().is_empty() {
         "(no output)".clone_into(&mut text);
     }
@@ -116,23 +119,23 @@ fn outcome(capture: &Capture, ending: &Ending, timeout: Option<Duration>) -> Out
     if !matches!(ending, Ending::Exited { code: 0, .. }) {
         return Outcome::error(text);
     }
-    Outcome { details: facts(capture, &tail), ..Outcome::text(text) }
+    Outcome { details: truncation_details(capture, &tail), ..Outcome::text(text) }
 }
 
-/// Returns what part of the output is shown, and where all of it is.
-fn cut_note(capture: &Capture, tail: &Truncation) -> Option<String> {
+/// Returns a note on which part of the output is shown and where the rest is.
+fn truncation_note(capture: &Capture, tail: &Truncation) -> Option<String> {
     let limit = tail.limit?;
     let total = tail.totals.lines;
     let part = if tail.last_line_partial {
         let line = format_size(capture.last_line());
         format!("This is the last {} of line {total}, which has {line}.", format_size(tail.content.len()))
     } else {
-        let why = if limit == Limit::Bytes { ", cut at 50.0KB" } else { "" };
+        let why = if limit == Limit::Bytes { ", limited to 50.0KB" } else { "" };
         format!("These are lines {}-{total} of {total}{why}.", total + 1 - tail.output_lines)
     };
     Some(match capture.log_path() {
-        Some(path) => format!("{part} The whole output is in {}.", path.display()),
-        None => format!("{part} The rest could not be kept."),
+        Some(path) => format!("{part} The full output is in {}.", path.display()),
+        None => format!("{part} The rest could not be saved."),
     })
 }
 
@@ -145,7 +148,7 @@ fn ending_note(ending: &Ending, timeout: Option<Duration>) -> Option<String> {
             (!notes.is_empty()).then(|| notes.join(" "))
         }
         Ending::Signalled { signal } => {
-            Some(format!("The command died of signal {signal}{}.", signal_meaning(*signal)))
+            Some(format!("The command was killed by signal {signal}{}.", signal_meaning(*signal)))
         }
         Ending::TimedOut => Some(format!(
             "Timed out after {} seconds; the command and its children were killed. If it needs longer, set a longer timeout, \
@@ -164,14 +167,14 @@ fn left_running_note(survivors: &[Survivor]) -> String {
         .collect();
     let who = if names.is_empty() { "a process".to_owned() } else { names.join(", ") };
     format!(
-        "Still running in the background: {who}. What it prints from now on is lost; to see it, send its output to a file \
+        "Still running in the background: {who}. Its further output is lost; to keep it, redirect it to a file \
          (`command > file 2>&1 &`)."
     )
 }
 
 fn code_meaning(code: i32) -> String {
     match code {
-        126 => " (found, but cannot be executed)".to_owned(),
+        126 => " (found, but not executable)".to_owned(),
         127 => " (command not found)".to_owned(),
         129..=192 => format!(" (128 + signal {}{})", code - 128, signal_meaning(code - 128)),
         _ => String::new(),
@@ -183,17 +186,17 @@ fn signal_meaning(signal: i32) -> &'static str {
         1 => ", SIGHUP",
         2 => ", SIGINT",
         3 => ", SIGQUIT",
-        4 => ", SIGILL: an invalid instruction",
-        6 => ", SIGABRT: it gave up by itself, as after a failed assertion",
-        7 => ", SIGBUS: a bad memory access",
-        8 => ", SIGFPE: a bad computation, as a division by zero",
-        9 => ", SIGKILL: perhaps for lack of memory",
-        11 => ", SIGSEGV: a bad memory access",
-        13 => ", SIGPIPE: its reader had gone",
+        4 => ", SIGILL: an illegal instruction",
+        6 => ", SIGABRT: it aborted itself, as after a failed assertion",
+        7 => ", SIGBUS: an invalid memory access",
+        8 => ", SIGFPE: an arithmetic error such as division by zero",
+        9 => ", SIGKILL: perhaps out of memory",
+        11 => ", SIGSEGV: an invalid memory access",
+        13 => ", SIGPIPE: the reader of its output had exited",
         14 => ", SIGALRM",
         15 => ", SIGTERM",
-        24 => ", SIGXCPU: out of processor time",
-        25 => ", SIGXFSZ: a file became too large",
+        24 => ", SIGXCPU: it exceeded its CPU time limit",
+        25 => ", SIGXFSZ: a file grew too large",
         _ => "",
     }
 }

@@ -1,28 +1,44 @@
 //! The form in which each file of this crate declares its tool, and what all of them share when they are called: the
-//! arguments are checked against the parameters first, and work that blocks goes to the blocking pool.
+//! arguments are checked against the parameters first, and blocking work goes to the blocking pool.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bowline_core::message::Arguments;
-use bowline_core::tool::ToolDefinition;
+use bowline_core::tool::{ToolDefinition, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::parameters::{self, Parameter};
+use crate::paths;
 use crate::tool::{BoxFuture, CallContext, Outcome, Tool};
 use crate::toolbox::Options;
 
-/// One line of the table of tools.
+/// Everything that is known of a built-in tool. Its file is the only place that states it.
 pub(crate) struct Builtin {
-    pub name: &'static str,
-    /// For the model: what the tool does and when to use it.
+    pub traits: ToolTraits,
+    /// What the tool does and when to use it, for the model.
     pub description: &'static str,
     pub parameters: &'static [Parameter],
-    /// Whether the tool is on when nobody chose.
-    pub by_default: bool,
-    /// Brings forms that models are known to write into the declared one, before the check.
+    /// Whether the tool is enabled when the user selects none.
+    pub enabled_by_default: bool,
+    /// Converts argument forms that models are known to send into the declared one, before the check.
     pub prepare: fn(&mut Arguments),
-    pub run: fn(Arc<Options>, CallContext, Arguments) -> BoxFuture<'static, Outcome>,
+    pub run: fn(Call) -> BoxFuture<'static, Outcome>,
+}
+
+/// One call of a built-in tool, its arguments checked.
+pub(crate) struct Call {
+    pub options: Arc<Options>,
+    pub context: CallContext,
+    pub arguments: Arguments,
+}
+
+impl Call {
+    /// Returns the absolute path that the model means by `given`.
+    pub(crate) fn resolve(&self, given: &str) -> PathBuf {
+        paths::resolve(&self.context.working_directory, self.options.home_directory.as_deref(), given)
+    }
 }
 
 /// A built-in tool with its options, ready to be called.
@@ -35,7 +51,7 @@ pub(crate) struct Ready {
 impl Ready {
     pub(crate) fn new(builtin: &'static Builtin, options: Arc<Options>) -> Self {
         let definition = ToolDefinition {
-            name: builtin.name.to_owned(),
+            name: builtin.traits.name.to_owned(),
             description: builtin.description.to_owned(),
             parameters: parameters::schema(builtin.parameters),
         };
@@ -48,40 +64,47 @@ impl Tool for Ready {
         &self.definition
     }
 
+    fn traits(&self) -> Option<&'static ToolTraits> {
+        Some(&self.builtin.traits)
+    }
+
     fn call(&self, context: CallContext, mut arguments: Arguments) -> BoxFuture<'static, Outcome> {
         (self.builtin.prepare)(&mut arguments);
-        match parameters::check(self.builtin.name, self.builtin.parameters, arguments) {
-            Ok(arguments) => (self.builtin.run)(Arc::clone(&self.options), context, arguments),
+        match parameters::check(self.builtin.traits.name, self.builtin.parameters, arguments) {
+            Ok(arguments) => {
+                (self.builtin.run)(Call { options: Arc::clone(&self.options), context, arguments })
+            }
             Err(error) => Box::pin(std::future::ready(error.into())),
         }
     }
 }
 
-/// The `prepare` of a tool whose arguments are taken as they come.
+/// The `prepare` of a tool that takes its arguments as they are.
 pub(crate) fn unprepared(_arguments: &mut Arguments) {}
 
-/// Runs `work` on the blocking pool. A cancel is answered at once; the work sees its token and ends soon after, as it
+/// Runs `work` on the blocking pool. Cancelling returns at once; the work sees its token and stops soon after, as it
 /// does when the returned future is dropped.
-pub(crate) async fn interruptible<W>(cancel: CancellationToken, work: W) -> Outcome
+pub(crate) async fn interruptible<W>(call: Call, work: W) -> Outcome
 where
-    W: FnOnce(&CancellationToken) -> Result<Outcome, Error> + Send + 'static,
+    W: FnOnce(&Call, &CancellationToken) -> Result<Outcome, Error> + Send + 'static,
 {
+    let cancel = call.context.cancel.clone();
     let token = cancel.child_token();
     let _stop_when_dropped = token.clone().drop_guard();
-    let worker = tokio::task::spawn_blocking(move || work(&token));
+    let worker = tokio::task::spawn_blocking(move || work(&call, &token));
     tokio::select! {
         biased;
         () = cancel.cancelled() => Error::Aborted.into(),
-        finished = worker => finished.unwrap_or(Err(Error::WorkerFailed)).unwrap_or_else(Outcome::from),
+        finished = worker => finished.unwrap_or(Err(Error::Internal)).unwrap_or_else(Outcome::from),
     }
 }
 
-/// Runs `work` on the blocking pool and waits for it, come what may: for work that changes a file, where an answer
-/// before the end could be wrong.
+/// Runs `work` on the blocking pool and always waits for it: for work that changes a file, where returning early could
+/// report the wrong outcome.
 pub(crate) async fn uninterrupted<W, T>(work: W) -> Result<T, Error>
 where
     W: FnOnce() -> Result<T, Error> + Send + 'static,
     T: Send + 'static,
 {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::WorkerFailed))
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Error::Internal))
 }

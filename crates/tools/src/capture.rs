@@ -1,5 +1,5 @@
-//! The output of a command as it grows: its tail in memory, and all of it in a file once it is more than a result shows.
-//! Memory stays bounded however much comes.
+//! The output of a command as it grows: its tail in memory, and all of it in a log file once it exceeds what a result
+//! shows. Memory stays bounded however long the output is.
 
 use std::path::{Path, PathBuf};
 
@@ -7,27 +7,30 @@ use tokio::fs::File;
 use tokio::io::{AsyncWriteExt, BufWriter};
 use uuid::Uuid;
 
+use crate::platform;
 use crate::truncate::{self, MAX_BYTES, MAX_LINES, Totals, Truncation};
 
-/// Beyond this the kept text is cut back to `KEPT`.
+/// Beyond this size the kept text is trimmed to `KEPT`.
 const KEPT_LIMIT: usize = 4 * MAX_BYTES;
 const KEPT: usize = 2 * MAX_BYTES;
 
-/// The most that is written to a file, so that endless output does not fill the disk.
+/// The most that is written to a log, so that endless output does not fill the disk.
 const LOG_LIMIT: usize = 1 << 30;
 
 /// The output of one command so far.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
-    /// The end of the output; all of it until it is longer than a result shows.
+    /// The end of the output; all of it until it exceeds what a result shows.
     kept: String,
     bytes: usize,
     line_breaks: usize,
-    /// The length of the line that has no line break yet.
+    /// The length of the unterminated last line.
     open_line: usize,
-    /// The length of the last line that has one.
+    /// The length of the last terminated line.
     closed_line: usize,
     log: Log,
+    /// The directory of the log; without one there is no log.
+    log_directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -36,14 +39,19 @@ enum Log {
     Unneeded,
     Open {
         path: PathBuf,
-        /// Buffered, because each write goes through the blocking pool and commands print line by line.
+        /// Buffered because each write goes through the blocking pool and commands print line by line.
         file: BufWriter<File>,
     },
-    /// The file could not be made or written, or is full.
+    /// The log could not be created or written, or is full.
     Ended { path: Option<PathBuf> },
 }
 
 impl Capture {
+    /// Returns an empty capture that keeps long output in `log_directory`.
+    pub(crate) fn new(log_directory: Option<PathBuf>) -> Self {
+        Self { log_directory, ..Self::default() }
+    }
+
     /// Adds a piece of output.
     pub(crate) async fn push(&mut self, text: &str) {
         self.kept.push_str(text);
@@ -61,7 +69,7 @@ impl Capture {
         truncate::tail(&self.kept, self.totals())
     }
 
-    /// Returns the file with the whole output, if there is one.
+    /// Returns the path of the log, if there is one.
     pub(crate) fn log_path(&self) -> Option<&Path> {
         match &self.log {
             Log::Open { path, .. } | Log::Ended { path: Some(path) } => Some(path),
@@ -74,7 +82,7 @@ impl Capture {
         if self.open_line > 0 { self.open_line } else { self.closed_line }
     }
 
-    /// Sees to it that the file holds everything.
+    /// Writes what is still buffered to the log.
     pub(crate) async fn finish(&mut self) {
         if let Log::Open { file, .. } = &mut self.log
             && file.flush().await.is_err()
@@ -103,11 +111,11 @@ impl Capture {
     async fn write_log(&mut self, text: &str) {
         let totals = self.totals();
         if matches!(self.log, Log::Unneeded) && (totals.bytes > MAX_BYTES || totals.lines > MAX_LINES) {
-            self.log = match create_log().await {
-                Ok((path, file)) => Log::Open { path, file: BufWriter::with_capacity(MAX_BYTES, file) },
-                Err(_) => Log::Ended { path: None },
+            self.log = match create_log(self.log_directory.as_deref()).await {
+                Some((path, file)) => Log::Open { path, file: BufWriter::with_capacity(MAX_BYTES, file) },
+                None => Log::Ended { path: None },
             };
-            // The kept text is still all there was, this piece included.
+            // The kept text is still the whole output, this piece included.
             let so_far = std::mem::take(&mut self.kept);
             self.append(&so_far).await;
             self.kept = so_far;
@@ -128,17 +136,15 @@ impl Capture {
     }
 }
 
-/// Makes a new file in the directory for temporary files that only this user can read.
-async fn create_log() -> std::io::Result<(PathBuf, File)> {
+/// Creates a log that only this user can read; `None` if that fails.
+async fn create_log(directory: Option<&Path>) -> Option<(PathBuf, File)> {
     let mut name = Uuid::new_v4().simple().to_string();
     name.truncate(16);
-    let path = std::env::temp_dir().join(format!("bowline-bash-{name}.log"));
-    let mut options = File::options();
+    let path = directory?.join(format!("bowline-bash-{name}.log"));
+    let mut options = platform::private_file();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    options.mode(0o600);
-    let file = options.open(&path).await?;
-    Ok((path, file))
+    let file = tokio::fs::OpenOptions::from(options).open(&path).await.ok()?;
+    Some((path, file))
 }
 
 #[cfg(test)]
@@ -146,7 +152,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn little_output_needs_no_file() {
+    async fn short_output_needs_no_log() {
         let mut capture = Capture::default();
         capture.push("a\nb").await;
         capture.push("c\n").await;
@@ -156,8 +162,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn much_output_is_bounded_in_memory_and_whole_in_the_file() {
-        let mut capture = Capture::default();
+    async fn long_output_is_bounded_in_memory_and_complete_in_the_log() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut capture = Capture::new(Some(directory.path().to_owned()));
         let mut expected = String::new();
         for line in 0..50_000 {
             let text = format!("line {line}\n");
@@ -166,23 +173,21 @@ mod tests {
             assert!(capture.kept.len() <= KEPT_LIMIT);
         }
         capture.finish().await;
-        let path = capture.log_path().unwrap().to_owned();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
-        std::fs::remove_file(path).unwrap();
+        assert_eq!(std::fs::read_to_string(capture.log_path().unwrap()).unwrap(), expected);
         let tail = capture.tail();
         assert_eq!(tail.totals, Totals::of(&expected));
         assert!(tail.content.ends_with("line 49999") && tail.content.starts_with("line 48000\n"));
     }
 
     #[tokio::test]
-    async fn the_length_of_a_giant_last_line_is_known() {
+    async fn length_of_a_giant_last_line_is_known() {
         let mut capture = Capture::default();
         for _ in 0..10 {
             capture.push(&"x".repeat(MAX_BYTES)).await;
         }
         capture.push("\n").await;
         capture.finish().await;
-        std::fs::remove_file(capture.log_path().unwrap()).unwrap();
+        assert_eq!(capture.log_path(), None, "no directory was given");
         assert!(capture.tail().last_line_partial);
         assert_eq!(capture.last_line(), 10 * MAX_BYTES);
     }

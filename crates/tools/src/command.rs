@@ -1,46 +1,54 @@
-//! A command that the user runs by hand, outside of any model's turn: the same machinery as the bash tool, with the
-//! output cleaned for people and clients that are no terminals.
+//! A user-initiated command, outside any model's turn. It runs as the bash tool's commands do; its output is cleaned for
+//! clients that are not terminals.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
 use crate::error::Error;
+use crate::panics;
 use crate::shell::{Ending, Event, Launch, Shell};
 use crate::terminal_text::Cleaner;
+use crate::toolbox::Options;
 
-/// A command to run by hand.
+/// A user-initiated command.
 #[derive(Debug, Clone)]
 pub struct CommandRequest {
     pub command: String,
     pub working_directory: PathBuf,
     /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
-    /// The shell; `/bin/bash`, or else `sh`, when absent.
-    pub shell: Option<PathBuf>,
-    /// Lines put in front of the command.
-    pub command_prefix: Option<String>,
+    /// The options of the toolbox, whose shell and prefix apply here too.
+    pub options: Arc<Options>,
     pub cancel: CancellationToken,
 }
 
-/// What a command run by hand came to.
+/// The result of a user-initiated command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
     /// The tail of the output, without escape sequences and control characters.
     pub output: String,
-    /// Absent when the command was cancelled or died of a signal.
+    /// Absent when the command was cancelled or killed by a signal.
     pub exit_code: Option<i32>,
     pub cancelled: bool,
-    /// Whether `output` is less than there was.
+    /// Whether `output` is only the tail.
     pub truncated: bool,
-    /// The file with the whole output, when it was truncated.
+    /// The file with the full output, when it was truncated.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// Runs a shell command by hand, and hands out its cleaned output as it comes. The command is read no further until
-/// `on_output` is done with a piece, so whoever takes the output sets the pace; a cancel does not wait for that.
+/// Runs a user-initiated command and passes its cleaned output to `on_output` as it arrives. No more output is read until
+/// `on_output` has finished with a piece, so the consumer sets the pace; cancelling does not wait for it.
 pub async fn run_command<Taken: Future<Output = ()> + Send>(
+    request: CommandRequest,
+    on_output: impl FnMut(String) -> Taken + Send,
+) -> Result<CommandOutcome, Error> {
+    panics::catch(run(request, on_output)).await?
+}
+
+async fn run<Taken: Future<Output = ()> + Send>(
     request: CommandRequest,
     mut on_output: impl FnMut(String) -> Taken + Send,
 ) -> Result<CommandOutcome, Error> {
@@ -49,13 +57,12 @@ pub async fn run_command<Taken: Future<Output = ()> + Send>(
         command: request.command,
         working_directory: request.working_directory,
         environment: request.environment,
-        shell: request.shell,
-        command_prefix: request.command_prefix,
+        options: Arc::clone(&request.options),
         timeout: None,
         cancel: request.cancel,
     })?;
     let mut cleaner = Cleaner::default();
-    let mut capture = Capture::default();
+    let mut capture = Capture::new(request.options.temporary_directory.clone());
     let ending = loop {
         match shell.next().await {
             Event::Output(piece) => {
@@ -87,24 +94,31 @@ mod tests {
     use std::future::{pending, ready};
     use std::time::{Duration, Instant};
 
+    use tempfile::{TempDir, tempdir};
+
     use super::*;
 
-    fn request(command: &str) -> CommandRequest {
+    fn request(directory: &TempDir, command: &str) -> CommandRequest {
+        let options = Options {
+            command_prefix: Some("name=world".to_owned()),
+            temporary_directory: Some(directory.path().to_owned()),
+            ..Options::default()
+        };
         CommandRequest {
             command: command.to_owned(),
-            working_directory: std::env::temp_dir(),
+            working_directory: directory.path().to_owned(),
             environment: vec![("GREETING".to_owned(), "hello".to_owned())],
-            shell: None,
-            command_prefix: Some("name=world".to_owned()),
+            options: Arc::new(options),
             cancel: CancellationToken::new(),
         }
     }
 
     #[tokio::test]
-    async fn output_is_cleaned_and_handed_out_as_it_comes() {
+    async fn output_is_cleaned_and_passed_on_as_it_arrives() {
+        let directory = tempdir().unwrap();
         let mut pieces = Vec::new();
         let command = r"printf '\033[31m%s\033' $GREETING; sleep 0.05; printf '[0m %s\r\n' $name; exit 4";
-        let outcome = run_command(request(command), |piece| {
+        let outcome = run_command(request(&directory, command), |piece| {
             pieces.push(piece);
             ready(())
         })
@@ -122,8 +136,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cancel_ends_it_at_once_without_an_exit_code() {
-        let request = request("echo begun; sleep 300");
+    async fn cancel_ends_the_command_at_once_without_an_exit_code() {
+        let directory = tempdir().unwrap();
+        let request = request(&directory, "echo begun; sleep 300");
         let cancel = request.cancel.clone();
         let begin = Instant::now();
         let outcome = run_command(request, |_| {
@@ -137,8 +152,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cancel_does_not_wait_for_whoever_takes_the_output() {
-        let request = request("echo begun; sleep 300");
+    async fn cancel_does_not_wait_for_the_consumer_of_the_output() {
+        let directory = tempdir().unwrap();
+        let request = request(&directory, "echo begun; sleep 300");
         let cancel = request.cancel.clone();
         let taken = |_| {
             cancel.cancel();
@@ -148,15 +164,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_output_is_cut_and_kept_clean_in_a_file() {
+    async fn long_output_is_truncated_and_kept_clean_in_a_file() {
+        let directory = tempdir().unwrap();
         let command = r"for i in $(seq 3000); do printf '\033[1m%s\033[0m\n' $i; done";
-        let outcome = run_command(request(command), |_| ready(())).await.unwrap();
+        let outcome = run_command(request(&directory, command), |_| ready(())).await.unwrap();
         assert!(
             outcome.truncated && outcome.output.starts_with("1001\n") && outcome.output.ends_with("\n3000")
         );
         let path = outcome.full_output_path.unwrap();
         let whole: String = (1..=3000).map(|line| format!("{line}\n")).collect();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
-        std::fs::remove_file(path).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), whole);
+    }
+
+    #[tokio::test]
+    async fn panic_of_the_consumer_is_an_error() {
+        let directory = tempdir().unwrap();
+        let panicking = |_| -> std::future::Ready<()> { panic!("a bug") };
+        let result = run_command(request(&directory, "echo begun"), panicking).await;
+        assert!(matches!(result, Err(Error::Internal)), "{result:?}");
     }
 }

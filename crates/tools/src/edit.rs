@@ -1,4 +1,5 @@
-//! The tool `edit`: replaces quoted pieces of a file, all of them matched against the file as it was, or none.
+//! The tool `edit`: replaces quoted pieces of a text file. All are matched against the original file; either all are
+//! applied or none.
 
 mod difference;
 mod explanation;
@@ -9,17 +10,18 @@ use std::fs;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::{Map, Value, json};
 
 use self::difference::Difference;
 use self::matching::{Match, Matches};
 use crate::atomic_file;
-use crate::builtin::{Builtin, uninterrupted};
+use crate::builtin::{Builtin, Call, uninterrupted};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -29,35 +31,38 @@ static EDIT_FIELDS: [Parameter; 2] = [
 ];
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "edit",
+    traits: ToolTraits {
+        name: "edit",
+        mutates: true,
+        path_argument: Some("path"),
+        display: ToolDisplay::Edit,
+    },
     description: "Replace pieces of a text file. Each oldText must be in the file exactly once; all are matched against the \
         file before the call and must not overlap. Change several places in one call.",
     parameters: &[
         Parameter::required("path", Kind::Text, "File, relative or absolute"),
         Parameter::required("edits", Kind::Objects(&EDIT_FIELDS), ""),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare,
-    run: |_, context, arguments| {
-        Box::pin(async move { edit(context, arguments).await.unwrap_or_else(Outcome::from) })
-    },
+    run: |call| Box::pin(async move { edit(call).await.unwrap_or_else(Outcome::from) }),
 };
 
-/// One replacement that was asked for.
+/// A requested replacement.
 struct Edit {
     old: String,
     new: String,
 }
 
-/// One replacement that was found a place.
+/// A replacement whose place was found.
 struct Replacement {
     index: usize,
     place: Match,
     new: String,
 }
 
-/// Makes a list of edits of the other forms in which models write them: JSON in a string, a single object, or the two
-/// texts beside the path.
+/// Converts other forms of `edits` that models send into a list: JSON in a string, a single object, or the two texts
+/// beside the path.
 fn prepare(arguments: &mut Arguments) {
     let mut edits = match arguments.shift_remove("edits") {
         Some(Value::String(json)) => serde_json::from_str(&json).unwrap_or(Value::String(json)),
@@ -83,23 +88,11 @@ fn prepare(arguments: &mut Arguments) {
     }
 }
 
-async fn edit(context: CallContext, arguments: Arguments) -> Result<Outcome, Error> {
-    let given = text(&arguments, "path").unwrap_or_default().to_owned();
-    let edits = edits(&arguments, &given)?;
-    let path = {
-        let given = given.clone();
-        let directory = context.working_directory.clone();
-        uninterrupted(move || Ok(paths::canonical(&paths::resolve(&directory, &given)))).await?
-    };
-    let lock = file_locks::lock(&path, &context.cancel).await?;
-    if context.cancel.is_cancelled() {
-        return Err(Error::Aborted);
-    }
-    uninterrupted(move || {
-        let _lock = lock;
-        edit_file(&path, &given, &edits)
-    })
-    .await
+async fn edit(call: Call) -> Result<Outcome, Error> {
+    let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
+    let edits = edits(&call.arguments, &given)?;
+    let lock = file_locks::lock_for(call, &given).await?;
+    uninterrupted(move || edit_file(lock.path(), &given, &edits)).await
 }
 
 fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
@@ -119,7 +112,7 @@ fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
     }
 }
 
-/// Returns what an error calls the text to replace.
+/// Returns the name by which an error refers to the text to replace.
 fn name_of(index: usize, count: usize) -> String {
     if count == 1 { "oldText".to_owned() } else { format!("oldText of edits[{index}]") }
 }
@@ -150,7 +143,7 @@ fn edit_file(path: &Path, given: &str, edits: &[Edit]) -> Result<Outcome, Error>
     Ok(outcome(given, before, &after, &replacements))
 }
 
-/// Finds the place of each edit, and returns them in the order of the file.
+/// Finds the place of each edit and returns the replacements in file order.
 fn place(before: &str, given: &str, edits: &[Edit]) -> Result<Vec<Replacement>, Error> {
     let mut replacements = Vec::with_capacity(edits.len());
     for (index, edit) in edits.iter().enumerate() {
@@ -169,7 +162,7 @@ fn place(before: &str, given: &str, edits: &[Edit]) -> Result<Vec<Replacement>, 
                 return Err(Error::OldTextNotUnique { edit: name, path, count, lines });
             }
         };
-        let new = matching::with_line_ends_of(before, &place.range, &edit.new);
+        let new = matching::with_line_endings_of(before, &place.range, &edit.new);
         replacements.push(Replacement { index, place, new });
     }
     replacements.sort_by_key(|replacement| replacement.place.range.start);
@@ -198,8 +191,7 @@ fn outcome(given: &str, before: &str, after: &str, replacements: &[Replacement])
     let count = replacements.len();
     let mut text = format!("Replaced {count} piece{} in {given}.", if count == 1 { "" } else { "s" });
     if replacements.iter().any(|replacement| replacement.place.loose) {
-        text +=
-            " The quoted text differed from the file in spaces at line ends or in typographic characters.";
+        text += " The quoted text differed from the file in trailing spaces or typographic characters.";
     }
     let Difference { diff, patch, first_changed_line } = difference::between(given, before, after);
     Outcome::text(text).with_details(json!({

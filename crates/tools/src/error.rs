@@ -1,23 +1,26 @@
-//! What can go wrong in a tool, each as a text that tells a model or a user what to do next.
+//! The errors of tools, each worded so that a model or a user knows what to do next.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What went wrong.
+/// Why a tool failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("There is no tool named `{name}`. The tools are: {known}.")]
     UnknownTool { name: String, known: String },
 
-    /// The text names each field that does not fit.
+    /// The text lists each invalid field.
     #[error("{0}")]
     Arguments(String),
 
-    #[error("Aborted: the call was stopped before it was done.")]
+    #[error("Aborted: the call was stopped before it finished.")]
     Aborted,
 
-    #[error("The tool broke off because of a fault in bowline itself. Nothing is wrong with the arguments.")]
-    WorkerFailed,
+    /// A panic: the details are on stderr.
+    #[error(
+        "Internal error: the tool stopped because of a bug in bowline. Nothing is wrong with the arguments."
+    )]
+    Internal,
 
     #[error("{path} does not exist.{hint}")]
     NotFound { path: String, hint: String },
@@ -28,7 +31,7 @@ pub enum Error {
     #[error("{path} is a file, not a directory.")]
     NotDirectory { path: String },
 
-    #[error("{path} is neither a file nor a directory (a device, pipe or socket), so it is left alone.")]
+    #[error("{path} is neither a file nor a directory (a device, pipe or socket), so it is not touched.")]
     NotRegular { path: String },
 
     #[error(
@@ -37,7 +40,7 @@ pub enum Error {
     Binary { path: String, size: String },
 
     #[error(
-        "The image {path} ({size}) is too large for a model (the limit is 2000x2000 and 3.4MB), and it cannot be made smaller here: {reason}. Make a smaller copy with bash and read that."
+        "The image {path} ({size}) is too large for a model (the limit is 2000x2000 and 3.4MB), and it cannot be resized here: {reason}. Create a smaller copy with bash and read that."
     )]
     ImageTooLarge { path: String, size: String, reason: &'static str },
 
@@ -50,7 +53,7 @@ pub enum Error {
     #[error("edits is empty. Give at least one {{\"oldText\", \"newText\"}}.")]
     NoEdits,
 
-    #[error("{edit} in {path} is empty. Quote the text to replace; to make a whole file, use `write`.")]
+    #[error("{edit} in {path} is empty. Quote the text to replace; to create a whole file, use `write`.")]
     OldTextEmpty { edit: String, path: String },
 
     #[error("{edit} is not in {path}; nothing was changed. {hint}")]
@@ -62,11 +65,11 @@ pub enum Error {
     OldTextNotUnique { edit: String, path: String, count: usize, lines: String },
 
     #[error(
-        "edits[{first}] and edits[{second}] touch the same text in {path}; nothing was changed. Join them into one edit."
+        "edits[{first}] and edits[{second}] overlap in {path}; nothing was changed. Merge them into one edit."
     )]
     EditsOverlap { first: usize, second: usize, path: String },
 
-    #[error("{path} would be as before: each newText equals the text that it replaces. Nothing was changed.")]
+    #[error("{path} would not change: each newText equals the text that it replaces.")]
     NoChange { path: String },
 
     #[error("{path} is not UTF-8 text, so it cannot be edited safely. Use bash, for example sed or perl.")]
@@ -75,7 +78,7 @@ pub enum Error {
     #[error("The working directory {} does not exist, so no command can run there.", path.display())]
     NoWorkingDirectory { path: PathBuf },
 
-    #[error("timeout must be a number of seconds above 0 and at most 2147483, but it is {given}.")]
+    #[error("timeout must be a number of seconds greater than 0 and at most 2147483, but is {given}.")]
     Timeout { given: String },
 
     #[error("Could not start the shell {}: {source}.", shell.display())]
@@ -91,7 +94,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns a closure that says which file an I/O error is about.
+    /// Returns a closure that adds the action and the file to an I/O error.
     pub(crate) fn file(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { action, path: path.to_owned(), source }
     }

@@ -1,5 +1,5 @@
-//! Calls that change the same file wait for one another, so that each sees what the one before it wrote. Calls on
-//! different files do not.
+//! Calls that change the same file wait for one another, so that each sees what the previous one wrote. Calls on
+//! different files run concurrently.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,28 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use crate::builtin::{Call, uninterrupted};
 use crate::error::Error;
+use crate::paths;
 
 type Gate = Arc<tokio::sync::Mutex<()>>;
 
-/// The files that are being changed or waited for. It is one table for the whole process: several sessions may share it.
+/// The files that are being changed or waited for, in the whole process: several sessions may share it.
 static GATES: LazyLock<Mutex<HashMap<PathBuf, Gate>>> = LazyLock::new(Mutex::default);
 
-/// The right to change a file, until it is dropped.
+/// The right to change a file, held until dropped.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    // Fields are dropped in this order: the gate must be open before the place in the table is given up.
+    // Fields are dropped in this order: the gate must be open before the place in the table is released.
     _guard: OwnedMutexGuard<()>,
-    _place: Place,
+    place: Place,
+}
+
+impl FileLock {
+    /// Returns the canonical path of the locked file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.place.path
+    }
 }
 
 /// A place in the table, which is also held while waiting; the last to leave removes the entry.
@@ -40,22 +49,31 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
-        // Only the table itself holds a gate that nobody uses; whoever waits holds it too.
+        // A gate that only the table holds is unused: waiting calls hold it too.
         if gates.get(&self.path).is_some_and(|gate| Arc::strong_count(gate) == 1) {
             gates.remove(&self.path);
         }
     }
 }
 
+/// Locks the file that `call` means by `given`. A call that was cancelled meanwhile is aborted.
+pub(crate) async fn lock_for(call: Call, given: &str) -> Result<FileLock, Error> {
+    let cancel = call.context.cancel.clone();
+    let given = given.to_owned();
+    let path = uninterrupted(move || Ok(paths::canonical(&call.resolve(&given)))).await?;
+    let lock = lock(&path, &cancel).await?;
+    if cancel.is_cancelled() { Err(Error::Aborted) } else { Ok(lock) }
+}
+
 /// Waits until no other call changes the file at `path`, which must be canonical.
-pub(crate) async fn lock(path: &Path, cancel: &CancellationToken) -> Result<FileLock, Error> {
+async fn lock(path: &Path, cancel: &CancellationToken) -> Result<FileLock, Error> {
     let (place, gate) = Place::take(path);
     let guard = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(Error::Aborted),
         guard = gate.lock_owned() => guard,
     };
-    Ok(FileLock { _guard: guard, _place: place })
+    Ok(FileLock { _guard: guard, place })
 }
 
 #[cfg(test)]
@@ -67,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_waits_for_the_other_and_nothing_is_left() {
+    async fn second_call_waits_and_the_table_is_empty_afterwards() {
         let path = Path::new("/locks/one");
         let cancel = CancellationToken::new();
         let first = lock(path, &cancel).await.unwrap();
@@ -83,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_can_be_cancelled_and_leaves_nothing() {
+    async fn cancelled_wait_leaves_no_entry() {
         let path = Path::new("/locks/cancelled");
         let cancel = CancellationToken::new();
         let first = lock(path, &cancel).await.unwrap();

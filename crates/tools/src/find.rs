@@ -1,39 +1,42 @@
-//! The tool `find`: the files and directories whose path matches a glob.
+//! The tool `find`: the files and directories that match a glob.
 
-use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::listing::listing;
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::walk;
 
 const DEFAULT_LIMIT: usize = 1000;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "find",
+    traits: ToolTraits {
+        name: "find",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Search,
+    },
     description: "Find files and directories by glob. Skips what .gitignore excludes.",
     parameters: &[
         Parameter::required("pattern", Kind::Text, "Glob such as *.ts or src/**/*.spec.ts"),
         Parameter::optional("path", Kind::Text, "Directory (default: .)"),
         Parameter::optional("limit", Kind::Integer, "Most results (default: 1000)"),
     ],
-    by_default: false,
+    enabled_by_default: false,
     prepare: unprepared,
-    run: |_, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| find(&context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, find)),
 };
 
-fn find(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let glob = Glob::new(text(arguments, "pattern").unwrap_or_default())?;
     let given = text(arguments, "path").unwrap_or(".");
-    let root = paths::resolve(&context.working_directory, given);
+    let root = call.resolve(given);
     let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
     if !root.exists() {
         return Err(paths::not_found(&root));
@@ -55,7 +58,7 @@ fn find(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
             limit_reached = true;
             break;
         }
-        let path = paths::relative(&context.working_directory, entry.path());
+        let path = paths::relative(&call.context.working_directory, entry.path());
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
         found.push(format!("{}{slash}", path.display()));
     }
@@ -72,7 +75,7 @@ mod tests {
     use crate::testing::{Workshop, text};
 
     #[tokio::test]
-    async fn paths_come_in_order_without_what_is_ignored() {
+    async fn paths_are_sorted_without_ignored_files() {
         let workshop = Workshop::with(&[
             ("b.rs", ""),
             ("a/c.rs", ""),
@@ -90,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_is_told_only_when_there_is_more() {
+    async fn limit_is_noted_only_when_exceeded() {
         let workshop = Workshop::with(&[("1", ""), ("2", ""), ("3", "")]);
         let outcome = workshop.call("find", json!({"pattern": "*", "limit": 2})).await;
         assert!(text(&outcome).starts_with("1\n2\n\n[Only the first 2 are listed. Set limit=4"));
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_no_directory_is_refused() {
+    async fn non_directory_is_refused() {
         let workshop = Workshop::with(&[("file", "")]);
         let find = |path: &str| workshop.fail("find", json!({"pattern": "*", "path": path}));
         assert!(find("file").await.contains("is a file"));

@@ -1,5 +1,5 @@
-//! Globs as models write them: `*.rs` means any depth, `src/**/*.rs` a path from the root or from anywhere below, `!…`
-//! everything else.
+//! Globs as models write them: `*.rs` matches at any depth, `src/**/*.rs` from the root or anywhere below, `!…` everything
+//! else.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ impl Glob {
         let (negated, pattern) = given.strip_prefix('!').map_or((false, given), |rest| (true, rest));
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         let mut set = GlobSetBuilder::new();
-        // A leading slash ties the pattern to the root.
+        // A leading slash anchors the pattern at the root.
         let anywhere = pattern.strip_prefix('/').is_none().then(|| format!("**/{pattern}"));
         let from_root = pattern.strip_prefix('/').unwrap_or(pattern).to_owned();
         let error =
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_mean_what_models_mean() {
+    fn globs_match_what_models_expect() {
         check_matches("*.rs", "src/a/b.rs", true);
         check_matches("*.{ts,tsx}", "a.tsx", true);
         check_matches("src/**/*.rs", "src/lib.rs", true);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_glob_is_named() {
+    fn invalid_glob_is_named() {
         assert!(Glob::new("{a").unwrap_err().to_string().contains("`{a`"));
     }
 }

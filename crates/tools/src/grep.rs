@@ -1,9 +1,10 @@
-//! The tool `grep`: the lines that match a regular expression, with their places.
+//! The tool `grep`: the lines that match a regular expression, with path and line number.
 
 use std::io;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
@@ -11,12 +12,12 @@ use grep_searcher::{
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::parameters::{Kind, Parameter, boolean, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::truncate::{self, MAX_BYTES, Totals};
 use crate::walk;
 
@@ -25,36 +26,39 @@ const DEFAULT_LIMIT: usize = 100;
 /// The most characters of a line that are shown.
 const LINE_LIMIT: usize = 500;
 
-/// The longest line that is searched; a file with a longer one is passed over from there.
+/// The longest line that is searched; the rest of a file with a longer one is skipped.
 const HEAP_LIMIT: usize = 64 << 20;
 
-/// The search ends when so much was found that nothing of what follows would be shown.
+/// The search stops once further matches would not be shown.
 const FOUND_LIMIT: usize = 4 * MAX_BYTES;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "grep",
+    traits: ToolTraits {
+        name: "grep",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Search,
+    },
     description: "Search files for a regular expression. Prints path:line: text. Skips what .gitignore excludes.",
     parameters: &[
         Parameter::required("pattern", Kind::Text, ""),
         Parameter::optional("path", Kind::Text, "File or directory (default: .)"),
         Parameter::optional("glob", Kind::Text, "Only files such as *.ts"),
         Parameter::optional("ignoreCase", Kind::Boolean, ""),
-        Parameter::optional("literal", Kind::Boolean, "Take pattern as plain text"),
+        Parameter::optional("literal", Kind::Boolean, "Treat pattern as plain text"),
         Parameter::optional("context", Kind::Integer, "Lines around each match (default: 0)"),
         Parameter::optional("limit", Kind::Integer, "Most matches (default: 100)"),
     ],
-    by_default: false,
+    enabled_by_default: false,
     prepare: unprepared,
-    run: |_, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| grep(&context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, grep)),
 };
 
-fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let matcher = matcher(arguments)?;
     let glob = text(arguments, "glob").map(Glob::new).transpose()?;
-    let root = paths::resolve(&context.working_directory, text(arguments, "path").unwrap_or("."));
+    let root = call.resolve(text(arguments, "path").unwrap_or("."));
     if !root.exists() {
         return Err(paths::not_found(&root));
     }
@@ -73,14 +77,14 @@ fn grep(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken
         }
         let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
         let wanted = entry.depth() == 0 || glob.as_ref().is_none_or(|glob| glob.matches(below));
-        // A path that is given itself may be a link to a file; links that the walk meets are not followed.
+        // The given path may be a link to a file; links found by the walk are not followed.
         if !wanted
             || !(entry.file_type().is_some_and(|kind| kind.is_file()) || entry.depth() == 0 && root.is_file())
         {
             continue;
         }
-        found.enter(paths::relative(&context.working_directory, entry.path()));
-        // A file that cannot be read is passed over, as what the walk cannot read is.
+        found.enter(paths::relative(&call.context.working_directory, entry.path()));
+        // Unreadable files are skipped, as the walk skips unreadable directories.
         let _ = searcher.search_path(&matcher, entry.path(), &mut found);
         if found.full() {
             break;
@@ -104,16 +108,16 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, Error> {
 /// The lines found so far.
 struct Found<'a> {
     lines: String,
-    /// The file that is being searched.
+    /// The file being searched.
     path: String,
-    /// Lines before a match that may not come any more, once the limit is reached.
+    /// Context before the next match, which is discarded if the limit is reached first.
     before: Vec<String>,
     gap: bool,
     matches: usize,
     limit: usize,
     /// Whether there is a match beyond the limit.
     limit_reached: bool,
-    lines_cut: bool,
+    lines_shortened: bool,
     cancel: &'a CancellationToken,
 }
 
@@ -127,7 +131,7 @@ impl<'a> Found<'a> {
             matches: 0,
             limit,
             limit_reached: false,
-            lines_cut: false,
+            lines_shortened: false,
             cancel,
         }
     }
@@ -147,7 +151,7 @@ impl<'a> Found<'a> {
         let text = text.trim_end_matches(['\n', '\r']);
         let shown = match text.char_indices().nth(LINE_LIMIT) {
             Some((end, _)) => {
-                self.lines_cut = true;
+                self.lines_shortened = true;
                 format!("{}…", &text[..end])
             }
             None => text.to_owned(),
@@ -170,11 +174,13 @@ impl<'a> Found<'a> {
             details.insert("matchLimitReached".to_owned(), json!(limit));
         }
         if shown.limit.is_some() {
-            notes.push("Cut at 2000 lines or 50KB; narrow the pattern.".to_owned());
+            notes.push("Truncated to 2000 lines or 50KB; narrow the pattern.".to_owned());
             details.insert("truncation".to_owned(), shown.details());
         }
-        if self.lines_cut {
-            notes.push(format!("Lines are cut at {LINE_LIMIT} characters; see all of a line with read."));
+        if self.lines_shortened {
+            notes.push(format!(
+                "Lines are shortened to {LINE_LIMIT} characters; use read to see a whole line."
+            ));
             details.insert("linesTruncated".to_owned(), json!(true));
         }
         let mut text = shown.content;
@@ -283,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn limits_are_told_and_reported() {
+    async fn limits_are_noted_and_reported() {
         let workshop = Workshop::with(&[("f", &format!("x\n{}\nx\n", "x".repeat(600)))]);
         let outcome = workshop.call("grep", json!({"pattern": "x", "limit": 2})).await;
         let text = text_of(&outcome);
@@ -294,14 +300,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn endless_matches_are_cut() {
+    async fn endless_matches_are_truncated() {
         let workshop = Workshop::with(&[("f", &"some line\n".repeat(100_000))]);
         let outcome = workshop.call("grep", json!({"pattern": "line", "limit": 1_000_000})).await;
         assert_eq!(outcome.details.unwrap()["truncation"]["truncatedBy"], "lines");
     }
 
     #[tokio::test]
-    async fn mistakes_are_explained() {
+    async fn invalid_arguments_are_explained() {
         let workshop = Workshop::with(&[("src/main.rs", "")]);
         let error = workshop.fail("grep", json!({"pattern": "fn("})).await;
         assert!(error.contains("set literal to true"), "{error}");
@@ -311,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_binary_file_is_passed_over() {
+    async fn binary_file_is_skipped() {
         let workshop = Workshop::with(&[("binary", "\0match\n"), ("text", "match\n")]);
         assert_eq!(workshop.succeed("grep", json!({"pattern": "match"})).await, "text:1: match");
     }

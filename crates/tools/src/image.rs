@@ -1,7 +1,7 @@
-//! Images that models take, told by their first bytes, whatever the file is called; and smaller copies of those that are
-//! too large for a model.
+//! Images that models accept, recognised by their first bytes whatever the file name, and smaller copies of those that
+//! are too large for a model.
 //!
-//! Only PNG and JPEG are made smaller. Of other kinds only the size is known, and one that is too large is not shown.
+//! Only PNG and JPEG are resized. Of other formats only the size in bytes is known; one that is too large is not shown.
 
 mod codec;
 mod header;
@@ -18,30 +18,29 @@ use bowline_core::message::Content;
 use codec::Format;
 use header::dimensions;
 
-/// As many bytes as it takes to tell the type.
+/// The number of bytes that identify the format.
 pub(crate) const HEAD: usize = 12;
 
 /// The longest base64 form of an image that providers accept.
 const MAX_BASE64: usize = 4_718_592;
 
-/// The largest image whose base64 form is not longer than that.
+/// The largest image, in bytes, whose base64 form fits that limit.
 pub(crate) const MAX_BYTES: usize = MAX_BASE64 / 4 * 3;
 
-/// The widest and highest that an image may be.
+/// The largest width and height of an image.
 const MAX_SIDE: usize = 2000;
 
-/// How long the longer side of a copy is, in hundredths of what it could be, tried until the copy has few enough bytes.
+/// The sizes of a copy, in percent of the largest allowed, tried until the copy has few enough bytes.
 const STEPS: [usize; 4] = [100, 70, 50, 35];
 
-/// The largest image that is looked at to make it smaller, in bytes and, so that a small file cannot take all memory,
-/// in pixels.
+/// The largest image that is resized, in bytes and in pixels: a small file must not expand to exhaust memory.
 pub(crate) const MAX_SOURCE_BYTES: usize = 32 * 1024 * 1024;
 const MAX_PIXELS: usize = 32_000_000;
 
-/// As much of an image in base64 as is looked at for its width and height. A multiple of four.
+/// How much of the base64 of an image is decoded to find its width and height. A multiple of four.
 const HEAD_BASE64: usize = 128 * 1024;
 
-/// Base64 as clients send it: some leave out the padding.
+/// Base64 as clients send it: some omit the padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -49,14 +48,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Unpacked images are large, so there is only one at a time.
-static UNPACKING: Mutex<()> = Mutex::new(());
+/// Decoded images are large, so only one is decoded at a time.
+static DECODING: Mutex<()> = Mutex::new(());
 
-/// What became of an image.
+/// The result of fitting an image to the limits.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fitted {
-    /// It can be shown as it is.
-    AsItIs,
+    /// It can be shown unchanged.
+    Unchanged,
     Resized(Resized),
 }
 
@@ -72,13 +71,13 @@ pub(crate) struct Resized {
 /// Why an image cannot be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It is of a kind that is not made smaller, or it is broken.
+    /// Its format cannot be resized, or it is corrupt.
     Unreadable,
-    /// It is too large to be unpacked.
+    /// It is too large to be decoded.
     TooLarge,
 }
 
-/// Returns the MIME type of the image that begins with `head`.
+/// Returns the MIME type of the image that starts with `head`.
 pub(crate) fn mime_type(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")
@@ -93,8 +92,8 @@ pub(crate) fn mime_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Tells whether an image of a message can be shown as it is, as far as its beginning tells; that costs next to nothing.
-/// What is no image is not judged.
+/// Returns whether an image of a message can be shown unchanged, judging cheaply by its first bytes. Other content always
+/// can.
 pub fn fits(content: &Content) -> bool {
     let Content::Image { data, .. } = content else { return true };
     let head = data.get(..HEAD_BASE64).unwrap_or(data);
@@ -103,7 +102,7 @@ pub fn fits(content: &Content) -> bool {
     data.len() <= MAX_BASE64 && has_small_sides(&head) && (size_is_known || data.len() <= HEAD_BASE64)
 }
 
-/// Makes the images of a message small enough, and says in its text what became of them. Takes a while.
+/// Resizes the images of a message to fit, and notes in its text what was done. Slow: run it on the blocking pool.
 pub fn fit_all(mut text: String, content: Vec<Content>) -> (String, Vec<Content>) {
     let mut kept = Vec::with_capacity(content.len());
     let mut notes = Vec::new();
@@ -113,7 +112,7 @@ pub fn fit_all(mut text: String, content: Vec<Content>) -> (String, Vec<Content>
             continue;
         };
         match BASE64.decode(data).map_err(|_| Unfit::Unreadable).and_then(|bytes| fit(&bytes)) {
-            Ok(Fitted::AsItIs) => kept.push(block),
+            Ok(Fitted::Unchanged) => kept.push(block),
             Ok(Fitted::Resized(resized)) => {
                 notes.extend(resized.note());
                 kept.push(resized.into_content());
@@ -128,23 +127,23 @@ pub fn fit_all(mut text: String, content: Vec<Content>) -> (String, Vec<Content>
     (text, kept)
 }
 
-/// Makes an image small enough for a model.
+/// Resizes an image to fit a model's limits.
 pub(crate) fn fit(bytes: &[u8]) -> Result<Fitted, Unfit> {
     fit_into(MAX_BYTES, bytes)
 }
 
 fn fit_into(max_bytes: usize, bytes: &[u8]) -> Result<Fitted, Unfit> {
     if bytes.len() <= max_bytes && has_small_sides(bytes) {
-        return Ok(Fitted::AsItIs);
+        return Ok(Fitted::Unchanged);
     }
     let format = Format::of(bytes).ok_or(Unfit::Unreadable)?;
-    let _alone = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _only_one = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
     let (picture, orientation) = format.decode(bytes, MAX_PIXELS)?;
     let original = orientation.size_of(picture.size());
     let longest = MAX_SIDE.min(original.0.max(original.1));
     for step in STEPS {
         let smaller = picture.shrunk(longest * step / 100).turned(orientation);
-        // What was drawn stays sharp where there is room for that; a photograph is small only as a JPEG.
+        // Drawings stay sharp as PNG if that fits; photographs are small only as JPEG.
         let formats = if format == Format::Png { &[Format::Png, Format::Jpeg][..] } else { &[Format::Jpeg] };
         for format in formats {
             let bytes = format.encode(&smaller)?;
@@ -162,7 +161,7 @@ fn has_small_sides(bytes: &[u8]) -> bool {
 }
 
 impl Resized {
-    /// Tells the model how to find a place in the original, in pi's words.
+    /// Returns how to map coordinates to the original, in pi's words.
     pub(crate) fn note(&self) -> Option<String> {
         let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
         #[expect(clippy::cast_precision_loss, reason = "the width of an image")]
@@ -180,15 +179,15 @@ impl Resized {
 }
 
 impl Unfit {
-    /// Says why there is no smaller copy.
+    /// Returns why there is no smaller copy.
     pub(crate) fn reason(self) -> &'static str {
         match self {
-            Self::Unreadable => "only a PNG or JPEG that is not broken can be",
+            Self::Unreadable => "only an intact PNG or JPEG can be",
             Self::TooLarge => "it has more than 32 million pixels",
         }
     }
 
-    /// Says in place of an image that there was one, in pi's words.
+    /// Returns the text that replaces the image, in pi's words.
     fn note(self) -> &'static str {
         match self {
             Self::Unreadable => "[Image omitted: could not be converted to a supported inline image format.]",

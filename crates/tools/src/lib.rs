@@ -1,11 +1,13 @@
 //! The built-in tools of bowline: read, bash, edit, write, grep, find and ls.
 //!
-//! This crate owns what a tool does to files and processes, what it tells a model about it, and how much of it: output is
-//! cut to the same limits everywhere (`truncate`), a command dies with all its descendants (`process_tree`), a file is
-//! replaced whole or not at all (`atomic_file`). It knows neither the model nor the loop that calls it: a call gets its
-//! working directory, its cancel token and its environment in a [`CallContext`], and hands back an [`Outcome`].
+//! This crate owns what a tool does to files and processes and what it reports to a model: output is truncated to the same
+//! limits everywhere (`truncate`), a command is killed with all its descendants (`process_tree`), a file is replaced
+//! completely or not at all (`atomic_file`). It knows neither the model nor the loop that calls it: a call receives its
+//! working directory, cancel token and environment in a [`CallContext`] and returns an [`Outcome`]. What the tools may
+//! know of the process's environment is in [`Options`].
 //!
-//! A new tool is one file with a `TOOL` of type `builtin::Builtin`, and one line in the table of `toolbox`.
+//! A new tool is one file with a `TOOL` of type `builtin::Builtin`, which states its [traits](traits_of), and one line in
+//! the table of `toolbox`.
 
 mod atomic_file;
 mod bash;
@@ -21,8 +23,12 @@ mod grep;
 mod image;
 mod listing;
 mod ls;
+mod panics;
 mod parameters;
 mod paths;
+#[cfg_attr(unix, path = "platform_unix.rs")]
+#[cfg_attr(not(unix), path = "platform_windows.rs")]
+mod platform;
 mod process_tree;
 mod read;
 mod shell;
@@ -39,5 +45,6 @@ mod write;
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
+pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
-pub use toolbox::{Options, Selection, Toolbox, is_mutating};
+pub use toolbox::{Options, Selection, Toolbox, traits_of};

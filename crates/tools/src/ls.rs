@@ -2,36 +2,39 @@
 
 use std::fs;
 
-use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::listing::listing;
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 
 const DEFAULT_LIMIT: usize = 500;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "ls",
+    traits: ToolTraits {
+        name: "ls",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Search,
+    },
     description: "List a directory, hidden files included. Directories end in /.",
     parameters: &[
         Parameter::optional("path", Kind::Text, "Directory (default: .)"),
         Parameter::optional("limit", Kind::Integer, "Most entries (default: 500)"),
     ],
-    by_default: false,
+    enabled_by_default: false,
     prepare: unprepared,
-    run: |_, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| ls(&context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, ls)),
 };
 
-fn ls(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) -> Result<Outcome, Error> {
+fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let given = text(arguments, "path").unwrap_or(".");
-    let path = paths::resolve(&context.working_directory, given);
+    let path = call.resolve(given);
     let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
     if !path.exists() {
         return Err(paths::not_found(&path));
@@ -54,7 +57,7 @@ fn ls(context: &CallContext, arguments: &Arguments, cancel: &CancellationToken) 
     names.truncate(limit);
     let lines: Vec<_> = names
         .iter()
-        // A link to a directory counts as one: it can be listed and walked into.
+        // A link to a directory counts as one: it can be listed.
         .map(|name| format!("{}{}", name.to_string_lossy(), if path.join(name).is_dir() { "/" } else { "" }))
         .collect();
     Ok(listing(
@@ -81,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_is_told_and_reported() {
+    async fn limit_is_noted_and_reported() {
         let workshop = Workshop::with(&[("a", ""), ("b", "")]);
         let outcome = workshop.call("ls", json!({"limit": 1})).await;
         assert!(text(&outcome).starts_with("a\n\n[Only the first 1 are listed."));
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_no_directory_is_refused() {
+    async fn non_directory_is_refused() {
         let workshop = Workshop::with(&[("file", "")]);
         assert!(workshop.fail("ls", json!({"path": "file"})).await.contains("is a file"));
         assert!(workshop.fail("ls", json!({"path": "/no/such"})).await.contains("does not exist"));

@@ -1,13 +1,13 @@
-//! The parameters of a tool as a table, from which come both the JSON Schema that a model is given and the check of the
-//! arguments that it sends. Arguments that are plainly meant right are brought into form (`"10"` for `10`, `null` for
-//! nothing); for others the model is told of every field at once.
+//! The parameters of a tool as a table, which gives both the JSON Schema for the model and the check of the arguments that
+//! it sends. Harmless deviations are converted (`"10"` for `10`, `null` for absent); otherwise the error lists every
+//! invalid field at once.
 
 use bowline_core::message::Arguments;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 
-/// How much of the received arguments an error repeats.
+/// How much of the received arguments an error echoes.
 const ECHO_LIMIT: usize = 1000;
 
 /// One parameter.
@@ -15,14 +15,14 @@ pub(crate) struct Parameter {
     pub name: &'static str,
     pub kind: Kind,
     pub required: bool,
-    /// For the model; empty when the name says it all.
+    /// For the model; empty if the name is enough.
     pub description: &'static str,
 }
 
-/// What a parameter holds.
+/// The type of a parameter.
 pub(crate) enum Kind {
     Text,
-    /// A whole number from 0.
+    /// A non-negative integer.
     Integer,
     Number,
     Boolean,
@@ -44,7 +44,7 @@ impl Kind {
     fn noun(&self) -> &'static str {
         match self {
             Self::Text => "a string",
-            Self::Integer => "a whole number from 0",
+            Self::Integer => "a non-negative integer",
             Self::Number => "a number",
             Self::Boolean => "true or false",
             Self::Objects(_) => "a list of objects",
@@ -87,7 +87,7 @@ pub(crate) fn schema(parameters: &[Parameter]) -> Value {
     schema.into()
 }
 
-/// Returns the arguments brought into the form of `parameters`, or an error that names each one that does not fit.
+/// Returns the arguments converted to the declared types, or an error that lists each invalid one.
 pub(crate) fn check(tool: &str, parameters: &[Parameter], arguments: Arguments) -> Result<Arguments, Error> {
     let mut problems = Vec::new();
     let received = arguments.clone();
@@ -97,7 +97,7 @@ pub(crate) fn check(tool: &str, parameters: &[Parameter], arguments: Arguments) 
     }
     let names: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
     Err(Error::Arguments(format!(
-        "`{tool}` was not run, because its arguments do not fit:\n{}\nIt takes: {}.\nReceived: {}",
+        "`{tool}` was not run because its arguments are invalid:\n{}\nIt takes: {}.\nReceived: {}",
         problems.join("\n"),
         names.join(", "),
         echo(&received),
@@ -176,9 +176,9 @@ fn check_list(fields: &[Parameter], list: Value, place: &str, problems: &mut Vec
     Some(Value::Array(checked))
 }
 
-/// Returns a whole number from 0 as JSON; models also write `10.0`.
+/// Returns a non-negative integer as JSON; models also write `10.0`.
 fn whole(number: f64) -> Option<Value> {
-    // 2^53: above it a float no longer tells whole numbers apart.
+    // 2^53: above it a float cannot represent every integer.
     let fits = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
     fits.then(|| Value::from(number as u64))
 }
@@ -195,17 +195,17 @@ fn shorten(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns a text argument; the check has seen to it that a required one is there.
+/// Returns a text argument; the check guarantees that required ones are present.
 pub(crate) fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str)
 }
 
-/// Returns a whole number among the arguments.
+/// Returns an integer argument.
 pub(crate) fn integer(arguments: &Arguments, name: &str) -> Option<usize> {
     arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
 }
 
-/// Returns a boolean among the arguments, false when absent.
+/// Returns a boolean argument, false if absent.
 pub(crate) fn boolean(arguments: &Arguments, name: &str) -> bool {
     arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
@@ -227,7 +227,7 @@ mod tests {
     fn arguments(json: Value) -> Arguments {
         match json {
             Value::Object(arguments) => arguments,
-            other => panic!("{other} is no object"),
+            other => panic!("{other} is not an object"),
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_meant_right_are_taken() {
+    fn harmless_deviations_are_accepted() {
         check_accepts(
             json!({"path": "a", "limit": "10", "timeout": "1.5"}),
             &json!({"path": "a", "limit": 10, "timeout": 1.5}),
@@ -257,12 +257,12 @@ mod tests {
     }
 
     #[test]
-    fn every_field_that_does_not_fit_is_named() {
+    fn every_invalid_field_is_listed() {
         check_refuses(
             json!({"file": "x", "limit": -1, "literal": "maybe", "edits": [{"oldText": "a"}, 3]}),
             &[
                 "- path: missing; it must be a string",
-                "- limit: must be a whole number from 0, but is -1",
+                "- limit: must be a non-negative integer, but is -1",
                 "- literal: must be true or false, but is \"maybe\"",
                 "- edits[0].newText: missing; it must be a string",
                 "- edits[1]: must be an object, but is 3",
@@ -271,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn the_received_arguments_are_repeated_up_to_a_limit() {
+    fn received_arguments_are_echoed_up_to_a_limit() {
         let error =
             check("t", &PARAMETERS, arguments(json!({"file": "ü".repeat(5000)}))).unwrap_err().to_string();
         assert!(error.contains("Received: {\"file\":\"ü") && error.len() < 3000, "{error}");
     }
 
     #[test]
-    fn the_schema_follows_from_the_table() {
+    fn schema_follows_the_table() {
         let schema = schema(&PARAMETERS[..2]);
         assert_eq!(
             schema,

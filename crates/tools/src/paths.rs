@@ -1,40 +1,40 @@
-//! Paths as models write them, made into paths of files; and for a path that is none, the names that may have been meant.
+//! Resolves paths as models write them, and suggests names for those that do not exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// How many names of a directory are looked at for one that may have been meant.
+/// How many names of a directory are compared to find suggestions.
 const NAMES_LOOKED_AT: usize = 10_000;
 
-/// How often a link may lead to another.
+/// The most links that are followed in a row.
 const MAX_LINKS: usize = 16;
 
-/// Returns the absolute path that `given` means: `~` is the home directory, a leading `@` (as in mentions of files) and
-/// unusual spaces are taken for typing, unless there is a file of exactly that name.
-pub(crate) fn resolve(working_directory: &Path, given: &str) -> PathBuf {
+/// Returns the absolute path that `given` means: `~` is the home directory; a leading `@` (as in file mentions) is dropped
+/// and unusual spaces become plain ones, unless a file of exactly that name exists.
+pub(crate) fn resolve(working_directory: &Path, home: Option<&Path>, given: &str) -> PathBuf {
     let without_at = given.strip_prefix('@').unwrap_or(given);
     let plain = without_at.replace(is_unusual_space, " ");
     let [verbatim, without_at, plain] =
-        [given, without_at, &plain].map(|path| absolute(working_directory, path));
+        [given, without_at, &plain].map(|path| absolute(working_directory, home, path));
     [verbatim, without_at].into_iter().find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
 }
 
-/// Tells whether the character is a space that looks like the usual one.
+/// Returns whether the character is a space that looks like the plain one.
 pub(crate) fn is_unusual_space(character: char) -> bool {
     matches!(character, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-fn absolute(working_directory: &Path, path: &str) -> PathBuf {
+fn absolute(working_directory: &Path, home: Option<&Path>, path: &str) -> PathBuf {
     let in_home = if path == "~" { Some("") } else { path.strip_prefix("~/") };
-    match (in_home, std::env::home_dir()) {
+    match (in_home, home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => working_directory.join(path),
     }
 }
 
-/// Returns the path with every link followed, also for a file that does not exist yet.
+/// Returns the path with every link resolved, even if the file does not exist yet.
 pub(crate) fn canonical(path: &Path) -> PathBuf {
     follow(path, MAX_LINKS)
 }
@@ -50,12 +50,12 @@ fn follow(path: &Path, links: usize) -> PathBuf {
     }
 }
 
-/// Returns `path` as a model best uses it: relative to the working directory when it is inside.
+/// Returns `path` relative to the working directory if it is inside.
 pub(crate) fn relative<'a>(working_directory: &Path, path: &'a Path) -> &'a Path {
     path.strip_prefix(working_directory).unwrap_or(path)
 }
 
-/// Returns the error for a path that does not exist, with the names that may have been meant.
+/// Returns the error for a path that does not exist, with suggestions.
 pub(crate) fn not_found(path: &Path) -> Error {
     let directory = path.parent().unwrap_or(path);
     let hint = if directory.is_dir() {
@@ -89,7 +89,7 @@ fn similar_names(directory: &Path, wanted: &str) -> Vec<String> {
     ranked.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// Returns how far a name is from the wanted one, or nothing if it is too far to have been meant.
+/// Returns the distance of a name from the wanted one, or `None` if it is too different to suggest.
 fn distance(wanted: &str, name: &str) -> Option<usize> {
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let edits = edit_distance(wanted, name);
@@ -98,7 +98,7 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
     (edits <= tolerated || contained || stem(wanted) == stem(name)).then_some(edits)
 }
 
-/// Returns the number of characters to insert, delete or replace that make one text the other.
+/// Returns the Levenshtein distance.
 fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<_> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -118,32 +118,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_models_write_becomes_a_path() {
+    fn model_spellings_resolve_to_paths() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
-        let check = |given: &str, expected: PathBuf| assert_eq!(resolve(root, given), expected, "{given}");
+        let home = Path::new("/home/someone");
+        let check = |given: &str, expected: PathBuf| {
+            assert_eq!(resolve(root, Some(home), given), expected, "{given}");
+        };
         check("a/b", root.join("a/b"));
         check("@a", root.join("a"));
         check("a\u{202f}b", root.join("a b"));
         check("/etc/x", PathBuf::from("/etc/x"));
-        check("~/x", std::env::home_dir().unwrap().join("x"));
+        check("~/x", home.join("x"));
+        check("~", home.to_owned());
+        assert_eq!(resolve(root, None, "~/x"), root.join("~/x"));
     }
 
     #[test]
-    fn a_file_of_exactly_that_name_comes_first() {
+    fn exact_name_takes_precedence() {
         let directory = tempfile::tempdir().unwrap();
         for name in ["@types", "Screen\u{202f}Shot"] {
             fs::write(directory.path().join(name), "").unwrap();
-            assert_eq!(resolve(directory.path(), name), directory.path().join(name));
+            assert_eq!(resolve(directory.path(), None, name), directory.path().join(name));
         }
         assert_eq!(
-            resolve(directory.path(), "@Screen\u{202f}Shot"),
+            resolve(directory.path(), None, "@Screen\u{202f}Shot"),
             directory.path().join("Screen\u{202f}Shot")
         );
     }
 
     #[test]
-    fn a_missing_file_is_answered_with_names_that_are_near() {
+    fn missing_file_error_suggests_similar_names() {
         let directory = tempfile::tempdir().unwrap();
         for name in ["main.rs", "unrelated.toml", "README.md"] {
             fs::write(directory.path().join(name), "").unwrap();
@@ -155,9 +160,8 @@ mod tests {
         assert!(hint("no/such/file").contains("Neither does its directory"));
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_link_to_nowhere_is_followed_to_where_the_file_would_be() {
+    fn dangling_link_resolves_to_its_target() {
         let directory = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap();
         std::os::unix::fs::symlink("target", root.join("link")).unwrap();

@@ -1,46 +1,49 @@
-//! The tool `read`: a text from a line on, as much of it as fits, or an image. Only what is shown is held in memory,
-//! however large the file; the rest is read past to count its lines.
+//! The tool `read`: a text file from a given line, as much of it as fits, or an image. Only the shown part is held in
+//! memory, however large the file; the rest is only scanned to count its lines.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use base64::Engine;
-use bowline_core::message::{Arguments, Content};
+use bowline_core::message::Content;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::toolbox::Options;
 use crate::truncate::{self, Limit, MAX_BYTES, Totals, Truncation, format_size};
 
-/// A file with a zero byte in its beginning is no text.
+/// A file with a zero byte in its first bytes is not text.
 const BINARY_CHECK: usize = 8 * 1024;
 
 const BUFFER: usize = 64 * 1024;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "read",
-    description: "Read a text file or an image (png, jpeg, gif, webp). Shows up to 2000 lines or 50KB; go on with offset.",
+    traits: ToolTraits {
+        name: "read",
+        mutates: false,
+        path_argument: Some("path"),
+        display: ToolDisplay::Read,
+    },
+    description: "Read a text file or an image (png, jpeg, gif, webp). Shows up to 2000 lines or 50KB; use offset to continue.",
     parameters: &[
         Parameter::required("path", Kind::Text, "File, relative or absolute"),
         Parameter::optional("offset", Kind::Integer, "First line, from 1"),
         Parameter::optional("limit", Kind::Integer, "Number of lines"),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare: unprepared,
-    run: |options, context, arguments| {
-        let cancel = context.cancel.clone();
-        Box::pin(interruptible(cancel, move |cancel| read(&options, &context, &arguments, cancel)))
-    },
+    run: |call| Box::pin(interruptible(call, read)),
 };
 
-/// The part of a file that is asked for.
+/// The requested part of a file.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     /// From 1.
@@ -54,14 +57,10 @@ impl Span {
     }
 }
 
-fn read(
-    options: &Options,
-    context: &CallContext,
-    arguments: &Arguments,
-    cancel: &CancellationToken,
-) -> Result<Outcome, Error> {
+fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
+    let arguments = &call.arguments;
     let given = text(arguments, "path").unwrap_or_default();
-    let path = paths::resolve(&context.working_directory, given);
+    let path = call.resolve(given);
     let metadata = fs::metadata(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => paths::not_found(&path),
         _ => Error::file("read", given)(error),
@@ -72,13 +71,13 @@ fn read(
     let head = reader.fill_buf().map_err(Error::file("read", given))?;
     if let Some(mime_type) = image::mime_type(&head[..head.len().min(image::HEAD)]) {
         let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
-        if !context.takes_images {
+        if !call.context.takes_images {
             let note = format!(
-                "{given} is an image ({mime_type}, {size}), but this model takes no images, so it is not shown."
+                "{given} is an image ({mime_type}, {size}), but this model does not accept images, so it is not shown."
             );
             return Ok(Outcome::text(note));
         }
-        let shown = read_image(&path, mime_type, options).map_err(Error::file("read", given))?;
+        let shown = read_image(&path, mime_type, &call.options).map_err(Error::file("read", given))?;
         let (image, note) = shown.map_err(|reason| Error::ImageTooLarge {
             path: given.to_owned(),
             size: size.clone(),
@@ -105,14 +104,14 @@ fn refuse_unreadable(given: &str, metadata: &Metadata) -> Result<(), Error> {
     if metadata.is_dir() {
         return Err(Error::IsDirectory { path: given.to_owned() });
     }
-    // Opening a pipe would wait for its writer, reading a device may never end.
+    // Opening a pipe would wait for its writer; reading a device may never end.
     if !metadata.is_file() {
         return Err(Error::NotRegular { path: given.to_owned() });
     }
     Ok(())
 }
 
-/// Reads an image and makes it small enough. Returns it with what is to be said about it, or why it cannot be shown.
+/// Reads an image and resizes it to fit. Returns it with a note on the change, or why it cannot be shown.
 fn read_image(
     path: &Path,
     mime_type: &str,
@@ -122,12 +121,12 @@ fn read_image(
     let mut bytes = Vec::new();
     File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
-        let reason = if options.keeps_images { "images.autoResize is off" } else { "it has more than 32MB" };
+        let reason = if options.keeps_images { "images.autoResize is off" } else { "it is larger than 32MB" };
         return Ok(Err(reason));
     }
-    let fitted = if options.keeps_images { Ok(Fitted::AsItIs) } else { image::fit(&bytes) };
+    let fitted = if options.keeps_images { Ok(Fitted::Unchanged) } else { image::fit(&bytes) };
     Ok(match fitted {
-        Ok(Fitted::AsItIs) => {
+        Ok(Fitted::Unchanged) => {
             let data = base64::engine::general_purpose::STANDARD.encode(bytes);
             Ok((Content::Image { data, mime_type: mime_type.to_owned() }, None))
         }
@@ -139,9 +138,9 @@ fn read_image(
     })
 }
 
-/// What was found of a span of a file.
+/// The contents of a span of a file.
 struct Passage {
-    /// The beginning of the span, a little more than a result shows.
+    /// The head of the span, slightly more than a result shows.
     kept: Vec<u8>,
     /// The size of the whole span.
     span: Totals,
@@ -186,10 +185,10 @@ impl Passage {
         }
     }
 
-    /// Tells whether what comes is only counted: it is all beyond the span, or all in it but not shown.
+    /// Returns whether the rest is only counted: it is all beyond the span, or all inside it but not shown.
     fn is_filled(&self, span: Span) -> bool {
         let beyond = self.file_lines > span.first && !span.holds(self.file_lines);
-        // The first line is measured to its end, to tell how long it is.
+        // The first line is read to its end to measure it.
         beyond || span.limit.is_none() && self.span.lines > 1 && self.kept.len() > MAX_BYTES
     }
 
@@ -215,7 +214,7 @@ impl Passage {
         if self.span.lines == 1 {
             self.first_line += piece.len() - usize::from(piece.ends_with(b"\n"));
         }
-        // One byte more than is shown tells that there is more; the others keep the last character whole.
+        // One extra byte shows that there is more; the others complete the last character.
         let room = (MAX_BYTES + 4).saturating_sub(self.kept.len());
         self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
     }
@@ -236,7 +235,7 @@ impl Passage {
         let mut text = shown.content.clone();
         let mut notes = Vec::new();
         notes.extend(self.continuation(span, given, &shown));
-        // The cut may have gone through a character at the very end of what is kept, beyond what is shown.
+        // The last kept character may be incomplete, but it is beyond what is shown.
         if shown.content.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(&self.kept).is_err() {
             notes.push("Bytes that are not UTF-8 are shown as \u{fffd}.".to_owned());
         }
@@ -252,7 +251,7 @@ impl Passage {
         })
     }
 
-    /// Returns where the file goes on, if it does.
+    /// Returns how to read on, if there is more.
     fn continuation(&self, span: Span, given: &str, shown: &Truncation) -> Option<String> {
         let (first, next, lines) = (span.first, span.first + shown.output_lines, self.file_lines);
         if shown.first_line_exceeds_limit {
@@ -264,9 +263,9 @@ impl Passage {
                 first + 1,
             ));
         }
-        let why = if shown.limit == Some(Limit::Bytes) { ", cut at 50.0KB" } else { "" };
+        let why = if shown.limit == Some(Limit::Bytes) { ", limited to 50.0KB" } else { "" };
         (next <= lines)
-            .then(|| format!("Lines {first}-{} of {lines}{why}. Go on with offset={next}.", next - 1))
+            .then(|| format!("Lines {first}-{} of {lines}{why}. Continue with offset={next}.", next - 1))
     }
 }
 
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_shown_as_it_is() {
+    async fn small_file_is_shown_unchanged() {
         let workshop = Workshop::with(&[("a.txt", "one\ntwo\n"), ("empty", "")]);
         let outcome = workshop.call("read", json!({"path": "@a.txt"})).await;
         assert_eq!(outcome, Outcome::text("one\ntwo\n"));
@@ -296,36 +295,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_tells_how_to_go_on() {
+    async fn partial_read_states_how_to_continue() {
         let workshop = Workshop::with(&[("a.txt", &numbered(10))]);
         let read = |offset: Value, limit: Value| {
             workshop.succeed("read", json!({"path": "a.txt", "offset": offset, "limit": limit}))
         };
         assert_eq!(
             read(json!(3), json!("2")).await,
-            "line 3\nline 4\n\n[Lines 3-4 of 10. Go on with offset=5.]"
+            "line 3\nline 4\n\n[Lines 3-4 of 10. Continue with offset=5.]"
         );
         assert_eq!(read(json!(9), json!(2)).await, "line 9\nline 10\n");
-        assert_eq!(read(json!(0), json!(1)).await, "line 1\n\n[Lines 1-1 of 10. Go on with offset=2.]");
+        assert_eq!(read(json!(0), json!(1)).await, "line 1\n\n[Lines 1-1 of 10. Continue with offset=2.]");
     }
 
     #[tokio::test]
-    async fn a_long_file_is_cut_with_the_facts() {
+    async fn long_file_is_truncated_with_details() {
         let workshop = Workshop::with(&[("a.txt", &numbered(2500))]);
         let outcome = workshop.call("read", json!({"path": "a.txt"})).await;
-        assert!(text_of(&outcome).ends_with("line 2000\n\n[Lines 1-2000 of 2500. Go on with offset=2001.]"));
+        assert!(
+            text_of(&outcome).ends_with("line 2000\n\n[Lines 1-2000 of 2500. Continue with offset=2001.]")
+        );
         let truncation = &outcome.details.unwrap()["truncation"];
         assert_eq!(truncation["totalLines"], 2500);
         assert_eq!((&truncation["truncatedBy"], &truncation["outputLines"]), (&json!("lines"), &json!(2000)));
     }
 
     #[tokio::test]
-    async fn lines_that_are_only_counted_are_counted_right() {
+    async fn unshown_lines_are_counted_correctly() {
         for ending in ["", "\n"] {
             let text = format!("{}last{ending}", "0123456789\n".repeat(50_000));
             let workshop = Workshop::with(&[("a.txt", &text)]);
             let part = workshop.succeed("read", json!({"path": "a.txt", "offset": 2, "limit": 1})).await;
-            assert_eq!(part, "0123456789\n\n[Lines 2-2 of 50001. Go on with offset=3.]");
+            assert_eq!(part, "0123456789\n\n[Lines 2-2 of 50001. Continue with offset=3.]");
             let outcome = workshop.call("read", json!({"path": "a.txt"})).await;
             let truncation = &outcome.details.unwrap()["truncation"];
             assert_eq!(
@@ -338,25 +339,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_giant_line_is_not_shown_but_explained() {
+    async fn giant_line_is_explained_instead_of_shown() {
         let workshop = Workshop::with(&[("a b.js", &format!("x\n{}\nz\n", "y".repeat(100_000)))]);
         let outcome = workshop.call("read", json!({"path": "a b.js", "offset": 2})).await;
         let text = text_of(&outcome);
         assert!(text.contains("Line 2 has 97.7KB") && text.contains("sed -n '2p' 'a b.js'"), "{text}");
         assert_eq!(outcome.details.unwrap()["truncation"]["firstLineExceedsLimit"], true);
         let text = workshop.succeed("read", json!({"path": "a b.js"})).await;
-        assert_eq!(text, "x\n\n[Lines 1-1 of 3, cut at 50.0KB. Go on with offset=2.]");
+        assert_eq!(text, "x\n\n[Lines 1-1 of 3, limited to 50.0KB. Continue with offset=2.]");
     }
 
     #[tokio::test]
-    async fn an_offset_past_the_end_is_refused_with_the_length() {
+    async fn offset_past_the_end_is_refused_with_the_length() {
         let workshop = Workshop::with(&[("a.txt", "1\n2\n3\n4")]);
         let error = workshop.fail("read", json!({"path": "a.txt", "offset": 99})).await;
         assert_eq!(error, "offset 99 is past the end of a.txt, which has 4 lines.");
     }
 
     #[tokio::test]
-    async fn an_image_is_shown_to_a_model_that_takes_them() {
+    async fn image_is_shown_only_to_models_that_accept_images() {
         let mut workshop = Workshop::new();
         std::fs::write(workshop.path().join("dot"), b"\x89PNG\r\n\x1a\n\0rest").unwrap();
         let outcome = workshop.call("read", json!({"path": "dot"})).await;
@@ -367,18 +368,18 @@ mod tests {
         assert_eq!(outcome.details, None);
         workshop.takes_images = false;
         let outcome = workshop.call("read", json!({"path": "dot"})).await;
-        assert!(outcome.content.len() == 1 && text_of(&outcome).contains("takes no images"));
+        assert!(outcome.content.len() == 1 && text_of(&outcome).contains("does not accept images"));
     }
 
     #[tokio::test]
-    async fn an_image_too_large_is_refused() {
+    async fn oversized_image_is_refused() {
         let workshop = Workshop::new();
         let path = workshop.path().join("big.gif");
         std::fs::write(&path, b"GIF89a").unwrap();
         let grow =
             |size: usize| File::options().write(true).open(&path).unwrap().set_len(size as u64).unwrap();
         for (size, reason) in
-            [(image::MAX_BYTES + 1, "only a PNG or JPEG"), (image::MAX_SOURCE_BYTES + 1, "32MB")]
+            [(image::MAX_BYTES + 1, "only an intact PNG or JPEG"), (image::MAX_SOURCE_BYTES + 1, "32MB")]
         {
             grow(size);
             let error = workshop.fail("read", json!({"path": "big.gif"})).await;
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_image_is_shown_smaller_unless_that_is_switched_off() {
+    async fn large_image_is_resized_unless_disabled() {
         let mut workshop = Workshop::new();
         let mut file = Vec::new();
         let mut encoder = png::Encoder::new(&mut file, 2400, 6);
@@ -412,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_text_is_refused_with_the_next_step() {
+    async fn non_text_is_refused_with_the_next_step() {
         let workshop = Workshop::with(&[("binary", "a\0b"), ("src/main.rs", "")]);
         let read = |path: &str| workshop.fail("read", json!({"path": path}));
         assert!(read("binary").await.contains("binary file (3B)"));
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_that_are_no_text_are_replaced_and_announced() {
+    async fn invalid_utf8_is_replaced_and_noted() {
         let workshop = Workshop::new();
         std::fs::write(workshop.path().join("latin"), b"gr\xfc\xdfe\n").unwrap();
         let text = workshop.succeed("read", json!({"path": "latin"})).await;
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cancelled_call_ends_at_once() {
+    async fn cancelled_call_ends_at_once() {
         let workshop = Workshop::with(&[("a", "a")]);
         workshop.cancel.cancel();
         assert!(workshop.fail("read", json!({"path": "a"})).await.starts_with("Aborted"));

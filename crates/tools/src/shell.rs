@@ -1,31 +1,30 @@
-//! A shell that runs one command: it is started in a process group of its own with both outputs in one pipe, its output
-//! is handed out as it comes, and it is ended with all its descendants when the call is cancelled, runs out of time, or
-//! is dropped.
+//! A shell that runs one command: it is started in a new process group with both outputs in one pipe, its output is
+//! returned as it arrives, and it is killed with all its descendants when the call is cancelled, times out, or is dropped.
 //!
-//! The command is over when the shell is. A child that it left in the background may hold the pipe open for ever, so
-//! after the shell's end the pipe is read only until it has been quiet for a moment.
+//! The command ends when the shell exits. A child left in the background may hold the pipe open forever, so after the
+//! exit the pipe is read only until it has been quiet for a moment.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
-use crate::process_tree::{self, ProcessTree, Survivor};
+use crate::platform::{self, OutputReader};
+use crate::process_tree::{self, Leader, ProcessTree, Survivor};
+use crate::toolbox::Options;
 use crate::utf8::Decoder;
 
-/// How long the pipe must be quiet after the shell's end.
+/// How long the pipe must be quiet after the shell's exit.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// How long the pipe is read after the shell's end, or after the kill, at most.
+/// How long the pipe is read at most after the shell's exit or kill.
 const GRACE: Duration = Duration::from_secs(1);
 
 const BUFFER: usize = 64 * 1024;
@@ -35,13 +34,12 @@ pub(crate) struct Launch {
     pub command: String,
     pub working_directory: PathBuf,
     pub environment: Vec<(String, String)>,
-    pub shell: Option<PathBuf>,
-    pub command_prefix: Option<String>,
+    pub options: Arc<Options>,
     pub timeout: Option<Duration>,
     pub cancel: CancellationToken,
 }
 
-/// What a running command does next.
+/// An event of a running command.
 pub(crate) enum Event {
     Output(String),
     Ended(Ending),
@@ -52,9 +50,9 @@ pub(crate) enum Event {
 pub(crate) enum Ending {
     Exited {
         code: i32,
-        /// Whether a process in the background holds the output open.
+        /// Whether a background process holds the output open.
         left_running: bool,
-        /// The processes in the background that are known.
+        /// The known background processes.
         survivors: Vec<Survivor>,
     },
     Signalled {
@@ -64,19 +62,19 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
-/// A command that runs.
+/// A running command.
 pub(crate) struct Shell {
     child: Child,
     tree: ProcessTree,
-    /// Absent when its end was read.
-    output: Option<Receiver>,
+    /// Absent once its end was read.
+    output: Option<OutputReader>,
     buffer: Vec<u8>,
     decoder: Decoder,
     cancel: CancellationToken,
     deadline: Option<Instant>,
-    /// How the shell ended; absent while it runs.
+    /// The shell's exit status; absent while it runs.
     status: Option<ExitStatus>,
-    /// Why it was killed, if it was.
+    /// Why it was killed.
     killed: Option<Ending>,
     quiet: Option<Instant>,
     grace: Option<Instant>,
@@ -89,18 +87,17 @@ impl Shell {
         if !launch.working_directory.is_dir() {
             return Err(Error::NoWorkingDirectory { path: launch.working_directory });
         }
-        let shell = launch.shell.clone().unwrap_or_else(default_shell);
-        let (mark, value) = process_tree::new_mark();
+        let shell = launch.options.shell.clone().unwrap_or_else(default_shell);
+        let (mark, value) = process_tree::new_mark(launch.options.inherited_mark.as_deref());
         Self::spawn(&launch, &shell, mark, &value).map_err(|source| Error::Shell { shell, source })
     }
 
     fn spawn(launch: &Launch, shell: &Path, mark: String, mark_value: &str) -> io::Result<Self> {
-        let (reader, writer) = io::pipe()?;
-        let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let (output, writer) = platform::output_pipe()?;
         let mut command = Command::new(shell);
         command
             .arg("-c")
-            .arg(match &launch.command_prefix {
+            .arg(match &launch.options.command_prefix {
                 Some(prefix) if !prefix.is_empty() => format!("{prefix}\n{}", launch.command),
                 _ => launch.command.clone(),
             })
@@ -108,11 +105,11 @@ impl Shell {
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))
             .env(process_tree::VARIABLE, mark_value)
             .stdin(Stdio::null())
-            .stdout(Stdio::from(OwnedFd::from(writer.try_clone()?)))
-            .stderr(Stdio::from(OwnedFd::from(writer)))
-            .process_group(0);
+            .stdout(Stdio::from(writer.try_clone()?))
+            .stderr(Stdio::from(writer));
+        platform::separate(&mut command);
         let child = command.spawn()?;
-        // The command holds the writing ends; without them gone the pipe would never end.
+        // The command holds the writing ends; while they are open the pipe never ends.
         drop(command);
         let leader = child.id().and_then(|process| i32::try_from(process).ok()).unwrap_or_default();
         Ok(Self {
@@ -122,7 +119,7 @@ impl Shell {
             buffer: vec![0; BUFFER],
             decoder: Decoder::default(),
             cancel: launch.cancel.clone(),
-            // A time too far away to be told is no deadline.
+            // A time too far away to be represented is no deadline.
             deadline: launch.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             status: None,
             killed: None,
@@ -132,7 +129,7 @@ impl Shell {
         })
     }
 
-    /// Waits for what the command does next. Dropping the returned future loses nothing.
+    /// Waits for the next event. Dropping the returned future loses nothing.
     pub(crate) async fn next(&mut self) -> Event {
         while self.output.is_some() || self.status.is_none() {
             let runs = self.status.is_none() && self.killed.is_none();
@@ -159,18 +156,22 @@ impl Shell {
     }
 
     fn shell_ended(&mut self, status: io::Result<ExitStatus>) {
-        // A wait that fails has lost the status; the shell is gone all the same.
-        self.status = Some(status.unwrap_or_else(|_| ExitStatus::from_raw(255 << 8)));
+        // The shell has exited even if waiting for it failed; only the status is lost.
+        self.status = Some(status.unwrap_or_else(|_| platform::lost_status()));
         let now = Instant::now();
         self.quiet = Some(now + QUIET);
         self.grace = Some(now + GRACE);
     }
 
     fn kill(&mut self, reason: Ending) {
-        self.tree.kill(self.status.is_none());
+        self.kill_tree();
         self.killed = Some(reason);
-        // The processes are dead, so the pipe ends at once, unless one of them cannot be killed.
+        // The pipe ends as soon as all processes are dead; the limit is for one that cannot be killed.
         self.grace = Some(Instant::now() + GRACE);
+    }
+
+    fn kill_tree(&self) {
+        self.tree.kill(if self.status.is_none() { Leader::NotReaped } else { Leader::Reaped });
     }
 
     fn end(&mut self) -> Ending {
@@ -183,7 +184,7 @@ impl Shell {
         if let Some(output) = still_open {
             tokio::spawn(drain(output));
         }
-        match self.status.map(|status| (status.code(), status.signal())) {
+        match self.status.map(|status| (status.code(), platform::signal_of(status))) {
             Some((None, Some(signal))) => Ending::Signalled { signal },
             status => Ending::Exited {
                 code: status.and_then(|(code, _)| code).unwrap_or_default(),
@@ -197,13 +198,13 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         if !self.over && self.killed.is_none() {
-            self.tree.kill(self.status.is_none());
+            self.kill_tree();
         }
     }
 }
 
-/// Reads the next piece of output; at its end the reader is taken away, and what remained of the text is returned.
-async fn read(output: &mut Option<Receiver>, buffer: &mut [u8], decoder: &mut Decoder) -> String {
+/// Reads the next piece of output. At the end it removes the reader and returns the rest of the text.
+async fn read(output: &mut Option<OutputReader>, buffer: &mut [u8], decoder: &mut Decoder) -> String {
     let Some(receiver) = output else { return String::new() };
     match receiver.read(buffer).await {
         Ok(length) if length > 0 => decoder.push(&buffer[..length]),
@@ -214,8 +215,8 @@ async fn read(output: &mut Option<Receiver>, buffer: &mut [u8], decoder: &mut De
     }
 }
 
-/// Reads on for a process in the background, which would die of a closed pipe at its next word.
-async fn drain(mut output: Receiver) {
+/// Keeps reading for a background process, which a closed pipe would kill at its next write.
+async fn drain(mut output: OutputReader) {
     let mut buffer = vec![0; 4096];
     while output.read(&mut buffer).await.is_ok_and(|length| length > 0) {}
 }

@@ -1,7 +1,7 @@
-//! Plain text out of what a program wrote for a terminal: escape sequences, control characters and carriage returns go,
-//! line breaks and tabs stay. A sequence may be split between pieces.
+//! Extracts plain text from terminal output: removes escape sequences, control characters and carriage returns, keeps
+//! line breaks and tabs. A sequence may be split between pieces.
 
-/// Takes the terminal out of a text.
+/// Removes terminal control from a text.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaner {
     state: State,
@@ -13,25 +13,25 @@ enum State {
     Text,
     /// After ESC.
     Escape,
-    /// After ESC and an intermediate character, as in the choice of a character set.
+    /// After ESC and an intermediate character, as when selecting a character set.
     Intermediate,
-    /// In a control sequence, as for colours.
+    /// In a control sequence, such as a colour.
     Control,
-    /// In a string that the terminal takes for itself, as for its title.
+    /// In a string for the terminal, such as its title.
     Command,
     /// After ESC in such a string.
     CommandEscape,
 }
 
 impl Cleaner {
-    /// Returns what is text in `piece`.
+    /// Returns the text in `piece`.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         piece.chars().filter(|&character| self.keeps(character)).collect()
     }
 
     fn keeps(&mut self, character: char) -> bool {
         let (state, keep) = match (self.state, character) {
-            // A line break ends every sequence, so that one without an end does not swallow all that follows.
+            // A line break ends every sequence, so that an unterminated one does not swallow everything after it.
             (_, '\n') => (State::Text, true),
             (State::Command, '\x1b') => (State::CommandEscape, false),
             (State::Command, '\x07' | '\u{9c}') => (State::Text, false),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_is_left() {
+    fn only_text_remains() {
         check_cleans("\x1b[1;31mred\x1b[0m\r\n\tok\x08\x07\x00", "red\n\tok");
         check_cleans("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\u{9b}2Kc", "abc");
         check_cleans("\x1b(Bplain \x1b=x\x1bPdata\x1b\\y", "plain xy");

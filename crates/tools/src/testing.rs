@@ -1,18 +1,22 @@
-//! How the tests of this crate call a tool: as the engine does, in a directory of their own.
+//! How the tests of this crate call a tool: as the engine does, in a temporary directory.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use bowline_core::message::{Content, join_text};
-use serde_json::Value;
+use bowline_core::message::{Arguments, Content, join_text};
+use bowline_core::tool::ToolDefinition;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::{CallContext, Options, Outcome, Progress, Toolbox};
+use crate::builtin::Call;
+use crate::{BoxFuture, CallContext, Options, Outcome, Progress, Tool, Toolbox};
 
-/// A directory, and what it takes to call tools in it.
+/// A temporary directory, and what it takes to call tools in it.
 pub(crate) struct Workshop {
     directory: TempDir,
+    /// Holds the logs of truncated output.
+    _temporary: TempDir,
     pub cancel: CancellationToken,
     pub reports: Arc<Mutex<Vec<Progress>>>,
     pub options: Options,
@@ -21,11 +25,14 @@ pub(crate) struct Workshop {
 
 impl Workshop {
     pub(crate) fn new() -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let temporary_directory = Some(temporary.path().to_owned());
         Self {
             directory: tempfile::tempdir().unwrap(),
+            _temporary: temporary,
             cancel: CancellationToken::new(),
             reports: Arc::default(),
-            options: Options::default(),
+            options: Options { temporary_directory, ..Options::default() },
             takes_images: true,
         }
     }
@@ -49,37 +56,84 @@ impl Workshop {
         std::fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    pub(crate) fn call(
-        &self,
-        tool: &str,
-        arguments: Value,
-    ) -> impl Future<Output = Outcome> + Send + 'static {
+    fn context(&self) -> CallContext {
         let reports = Arc::clone(&self.reports);
-        let context = CallContext {
+        CallContext {
             working_directory: self.path().to_owned(),
             cancel: self.cancel.clone(),
             progress: Arc::new(move |report| reports.lock().unwrap().push(report)),
             environment: vec![("WORKSHOP".to_owned(), "open".to_owned())],
             takes_images: self.takes_images,
-        };
-        let tool = Toolbox::builtin(&self.options).get(tool).unwrap();
-        let Value::Object(arguments) = arguments else { panic!("{arguments} is no object") };
-        tool.call(context, arguments)
+        }
     }
 
-    /// Calls a tool, and returns its text when it succeeds.
+    /// Calls a built-in tool.
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> impl Future<Output = Outcome> + Send + use<> {
+        self.call_in(&Toolbox::builtin(&self.options), tool, arguments)
+    }
+
+    /// Calls a tool of `toolbox`.
+    pub(crate) fn call_in(
+        &self,
+        toolbox: &Toolbox,
+        tool: &str,
+        arguments: Value,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        toolbox.get(tool).unwrap().call(self.context(), object(arguments))
+    }
+
+    /// Returns what a built-in tool is given for a call.
+    pub(crate) fn built_in_call(&self, arguments: Value) -> Call {
+        Call {
+            options: Arc::new(self.options.clone()),
+            context: self.context(),
+            arguments: object(arguments),
+        }
+    }
+
+    /// Calls a tool that must succeed, and returns its text.
     pub(crate) async fn succeed(&self, tool: &str, arguments: Value) -> String {
         let outcome = self.call(tool, arguments).await;
         assert!(!outcome.is_error, "{}", text(&outcome));
         text(&outcome)
     }
 
-    /// Calls a tool, and returns its text when it fails as errors should.
+    /// Calls a tool that must fail, and returns its text.
     pub(crate) async fn fail(&self, tool: &str, arguments: Value) -> String {
         let outcome = self.call(tool, arguments).await;
         assert!(outcome.is_error, "{}", text(&outcome));
-        assert_eq!(outcome.details, Some(serde_json::json!({})));
+        assert_eq!(outcome.details, Some(json!({})));
         text(&outcome)
+    }
+}
+
+/// A tool from outside this crate that behaves as a test wants.
+pub(crate) struct StubTool {
+    definition: ToolDefinition,
+    behaviour: fn(CallContext) -> BoxFuture<'static, Outcome>,
+}
+
+impl StubTool {
+    pub(crate) fn new(name: &str, behaviour: fn(CallContext) -> BoxFuture<'static, Outcome>) -> Self {
+        let (name, description) = (name.to_owned(), "stub".to_owned());
+        Self { definition: ToolDefinition { name, description, parameters: json!({}) }, behaviour }
+    }
+}
+
+impl Tool for StubTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call(&self, context: CallContext, _arguments: Arguments) -> BoxFuture<'static, Outcome> {
+        (self.behaviour)(context)
+    }
+}
+
+fn object(json: Value) -> Arguments {
+    match json {
+        Value::Object(object) => object,
+        other => panic!("{other} is not an object"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a tool is to its caller: a definition, and a call that ends in one outcome.
+//! The interface between a tool and its caller: a definition, and a call that ends in one outcome.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bowline_core::message::{Arguments, Content};
-use bowline_core::tool::ToolDefinition;
+use bowline_core::tool::{ToolDefinition, ToolTraits};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -17,29 +17,34 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Something that a model can call.
 pub trait Tool: Send + Sync {
-    /// Returns what a model is told of the tool.
+    /// Returns the definition that a model sees.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Runs the tool; dropping the future ends every process that it started.
+    /// Returns what the tool does to the workspace; `None` if that is unknown, as for a tool of an extension.
+    fn traits(&self) -> Option<&'static ToolTraits> {
+        None
+    }
+
+    /// Runs the tool; dropping the future kills every process that it started.
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome>;
 }
 
-/// What a tool needs to know of the place and the moment of a call.
+/// The context that a call runs in.
 #[derive(Clone)]
 pub struct CallContext {
-    /// Where relative paths begin and commands run.
+    /// Where relative paths start and commands run.
     pub working_directory: PathBuf,
     pub cancel: CancellationToken,
     /// Called for each progress report; cheap, never blocks.
     pub progress: Arc<dyn Fn(Progress) + Send + Sync>,
     /// Variables added to a child's environment.
     pub environment: Vec<(String, String)>,
-    /// Whether the model takes images.
+    /// Whether the model accepts images.
     pub takes_images: bool,
 }
 
 impl fmt::Debug for CallContext {
-    /// Leaves out the values of the environment, which may be secret.
+    /// Omits the environment, whose values may be secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("CallContext")
@@ -49,35 +54,35 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// How a tool reports while it runs: the whole state so far, which replaces the previous report.
+/// A report of a running tool: the whole state so far, which replaces the previous report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     pub content: Vec<Content>,
     pub details: Option<Value>,
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// What the model sees.
     pub content: Vec<Content>,
-    /// Facts for the client that the model does not see; an empty object in every error.
+    /// Data for the client that the model does not see; an empty object in every error.
     pub details: Option<Value>,
     pub is_error: bool,
 }
 
 impl Outcome {
-    /// Returns a success that is a text and no facts.
+    /// Returns a success with a text and no details.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], details: None, is_error: false }
     }
 
-    /// Returns a failure that is a text.
+    /// Returns a failure with a text.
     pub fn error(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], details: Some(json!({})), is_error: true }
     }
 
-    /// Adds facts for the client; an empty object is no fact.
+    /// Adds data for the client; an empty object counts as none.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         let empty = details.as_object().is_some_and(serde_json::Map::is_empty);

@@ -1,60 +1,75 @@
-//! The tools that are switched on, in order.
+//! The enabled tools, in order.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bowline_core::tool::ToolDefinition;
+use bowline_core::tool::{ToolDefinition, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
 use crate::error::Error;
+use crate::panics::Guarded;
 use crate::tool::Tool;
 use crate::{bash, edit, find, grep, ls, read, write};
 
-/// Every built-in tool, in the order in which a model is told of them.
+/// Every built-in tool, in the order in which models see them.
 static BUILTIN: [&Builtin; 7] =
     [&read::TOOL, &bash::TOOL, &edit::TOOL, &write::TOOL, &grep::TOOL, &find::TOOL, &ls::TOOL];
 
-/// The built-in tools that change files or run whatever they are told to.
-const MUTATING: [&str; 3] = ["bash", "edit", "write"];
-
-/// Tells whether a built-in tool can change something.
-pub fn is_mutating(name: &str) -> bool {
-    MUTATING.contains(&name)
+/// Returns the traits of a built-in tool, whether it is enabled or not.
+pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
+    BUILTIN.iter().map(|builtin| &builtin.traits).find(|traits| traits.name == name)
 }
 
-/// How the built-in tools behave.
+/// How the built-in tools behave, and what they may know of the process's environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// The shell that runs commands; `/bin/bash`, or else `sh`, when absent.
     pub shell: Option<PathBuf>,
-    /// Lines put in front of every command.
+    /// Lines inserted before every command.
     pub command_prefix: Option<String>,
-    /// Whether an image is shown as it is, or else not at all.
+    /// Whether images are sent unchanged, and refused if too large, instead of being resized.
     pub keeps_images: bool,
+    /// The directory that `~` stands for in a path.
+    pub home_directory: Option<PathBuf>,
+    /// The directory that keeps the full text of truncated output; without it only the tail is kept.
+    pub temporary_directory: Option<PathBuf>,
+    /// The value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) that this process itself runs under.
+    pub inherited_mark: Option<String>,
 }
 
-/// Which tools to keep.
+/// Which tools to enable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only these, in the order of the toolbox; the default set when absent.
     pub allow: Option<Vec<String>>,
-    /// Not these, whatever else is said. A name that no tool has excludes nothing.
+    /// Never these; takes precedence over `allow`. Unknown names are ignored.
     pub exclude: Vec<String>,
     /// No tool at all.
     pub none: bool,
 }
 
-/// The tools that are switched on, in order.
+/// The enabled tools, in order.
+///
+/// A toolbox never changes: [`with_tool`](Self::with_tool) and [`without`](Self::without) return another one, so a turn
+/// that holds a clone keeps its tools. Cloning, and asking for names and definitions, only counts references.
 #[derive(Clone, Default)]
 pub struct Toolbox {
+    contents: Arc<Contents>,
+}
+
+#[derive(Default)]
+struct Contents {
     entries: Vec<Entry>,
+    definitions: Arc<[ToolDefinition]>,
+    names: Arc<[String]>,
+    options: Arc<Options>,
 }
 
 #[derive(Clone)]
 struct Entry {
     tool: Arc<dyn Tool>,
-    by_default: bool,
+    enabled_by_default: bool,
 }
 
 impl Entry {
@@ -64,80 +79,121 @@ impl Entry {
 }
 
 impl Toolbox {
-    /// Returns all built-in tools, also those that are off by default.
+    /// Returns all built-in tools, including those that are disabled by default.
     pub fn builtin(options: &Options) -> Self {
         let options = Arc::new(options.clone());
-        let entries = BUILTIN.iter().map(|builtin| Entry {
-            tool: Arc::new(Ready::new(builtin, Arc::clone(&options))),
-            by_default: builtin.by_default,
+        let entries = BUILTIN.iter().map(|builtin| {
+            let tool = Arc::new(Ready::new(builtin, Arc::clone(&options)));
+            Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default: builtin.enabled_by_default }
         });
-        Self { entries: entries.collect() }
+        Self::new(entries.collect(), Arc::clone(&options))
     }
 
-    /// Adds a tool from elsewhere, which is on by default; it takes the place of a tool of the same name.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) {
-        let entry = Entry { tool, by_default: true };
-        match self.entries.iter_mut().find(|existing| existing.name() == entry.name()) {
+    fn new(entries: Vec<Entry>, options: Arc<Options>) -> Self {
+        let definitions = entries.iter().map(|entry| entry.tool.definition().clone()).collect();
+        let names = entries.iter().map(|entry| entry.name().to_owned()).collect();
+        Self { contents: Arc::new(Contents { entries, definitions, names, options }) }
+    }
+
+    /// Returns a toolbox with `tool` added, enabled by default; it replaces a tool of the same name.
+    #[must_use]
+    pub fn with_tool(&self, tool: Arc<dyn Tool>) -> Self {
+        let entry = Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default: true };
+        let mut entries = self.contents.entries.clone();
+        match entries.iter_mut().find(|existing| existing.name() == entry.name()) {
             Some(existing) => *existing = entry,
-            None => self.entries.push(entry),
+            None => entries.push(entry),
         }
+        Self::new(entries, Arc::clone(&self.contents.options))
     }
 
-    /// Returns the tools that `selection` keeps.
-    pub fn select(self, selection: &Selection) -> Result<Self, Error> {
+    /// Returns a toolbox without the tool of that name.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        self.retaining(|entry| entry.name() != name)
+    }
+
+    /// Returns the tools that `selection` enables.
+    pub fn select(&self, selection: &Selection) -> Result<Self, Error> {
         for name in selection.allow.iter().flatten() {
             if self.get(name).is_none() {
                 return Err(Error::UnknownTool { name: name.clone(), known: self.names().join(", ") });
             }
         }
-        let keeps = |entry: &Entry| {
+        Ok(self.retaining(|entry| {
             let chosen = match &selection.allow {
                 Some(names) => names.iter().any(|name| name == entry.name()),
-                None => entry.by_default,
+                None => entry.enabled_by_default,
             };
             chosen && !selection.none && !selection.exclude.iter().any(|name| name == entry.name())
-        };
-        Ok(Self { entries: self.entries.into_iter().filter(keeps).collect() })
+        }))
     }
 
-    /// Returns what a model is told of the tools.
-    pub fn definitions(&self) -> Vec<ToolDefinition> {
-        self.entries.iter().map(|entry| entry.tool.definition().clone()).collect()
+    fn retaining(&self, keep: impl Fn(&Entry) -> bool) -> Self {
+        let entries = self.contents.entries.iter().filter(|entry| keep(entry)).cloned().collect();
+        Self::new(entries, Arc::clone(&self.contents.options))
     }
 
-    /// Returns the tool of that name.
-    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.entries.iter().find(|entry| entry.name() == name).map(|entry| Arc::clone(&entry.tool))
+    /// Returns the definitions that a model sees.
+    pub fn definitions(&self) -> Arc<[ToolDefinition]> {
+        Arc::clone(&self.contents.definitions)
     }
 
     /// Returns the names of the tools.
-    pub fn names(&self) -> Vec<&str> {
-        self.entries.iter().map(Entry::name).collect()
+    pub fn names(&self) -> Arc<[String]> {
+        Arc::clone(&self.contents.names)
+    }
+
+    /// Returns the tool of that name. A panic of the tool is an error outcome of its call.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.entry(name).map(|entry| Arc::clone(&entry.tool))
+    }
+
+    /// Returns the traits of the tool of that name; `None` also for a tool that does not state them.
+    pub fn traits_of(&self, name: &str) -> Option<&'static ToolTraits> {
+        self.entry(name).and_then(|entry| entry.tool.traits())
+    }
+
+    /// Returns the options that the built-in tools were made with.
+    pub fn options(&self) -> Arc<Options> {
+        Arc::clone(&self.contents.options)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.contents.entries.iter().find(|entry| entry.name() == name)
     }
 }
 
 impl fmt::Debug for Toolbox {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Toolbox").field(&self.names()).finish()
+        formatter.debug_tuple("Toolbox").field(&self.contents.names).finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bowline_core::tool::ToolDisplay;
+
     use super::*;
+    use crate::testing::StubTool;
+    use crate::tool::Outcome;
 
     #[track_caller]
     fn check_selection(selection: &Selection, expected: &[&str]) {
         let toolbox = Toolbox::builtin(&Options::default()).select(selection).unwrap();
-        assert_eq!(toolbox.names(), expected);
+        assert_eq!(*toolbox.names(), *expected);
     }
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
+    fn stub(name: &str) -> Arc<StubTool> {
+        Arc::new(StubTool::new(name, |_| Box::pin(std::future::ready(Outcome::text("stub")))))
+    }
+
     #[test]
-    fn a_selection_keeps_what_it_names() {
+    fn selection_enables_the_named_tools() {
         check_selection(&Selection::default(), &["read", "bash", "edit", "write"]);
         check_selection(&Selection { none: true, ..Selection::default() }, &[]);
         check_selection(
@@ -155,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_the_names_there_are() {
+    fn unknown_name_is_refused_with_the_known_names() {
         let selection = Selection { allow: Some(names(&["reed"])), ..Selection::default() };
         let error = Toolbox::builtin(&Options::default()).select(&selection).unwrap_err().to_string();
         assert!(
@@ -165,7 +221,46 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_cost_a_model_little() {
+    fn tools_can_be_added_replaced_and_removed_without_changing_the_original() {
+        let original = Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap();
+        let extended = original.with_tool(stub("deploy")).with_tool(stub("bash")).without("edit");
+        assert_eq!(*extended.names(), *names(&["read", "bash", "write", "deploy"]));
+        assert_eq!(extended.definitions().len(), 4);
+        assert_eq!(extended.definitions()[1].description, "stub");
+        assert!(extended.get("edit").is_none() && extended.get("deploy").is_some());
+        assert_eq!((extended.traits_of("bash"), extended.traits_of("edit")), (None, None));
+        assert_eq!(*original.names(), *names(&["read", "bash", "edit", "write"]));
+        assert!(original.traits_of("bash").is_some());
+    }
+
+    #[test]
+    fn names_and_definitions_are_cached() {
+        let toolbox = Toolbox::builtin(&Options::default());
+        assert!(Arc::ptr_eq(&toolbox.names(), &toolbox.names()));
+        assert!(Arc::ptr_eq(&toolbox.definitions(), &toolbox.definitions()));
+    }
+
+    #[test]
+    fn traits_agree_with_the_parameters() {
+        for builtin in BUILTIN {
+            let has = |name: &str| builtin.parameters.iter().any(|parameter| parameter.name == name);
+            let traits = traits_of(builtin.traits.name).unwrap();
+            assert!(traits.path_argument.is_none_or(has), "{traits:?}");
+            if let ToolDisplay::Command { argument } = traits.display {
+                assert!(has(argument), "{traits:?}");
+            }
+        }
+        let mutating: Vec<_> = BUILTIN
+            .iter()
+            .filter(|builtin| builtin.traits.mutates)
+            .map(|builtin| builtin.traits.name)
+            .collect();
+        assert_eq!(mutating, ["bash", "edit", "write"]);
+        assert_eq!(traits_of("deploy"), None);
+    }
+
+    #[test]
+    fn definitions_stay_under_700_tokens() {
         let size: usize = Toolbox::builtin(&Options::default())
             .definitions()
             .iter()
@@ -173,7 +268,7 @@ mod tests {
                 definition.name.len() + definition.description.len() + definition.parameters.to_string().len()
             })
             .sum();
-        // About four bytes to a token.
+        // About four bytes per token.
         assert!(size / 4 <= 700, "{size} bytes");
     }
 }

@@ -1,5 +1,5 @@
-//! How much of a text a model gets: 2000 lines or 50 KB, whichever is reached first, from its head (files, lists) or its
-//! tail (the output of commands), and the facts about the cut that clients are given.
+//! Limits a text for a model to 2000 lines or 50 KB, whichever is reached first, keeping its head (files, lists) or its
+//! tail (command output), and describes the truncation for clients.
 
 use serde_json::{Value, json};
 
@@ -9,21 +9,21 @@ pub(crate) const MAX_LINES: usize = 2000;
 /// The most bytes that a result shows.
 pub(crate) const MAX_BYTES: usize = 50 * 1024;
 
-/// The size of a text before it was cut.
+/// The size of a text before truncation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub lines: usize,
     pub bytes: usize,
 }
 
-/// The limit that a text ran into.
+/// The limit that a text exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
     Lines,
     Bytes,
 }
 
-/// A text that fits, and what is known of the whole.
+/// The part of a text that fits, and the size of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Truncation {
     pub content: String,
@@ -31,14 +31,14 @@ pub(crate) struct Truncation {
     pub limit: Option<Limit>,
     pub totals: Totals,
     pub output_lines: usize,
-    /// Whether only the end of the last line is there, because that line alone is too long.
+    /// Whether only the end of the last line is kept, because that line alone is too long.
     pub last_line_partial: bool,
-    /// Whether nothing is there, because the first line alone is too long.
+    /// Whether nothing is kept, because the first line alone is too long.
     pub first_line_exceeds_limit: bool,
 }
 
 impl Totals {
-    /// Returns the size of `text`; a line break at the end begins no further line.
+    /// Returns the size of `text`; a final line break does not start another line.
     pub(crate) fn of(text: &str) -> Self {
         Self { lines: text.lines().count(), bytes: text.len() }
     }
@@ -60,7 +60,7 @@ impl Truncation {
         }
     }
 
-    /// Returns the facts for `details.truncation`.
+    /// Returns the object `details.truncation`.
     pub(crate) fn details(&self) -> Value {
         let limit = self.limit.map(|limit| match limit {
             Limit::Lines => "lines",
@@ -82,8 +82,8 @@ impl Truncation {
     }
 }
 
-/// Returns the whole lines at the head of a text that fit. `kept` is all of the text, or more of its beginning than the
-/// limit; `totals` is the size of all of it.
+/// Returns the complete lines at the head of a text that fit. `kept` is the text, or more of its head than the limit;
+/// `totals` is the size of the whole text.
 pub(crate) fn head(kept: &str, totals: Totals) -> Truncation {
     if totals.fits() && kept.len() <= MAX_BYTES {
         return Truncation::whole(kept, totals);
@@ -111,8 +111,8 @@ pub(crate) fn head(kept: &str, totals: Totals) -> Truncation {
     }
 }
 
-/// Returns the lines at the tail of a text that fit, or the end of the last line if it alone does not. `kept` is all of
-/// the text, or more of its end than the limit.
+/// Returns the lines at the tail of a text that fit, or the end of the last line if it alone does not. `kept` is the
+/// text, or more of its tail than the limit.
 pub(crate) fn tail(kept: &str, totals: Totals) -> Truncation {
     if totals.fits() {
         return Truncation::whole(kept, totals);
@@ -146,7 +146,7 @@ pub(crate) fn tail(kept: &str, totals: Totals) -> Truncation {
     }
 }
 
-/// Returns a size as people write it: `123B`, `1.5KB`, `2.0MB`.
+/// Formats a size for people: `123B`, `1.5KB`, `2.0MB`.
 pub(crate) fn format_size(bytes: usize) -> String {
     const KILOBYTE: f64 = 1024.0;
     let size = bytes as f64;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_fits_is_left_as_it_is() {
+    fn fitting_text_is_unchanged() {
         let text = numbered(MAX_LINES);
         for cut in [head(&text, Totals::of(&text)), tail(&text, Totals::of(&text))] {
             assert_eq!((cut.content.as_str(), cut.limit, cut.output_lines), (text.as_str(), None, MAX_LINES));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_cut_after_the_last_line_that_fits() {
+    fn head_ends_after_the_last_fitting_line() {
         let text = numbered(MAX_LINES + 1);
         let cut = head(&text, Totals::of(&text));
         assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_cut_before_the_first_line_that_fits() {
+    fn tail_starts_at_the_first_fitting_line() {
         let text = numbered(MAX_LINES + 5);
         let cut = tail(&text, Totals::of(&text));
         assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_too_long_is_reported_as_such() {
+    fn overlong_line_is_reported() {
         let text = "ü".repeat(MAX_BYTES);
         let cut = head(&text, Totals::of(&text));
         assert!(cut.first_line_exceeds_limit && cut.content.is_empty() && cut.output_lines == 0);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_facts_have_every_key() {
+    fn details_have_every_key() {
         let text = numbered(MAX_LINES + 1);
         let details = head(&text, Totals::of(&text)).details();
         let keys: Vec<_> = details.as_object().unwrap().keys().map(String::as_str).collect();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_read_well() {
+    fn sizes_are_formatted_for_people() {
         assert_eq!([123, 1536, MAX_BYTES, 2 << 20].map(format_size), ["123B", "1.5KB", "50.0KB", "2.0MB"]);
     }
 }

@@ -1,7 +1,6 @@
-//! Text out of bytes that arrive in pieces: a character that is split between two pieces is put together, bytes that are
-//! no UTF-8 become U+FFFD.
+//! Decodes UTF-8 that arrives in pieces: characters split between pieces are joined, invalid bytes become U+FFFD.
 
-/// The bytes of a character that has begun but not ended, at most three.
+/// The bytes of an incomplete character, at most three.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     pending: Vec<u8>,
@@ -39,7 +38,7 @@ impl Decoder {
         }
     }
 
-    /// Returns what is left when no more bytes come.
+    /// Returns the rest at the end of the input.
     pub(crate) fn finish(&mut self) -> String {
         let pending = std::mem::take(&mut self.pending);
         String::from_utf8_lossy(&pending).into_owned()
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_split_of_a_text_gives_the_same_text() {
+    fn text_is_the_same_however_it_is_split() {
         let bytes = b"a\xc3\xbc\xe2\x82\xac\xf0\x9f\x8e\x89 \xff z\xe2\x82";
         for first in 0..=bytes.len() {
             for second in first..=bytes.len() {

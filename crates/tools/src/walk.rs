@@ -1,11 +1,11 @@
-//! The walk through a directory that grep and find share: in the order of the paths, with hidden files, without what
-//! `.gitignore` and its kin exclude (in a repository or not) and without `.git` itself.
+//! The directory walk that grep and find share: sorted by path, with hidden files, without what `.gitignore` and similar
+//! files exclude (in a repository or not) and without `.git` itself.
 
 use std::path::Path;
 
 use ignore::{DirEntry, Walk, WalkBuilder};
 
-/// Returns the entries below `root`, or `root` itself if it is a file. What cannot be read is passed over.
+/// Returns the entries below `root`, or `root` itself if it is a file. Unreadable entries are skipped.
 pub(crate) fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
     walk(root).filter_map(Result::ok)
 }

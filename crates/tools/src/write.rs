@@ -1,56 +1,50 @@
-//! The tool `write`: makes a file, or replaces one, with the directories that it needs.
+//! The tool `write`: creates or replaces a file, with missing directories.
 
 use std::fs;
 
-use bowline_core::message::Arguments;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 
 use crate::atomic_file;
-use crate::builtin::{Builtin, uninterrupted, unprepared};
+use crate::builtin::{Builtin, Call, uninterrupted, unprepared};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
-use crate::paths;
-use crate::tool::{CallContext, Outcome};
+use crate::tool::Outcome;
 use crate::truncate::Totals;
 
 pub(crate) static TOOL: Builtin = Builtin {
-    name: "write",
-    description: "Create a file or replace it completely. Missing directories are made. To change a part of a file, use edit.",
+    traits: ToolTraits {
+        name: "write",
+        mutates: true,
+        path_argument: Some("path"),
+        display: ToolDisplay::Write,
+    },
+    description: "Create a file or replace it completely. Missing directories are created. To change part of a file, use edit.",
     parameters: &[
         Parameter::required("path", Kind::Text, "File, relative or absolute"),
         Parameter::required("content", Kind::Text, "The whole new content"),
     ],
-    by_default: true,
+    enabled_by_default: true,
     prepare: unprepared,
-    run: |_, context, arguments| {
-        Box::pin(async move { write(context, arguments).await.unwrap_or_else(Outcome::from) })
-    },
+    run: |call| Box::pin(async move { write(call).await.unwrap_or_else(Outcome::from) }),
 };
 
-async fn write(context: CallContext, arguments: Arguments) -> Result<Outcome, Error> {
-    let given = text(&arguments, "path").unwrap_or_default().to_owned();
-    let content = text(&arguments, "content").unwrap_or_default().to_owned();
-    let path = {
-        let given = given.clone();
-        let directory = context.working_directory.clone();
-        uninterrupted(move || Ok(paths::canonical(&paths::resolve(&directory, &given)))).await?
-    };
-    let lock = file_locks::lock(&path, &context.cancel).await?;
-    if context.cancel.is_cancelled() {
-        return Err(Error::Aborted);
-    }
+async fn write(call: Call) -> Result<Outcome, Error> {
+    let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
+    let content = text(&call.arguments, "content").unwrap_or_default().to_owned();
+    let lock = file_locks::lock_for(call, &given).await?;
     uninterrupted(move || {
-        let _lock = lock;
-        let existed = match fs::metadata(&path) {
+        let path = lock.path();
+        let existed = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(Error::IsDirectory { path: given }),
             Ok(metadata) if !metadata.is_file() => return Err(Error::NotRegular { path: given }),
             Ok(_) => true,
             Err(_) => false,
         };
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(Error::file("make the directory of", &given))?;
+            fs::create_dir_all(directory).map_err(Error::file("create the directory of", &given))?;
         }
-        atomic_file::replace(&path, content.as_bytes()).map_err(Error::file("write", &given))?;
+        atomic_file::replace(path, content.as_bytes()).map_err(Error::file("write", &given))?;
         let verb = if existed { "Replaced" } else { "Created" };
         let size = Totals::of(&content);
         Ok(Outcome::text(format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes)))
@@ -65,7 +59,7 @@ mod tests {
     use crate::testing::Workshop;
 
     #[tokio::test]
-    async fn a_file_is_made_with_its_directories_and_replaced() {
+    async fn file_is_created_with_its_directories_and_replaced() {
         let workshop = Workshop::new();
         let write =
             |content: &str| workshop.succeed("write", json!({"path": "a/b/c.txt", "content": content}));
@@ -75,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_leads_to_the_file_that_is_written() {
+    async fn write_follows_links() {
         let workshop = Workshop::with(&[("real", "old")]);
         for link in ["link", "dangling"] {
             let target = if link == "link" { "real" } else { "later" };
@@ -87,18 +81,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_refused() {
+    async fn unwritable_path_is_refused() {
         let workshop = Workshop::with(&[("file", "kept")]);
         let write = |path: &str| workshop.fail("write", json!({"path": path, "content": "x"}));
         assert!(write(".").await.contains("is a directory"));
-        assert!(write("file/below").await.contains("Could not make the directory of file/below"));
+        assert!(write("file/below").await.contains("Could not create the directory of file/below"));
         assert!(write("/dev/null").await.contains("neither a file"));
         assert!(workshop.fail("write", json!({"path": "x"})).await.contains("- content: missing"));
         assert_eq!(workshop.file("file"), "kept");
     }
 
     #[tokio::test]
-    async fn a_cancelled_call_writes_nothing() {
+    async fn cancelled_call_writes_nothing() {
         let workshop = Workshop::new();
         workshop.cancel.cancel();
         assert!(workshop.fail("write", json!({"path": "a", "content": "x"})).await.starts_with("Aborted"));

@@ -1,8 +1,8 @@
 //! Lines in, records out: the framing of bowline's stdin and stdout.
 //!
-//! This crate moves bytes and knows no message. [`Lines`] cuts what arrives into lines, [`Outbox`] writes what
-//! leaves, [`take_over`] makes the process's stdin and stdout reachable through [`Input`] and [`Output`] and
-//! through nothing else, and [`memory::pair`] gives tests the same two types without a process.
+//! This crate moves bytes and knows no message. [`Lines`] splits the input into lines, [`Outbox`] queues and writes
+//! records, [`take_over`] makes the process's stdin and stdout reachable only through [`Input`] and [`Output`], and
+//! [`memory::pair`] gives tests the same two types without a process.
 //!
 //! The main loop reads into one reused buffer and writes between its other work:
 //!
@@ -40,15 +40,21 @@ mod lines;
 pub mod memory;
 mod outbox;
 mod pieces;
-#[cfg(unix)]
+#[cfg_attr(unix, path = "polled_unix.rs")]
+#[cfg_attr(not(unix), path = "polled_windows.rs")]
 mod polled;
+mod stand_in;
 mod stdio;
+#[cfg_attr(unix, path = "take_over_unix.rs")]
+#[cfg_attr(not(unix), path = "take_over_windows.rs")]
+mod take_over;
 
 pub use lines::{DEFAULT_LINE_LIMIT, Line, Lines};
 pub use outbox::{DEFAULT_OUTBOX_BOUND, Delta, Outbox, Record};
 pub use pieces::{Pieces, Shared};
-pub use stdio::{Input, Output, take_over};
+pub use stdio::{Input, Output};
+pub use take_over::take_over;
 
-/// A buffer larger than this is given back to the system once it is empty: one long line or one slow reader must
-/// not cost memory for the rest of the session.
+/// A buffer larger than this is released once it is empty: one long line or one slow reader must not cost memory for the
+/// rest of the session.
 const KEPT_CAPACITY: usize = 1024 * 1024;

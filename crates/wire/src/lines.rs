@@ -1,22 +1,21 @@
-//! Cuts the bytes that arrive into lines.
+//! Splits incoming bytes into lines.
 //!
 //! A line ends at LF and at nothing else: U+2028, U+2029 and a lone CR are ordinary characters, because JSON allows
 //! the first two unescaped in strings. One CR before the LF is dropped, and lines of nothing but ASCII white space
-//! are skipped, so that clients that write CRLF or blank lines are served. Whatever is wrong with a line costs that
-//! line only.
+//! are skipped, so that clients may write CRLF or blank lines. An invalid line costs that line only.
 
 use crate::KEPT_CAPACITY;
 
-/// The longest line that is accepted unless told otherwise: room for a few images in one prompt.
+/// The default limit for a line: room for a few images in one prompt.
 pub const DEFAULT_LINE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// From this length on a line is handed out as the buffer it was collected in instead of being copied.
+/// From this length on a line is returned in the buffer that it was collected in instead of being copied.
 const MOVED_LENGTH: usize = 16 * 1024;
 
-/// One line, or what is wrong with it.
+/// One line, or why it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// The text of the line, without its end.
+    /// The text of the line, without its line ending.
     Text(String),
     /// The line is longer than the limit; its bytes are not kept.
     TooLong {
@@ -27,19 +26,19 @@ pub enum Line {
     NotUtf8,
 }
 
-/// Splits bytes into lines, however the bytes were cut on their way.
+/// Splits bytes into lines, however they are divided into chunks.
 ///
-/// After each [`push`](Lines::push), call [`next_line`](Lines::next_line) until it returns `None`: that is what keeps
-/// the memory within the limit.
+/// After each [`push`](Lines::push), call [`next_line`](Lines::next_line) until it returns `None`: that keeps memory
+/// within the limit.
 #[derive(Debug)]
 pub struct Lines {
     limit: usize,
     buffer: Vec<u8>,
-    /// Where the line that is being collected starts in `buffer`; what is before it has been handed out.
+    /// Where the current line starts in `buffer`; everything before it has been returned.
     start: usize,
-    /// Up to where `buffer` is known to hold no LF, so that a long line that comes in pieces is searched once.
+    /// Up to where `buffer` is known to contain no LF, so that a long line in many chunks is searched once.
     searched: usize,
-    /// Whether the rest of a line that was too long is being thrown away.
+    /// Whether the rest of an overlong line is being discarded.
     is_skipping: bool,
 }
 
@@ -75,7 +74,7 @@ impl Lines {
             self.forget();
             return None;
         }
-        // A CR at the very end may yet turn out to be part of the line's end, so it does not count.
+        // A CR at the very end may be part of the line ending, so it does not count.
         let unfinished = without_carriage_return(&self.buffer[self.start..]);
         if unfinished.len() > self.limit {
             self.forget();
@@ -85,7 +84,7 @@ impl Lines {
         None
     }
 
-    /// Returns the last line if it has no LF, at the end of the input.
+    /// Ends the input, and returns the last line if it has no LF.
     pub fn finish(&mut self) -> Option<Line> {
         self.is_skipping = false;
         let line = self.take_until(self.buffer.len());
@@ -111,7 +110,7 @@ impl Lines {
         line
     }
 
-    /// Hands out the buffer itself as the line, and keeps a copy of the few bytes after it.
+    /// Returns the buffer itself as the line, and keeps a copy of the few bytes after it.
     fn move_out(&mut self, end: usize, length: usize) -> Line {
         let rest = self.buffer.get(end + 1..).unwrap_or_default().to_vec();
         let mut line = std::mem::replace(&mut self.buffer, rest);
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_at_lf_and_loses_one_cr() {
+    fn line_ends_at_lf_and_loses_one_cr() {
         check("a\nb\r\nc\r\r\nd\re\n", &[text("a"), text("b"), text("c\r"), text("d\re")]);
     }
 
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_needs_no_line_end() {
+    fn last_line_needs_no_line_ending() {
         check("a\nb", &[text("a"), text("b")]);
         check("a\nb\r", &[text("a"), text("b")]);
     }
@@ -191,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_limit_passes_and_one_more_byte_does_not() {
+    fn line_at_the_limit_passes_and_one_byte_more_does_not() {
         check("123456789012\r\nb", &[text("123456789012"), text("b")]);
         check("1234567890123\nb", &[Line::TooLong { limit: LIMIT }, text("b")]);
     }
 
     #[test]
-    fn a_long_line_is_reported_at_once_and_once() {
+    fn overlong_line_is_reported_immediately_and_once() {
         let mut lines = Lines::new(LIMIT);
         lines.push(b"a\n1234567890123");
         assert_eq!(lines.next_line(), Some(text("a")));
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_line_in_small_pieces_is_searched_once_and_its_memory_is_released() {
+    fn huge_line_in_small_chunks_is_searched_once_and_its_memory_released() {
         let huge = "x".repeat(20 * 1024 * 1024);
         let started = std::time::Instant::now();
         let mut lines = Lines::default();
@@ -239,25 +238,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cutting_gives_the_same_lines(
+        fn lines_do_not_depend_on_the_chunks(
             input in prop::collection::vec(
                 prop::sample::select(b"\n\n\r ab\xe2\x80\xa8\xff0123456789".to_vec()), 0..200),
-            cuts in prop::collection::vec(0_usize..200, 0..20),
+            splits in prop::collection::vec(0_usize..200, 0..20),
         ) {
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(input.len())).collect();
-            cuts.sort_unstable();
+            let mut splits: Vec<usize> = splits.into_iter().map(|split| split.min(input.len())).collect();
+            splits.sort_unstable();
             let mut pieces = Vec::new();
             let mut start = 0;
-            for cut in cuts {
-                pieces.push(&input[start..cut]);
-                start = cut;
+            for split in splits {
+                pieces.push(&input[start..split]);
+                start = split;
             }
             pieces.push(&input[start..]);
             prop_assert_eq!(split(LIMIT, &pieces), split(LIMIT, &[&input]));
         }
 
         #[test]
-        fn lines_that_are_moved_out_are_the_lines_that_went_in(
+        fn moved_lines_are_returned_unchanged(
             lengths in prop::collection::vec(1_usize..3 * MOVED_LENGTH, 1..8),
             piece in 1_usize..2 * MOVED_LENGTH,
         ) {

@@ -1,22 +1,23 @@
 //! A bounded pipe in memory, and the pair of [`Input`] and [`Output`] that tests use in place of a process.
 //!
-//! The same pipe connects the stand-in threads of [`crate::stdio`] with the main loop, so each end can be used both by
-//! a thread, which blocks, and by a task, which awaits. Each end has one owner.
+//! The same pipe connects the stand-in threads with the main loop, so each end can be used both by a thread, which
+//! blocks, and by a task, which awaits. Each end has one owner.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::stdio::{Input, Output};
+use crate::stdio::{Input, Output, Sink, Source};
 
-/// Creates an input and an output that are not a process's, and the client that holds their other ends.
+/// Creates an input and an output without a process, and the client that holds their other ends.
 ///
 /// Each direction holds up to `capacity` bytes before its writer has to wait.
 pub fn pair(capacity: usize) -> (Input, Output, Client) {
     let (to_agent, input) = pipe(capacity);
     let (output, from_agent) = pipe(capacity);
-    (Input::from_memory(input), Output::from_memory(output), Client { to_agent: Some(to_agent), from_agent })
+    let client = Client { to_agent: Some(to_agent), from_agent };
+    (Input::new(Source::Memory(input)), Output::new(Sink::Memory(output)), client)
 }
 
 /// The other ends of a [`pair`].
@@ -72,11 +73,11 @@ pub(crate) fn pipe(capacity: usize) -> (Writer, Reader) {
 struct Shared {
     capacity: usize,
     state: Mutex<State>,
-    /// Wakes an end that blocks.
+    /// Wakes a blocked end.
     changed: Condvar,
-    /// Wakes a writer that awaits.
+    /// Wakes an awaiting writer.
     room: Notify,
-    /// Wakes a reader that awaits.
+    /// Wakes an awaiting reader.
     arrival: Notify,
 }
 
@@ -85,13 +86,13 @@ struct State {
     bytes: Vec<u8>,
     is_writer_gone: bool,
     is_reader_gone: bool,
-    /// Why an end went, for the other one to report.
+    /// Why one end failed, for the other one to report.
     failure: Option<io::Error>,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is consistent between any two statements, so a panic elsewhere does not spoil it.
+        // The state is consistent after every statement, so a panic in the other thread cannot corrupt it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,25 +100,25 @@ impl Shared {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell_reader(&self) {
+    fn wake_reader(&self) {
         self.changed.notify_all();
         self.arrival.notify_one();
     }
 
-    fn tell_writer(&self) {
+    fn wake_writer(&self) {
         self.changed.notify_all();
         self.room.notify_one();
     }
 }
 
-/// The end that bytes go in.
+/// The end that takes bytes in.
 #[derive(Debug)]
 pub(crate) struct Writer {
     shared: Arc<Shared>,
 }
 
 impl Writer {
-    /// Writes what there is room for.
+    /// Writes what fits.
     pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.shared.lock();
         if state.is_reader_gone {
@@ -129,18 +130,18 @@ impl Writer {
         }
         state.bytes.extend_from_slice(&bytes[..count]);
         drop(state);
-        self.shared.tell_reader();
+        self.shared.wake_reader();
         Ok(count)
     }
 
-    /// Awaits room, or the reader's end.
+    /// Waits for room or for the reader to go.
     pub(crate) async fn writable(&mut self) {
         while !self.has_room() {
             self.shared.room.notified().await;
         }
     }
 
-    /// Blocks until all bytes are in; returns whether there is still a reader.
+    /// Blocks until all bytes are written; returns whether there is still a reader.
     pub(crate) fn write_blocking(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             match self.try_write(bytes) {
@@ -157,7 +158,7 @@ impl Writer {
         true
     }
 
-    /// Ends the bytes, because of an error if there is one.
+    /// Ends the stream, because of `failure` if given.
     pub(crate) fn close(&mut self, failure: Option<io::Error>) {
         let mut state = self.shared.lock();
         state.is_writer_gone = true;
@@ -165,10 +166,10 @@ impl Writer {
             state.failure = failure;
         }
         drop(state);
-        self.shared.tell_reader();
+        self.shared.wake_reader();
     }
 
-    /// Awaits the reader's end and returns why it went.
+    /// Waits until the reader is gone and returns its failure, if any.
     pub(crate) async fn reader_gone(&mut self) -> io::Result<()> {
         while !self.shared.lock().is_reader_gone {
             self.shared.room.notified().await;
@@ -188,14 +189,14 @@ impl Drop for Writer {
     }
 }
 
-/// The end that bytes come out of.
+/// The end that gives bytes out.
 #[derive(Debug)]
 pub(crate) struct Reader {
     shared: Arc<Shared>,
 }
 
 impl Reader {
-    /// Awaits bytes and appends them; returns 0 once the writer is gone.
+    /// Waits for bytes and appends them; returns 0 once the writer is gone.
     pub(crate) async fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         loop {
             if let Some(result) = self.try_read(buffer) {
@@ -218,13 +219,13 @@ impl Reader {
         }
     }
 
-    /// Takes up to `at_most` bytes that are there.
+    /// Takes up to `at_most` available bytes.
     pub(crate) fn take(&mut self, at_most: usize) -> Vec<u8> {
         let mut state = self.shared.lock();
         let count = at_most.min(state.bytes.len());
         let taken = state.bytes.drain(..count).collect();
         drop(state);
-        self.shared.tell_writer();
+        self.shared.wake_writer();
         taken
     }
 
@@ -234,7 +235,7 @@ impl Reader {
         state.is_reader_gone = true;
         state.failure = Some(failure);
         drop(state);
-        self.shared.tell_writer();
+        self.shared.wake_writer();
     }
 
     fn try_read(&mut self, buffer: &mut Vec<u8>) -> Option<io::Result<usize>> {
@@ -245,7 +246,7 @@ impl Reader {
         let count = state.bytes.len();
         buffer.append(&mut state.bytes);
         drop(state);
-        self.shared.tell_writer();
+        self.shared.wake_writer();
         Some(Ok(count))
     }
 }
@@ -253,7 +254,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.shared.lock().is_reader_gone = true;
-        self.shared.tell_writer();
+        self.shared.wake_writer();
     }
 }
 
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn bytes_pass_a_small_pipe_whole_and_in_order() {
+    async fn bytes_pass_through_a_small_pipe_in_order() {
         let (mut input, _output, mut client) = pair(7);
         let sent: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         let sending = async {
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_left_breaks_the_pipe() {
+    async fn client_that_left_breaks_the_pipe() {
         let (_input, mut output, client) = pair(7);
         drop(client);
         output.writable().await.unwrap();

@@ -1,9 +1,8 @@
-//! The one writer of the protocol: records leave whole, in the order they were pushed, and none is dropped.
+//! The only writer of the protocol: records are written completely, in the order they were pushed, and none is dropped.
 //!
-//! A reader that stops reading must not cost unbounded memory, and most of what a lagging reader has not read yet is
-//! deltas of one block. Those join: each delta is a JSON record around the inside of one string, so two of them become
-//! one by joining the insides. Joining happens only while the reader lags; a reader that keeps up sees each delta as
-//! it was sent.
+//! A reader that stops reading must not cost unbounded memory, and most of a lagging reader's backlog is deltas of one
+//! block. Those join: each delta is a JSON record around the inside of one string, so two of them become one by joining
+//! the insides. Deltas join only while the reader lags; a reader that keeps up sees each delta as it was sent.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -12,36 +11,36 @@ use crate::KEPT_CAPACITY;
 use crate::pieces::Pieces;
 use crate::stdio::Output;
 
-/// The bytes that may be queued before the engine is asked to slow down, unless told otherwise.
+/// The default number of bytes that may be queued before the engine is asked to slow down.
 pub const DEFAULT_OUTBOX_BOUND: usize = 8 * 1024 * 1024;
 
 /// How many bytes of queued records are gathered for one write: four times a pipe's usual capacity.
 const GATHERED: usize = 256 * 1024;
 
-/// By how much the bound is exceeded when even answers to commands have to wait.
+/// The multiple of the bound above which no further command is read.
 const FAR_OVER: usize = 4;
 
-/// A record on its way out, without its line end. It is moved often, so what is large is not in it but behind it.
+/// A queued record, without its line ending. It is moved often, so large parts are boxed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
-    /// A record that leaves as it is.
+    /// A record that is written unchanged.
     Plain(Vec<u8>),
-    /// A record that leaves as it is and shares bytes with others.
+    /// A record that is written unchanged and shares bytes with others.
     Pieces(Box<Pieces>),
     /// A record that may join with the next one of the same block.
     Delta(Box<Delta>),
 }
 
-/// A record around the inside of one string. It leaves as `prefix`, `body`, `suffix`.
+/// A record around the inside of one string. It is written as `prefix`, `body`, `suffix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delta {
     /// The block this belongs to: only records with equal keys join.
     pub key: u64,
-    /// What comes before the body. A joined record has the newest prefix.
+    /// The bytes before the body. A joined record has the newest prefix.
     pub prefix: Pieces,
     /// The inside of a JSON string, so that the bodies of one block concatenate.
     pub body: Vec<u8>,
-    /// What comes after the body. A joined record has the newest suffix.
+    /// The bytes after the body. A joined record has the newest suffix.
     pub suffix: Pieces,
 }
 
@@ -58,7 +57,7 @@ impl From<Delta> for Record {
 }
 
 impl Record {
-    /// Returns the bytes this takes on the wire, line end included.
+    /// Returns the size on the wire, including the line ending.
     fn len(&self) -> usize {
         1 + match self {
             Self::Plain(bytes) => bytes.len(),
@@ -67,7 +66,7 @@ impl Record {
         }
     }
 
-    /// Appends the bytes of this, line end included.
+    /// Appends the bytes of the record, including the line ending.
     fn append_to(self, leaving: &mut Pieces) {
         match self {
             Self::Plain(bytes) => leaving.append_own(bytes),
@@ -82,18 +81,18 @@ impl Record {
     }
 }
 
-/// The queue in front of the output.
+/// The queue of records to be written.
 #[derive(Debug)]
 pub struct Outbox {
     bound: usize,
     /// Records of which no byte has been written.
     waiting: VecDeque<Record>,
     waiting_bytes: usize,
-    /// The records being written, as bytes. What is here no longer joins with anything.
+    /// The bytes of the records being written, which no longer join with anything.
     leaving: Pieces,
     /// How much of `leaving` has been written.
     written: usize,
-    /// Whether the last write found the output full.
+    /// Whether the output was full at the last write.
     is_lagging: bool,
     /// Whether deltas may join at all.
     may_join: bool,
@@ -113,8 +112,8 @@ impl Outbox {
         }
     }
 
-    /// Lets every record leave as it was pushed, however slow the reader is: what it reads then depends on nothing but
-    /// what was said. The bound alone limits the memory.
+    /// Writes every record as it was pushed, however slow the reader is, so that the output does not depend on timing.
+    /// Only the bound then limits the memory.
     pub fn without_joining(self) -> Self {
         Self { may_join: false, ..self }
     }
@@ -144,7 +143,7 @@ impl Outbox {
         self.waiting.is_empty() && self.leaving.is_empty()
     }
 
-    /// Returns the bytes that are still to be written.
+    /// Returns the number of bytes still to be written.
     pub fn queued_bytes(&self) -> usize {
         self.waiting_bytes + self.leaving.len() - self.written
     }
@@ -159,14 +158,14 @@ impl Outbox {
         self.queued_bytes() > self.bound.saturating_mul(FAR_OVER)
     }
 
-    /// Writes as much as the output takes without waiting. An output that is full is not an error.
+    /// Writes as much as the output takes without waiting. A full output is not an error.
     pub fn flush_now(&mut self, output: &mut Output) -> io::Result<()> {
         self.flush_with(|slices| output.try_write_slices(slices))
     }
 
     /// Waits until the output takes more, then writes. Returns at once if nothing is queued.
     ///
-    /// Nothing is lost when this is cancelled: bytes move only after the wait.
+    /// Cancel-safe: bytes move only after the wait.
     pub async fn drain(&mut self, output: &mut Output) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -196,7 +195,7 @@ impl Outbox {
         }
     }
 
-    /// Once the last bytes are out, makes the next records leave, many small ones as one piece.
+    /// Once the previous bytes are written, gathers the next records for one write.
     fn gather(&mut self) {
         if self.written < self.leaving.len() {
             return;
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_keeps_up_sees_every_delta() {
+    fn reader_that_keeps_up_sees_every_delta() {
         let mut outbox = Outbox::default();
         outbox.push(delta(1, "a"));
         outbox.push(delta(1, "b"));
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_partly_written_is_never_changed() {
+    fn partly_written_record_is_never_changed() {
         let mut outbox = Outbox::default();
         outbox.push(delta(1, "abc"));
         let mut counts = [4].into_iter();
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_follow_the_queued_bytes() {
+    fn bounds_follow_the_queued_bytes() {
         let mut outbox = Outbox::new(10);
         outbox.push(plain("123456789"));
         assert!(!outbox.is_over_bound());
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_reader_costs_about_the_size_of_the_text() {
+    fn stopped_reader_costs_about_the_size_of_the_text() {
         let (_input, mut output, mut client) = memory::pair(4096);
         let mut outbox = Outbox::default();
         let prefix = vec![b'p'; 300];
@@ -342,22 +341,22 @@ mod tests {
     }
 
     #[test]
-    fn records_that_share_bytes_leave_whole_through_a_narrow_pipe() {
+    fn records_that_share_bytes_pass_intact_through_a_narrow_pipe() {
         for may_join in [false, true] {
             let (_input, mut output, mut client) = memory::pair(1000);
             let mut outbox = Outbox { may_join, ..Outbox::default() };
-            let mut said = Shared::default();
+            let mut streamed = Shared::default();
             for number in 0..300 {
                 let body = format!("{number}.").repeat(20).into_bytes();
-                said.extend(&body);
+                streamed.extend(&body);
                 let mut snapshot = Pieces::default();
                 snapshot.extend(b"|");
-                snapshot.share(&said);
+                snapshot.share(&streamed);
                 outbox.push(Delta { key: 1, prefix: Pieces::default(), body, suffix: snapshot }.into());
                 if number % 100 == 99 {
                     let mut whole = Pieces::default();
                     whole.extend(b"|");
-                    whole.share(&said);
+                    whole.share(&streamed);
                     outbox.push(whole.into());
                 }
                 outbox.flush_now(&mut output).unwrap();
@@ -380,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_backlog_is_released() {
+    fn memory_of_a_backlog_is_released() {
         let mut outbox = Outbox::default();
         outbox.push(Record::Plain(vec![b'x'; 100 * 1024 * 1024]));
         for _ in 0..100_000 {
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_fails_is_an_error() {
+    fn failing_output_is_an_error() {
         let mut outbox = Outbox::default();
         outbox.push(plain("a"));
         let error = outbox.flush_with(|_| Err(io::ErrorKind::BrokenPipe.into())).unwrap_err();

@@ -1,20 +1,20 @@
-//! Bytes that are put together without being copied.
+//! Byte strings assembled without copying.
 //!
-//! In some dialects every update repeats the message so far. Were each a copy of it, an answer of `n` deltas would be
-//! copied `n` times before the first byte is written, and as many copies would wait for a reader that lags. So the
-//! message is kept once, as bytes that only ever grow, and a record holds how much of it there was.
+//! In some dialects every update repeats the message so far. If each were a copy, an answer of `n` deltas would be copied
+//! `n` times before the first byte is written, and as many copies would wait for a lagging reader. So the message is kept
+//! once, as bytes that only grow, and a record refers to a prefix of it.
 
 use std::cell::{Ref, RefCell};
 use std::io::IoSlice;
 use std::rc::Rc;
 
-/// What is shorter is copied: that costs less than another piece in a write.
+/// Shorter bytes are copied: that costs less than another slice in a write.
 const SHARED_FROM: usize = 4096;
 
-/// How many pieces are written at once. Those that are shared alone are more than a pipe takes.
+/// How many slices are written at once. The shared ones alone exceed the capacity of a pipe.
 const SLICES: usize = 64;
 
-/// Bytes that can be part of many records. They are only ever added to, so each record keeps what it was given.
+/// Bytes that can be part of many records. They only grow, so the prefix that a record refers to never changes.
 #[derive(Debug, Default)]
 pub struct Shared {
     bytes: Rc<RefCell<Vec<u8>>>,
@@ -36,18 +36,18 @@ impl From<Vec<u8>> for Shared {
 /// Bytes in pieces, some of them shared.
 #[derive(Debug, Clone, Default)]
 pub struct Pieces {
-    /// What is not shared, without gaps.
+    /// The bytes that are not shared, without gaps.
     own: Vec<u8>,
-    /// What stands between, in order.
+    /// The shared parts between them, in order.
     shared: Vec<Part>,
-    /// The length of all that is shared.
+    /// The total length of the shared parts.
     shared_length: usize,
 }
 
-/// The beginning of shared bytes as a part of a whole.
+/// A prefix of shared bytes.
 #[derive(Debug, Clone)]
 struct Part {
-    /// How much that is not shared comes before it.
+    /// How many unshared bytes precede it.
     after: usize,
     bytes: Rc<RefCell<Vec<u8>>>,
     length: usize,
@@ -59,7 +59,7 @@ impl Pieces {
         self.own.extend_from_slice(bytes);
     }
 
-    /// Adds the bytes that `shared` has now.
+    /// Adds the current bytes of `shared`.
     pub fn share(&mut self, shared: &Shared) {
         let bytes = shared.bytes.borrow();
         if bytes.len() < SHARED_FROM {
@@ -81,7 +81,7 @@ impl Pieces {
         self.append_own(other.own);
     }
 
-    /// Adds bytes; if they are many and the first ones, by taking them.
+    /// Adds bytes, without copying if they are the first and many.
     pub(crate) fn append_own(&mut self, bytes: Vec<u8>) {
         if self.own.is_empty() && bytes.len() > self.own.capacity() {
             self.own = bytes;
@@ -90,7 +90,7 @@ impl Pieces {
         }
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.own.len() + self.shared_length
     }
@@ -100,7 +100,7 @@ impl Pieces {
         self.len() == 0
     }
 
-    /// Removes all bytes, and gives memory back above a capacity.
+    /// Removes all bytes, and releases memory above `kept_capacity`.
     pub(crate) fn clear(&mut self, kept_capacity: usize) {
         self.own.clear();
         self.own.shrink_to(kept_capacity);
@@ -111,13 +111,13 @@ impl Pieces {
         }
     }
 
-    /// Returns how many bytes there is room for without asking for memory.
+    /// Returns the allocated capacity in bytes.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.own.capacity() + self.shared.capacity() * size_of::<Part>()
     }
 
-    /// Returns the bytes as one piece.
+    /// Returns the bytes as one vector.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
         let mut from = 0;
@@ -130,20 +130,20 @@ impl Pieces {
         bytes
     }
 
-    /// Gives `write` the bytes after the first `skipped`, or as many of them as should be written at once.
+    /// Passes `write` the bytes after the first `skipped`, or as many of them as should be written at once.
     pub(crate) fn write_from<T>(&self, skipped: usize, write: impl FnOnce(&[IoSlice<'_>]) -> T) -> T {
         if self.shared.is_empty() {
             return write(&[IoSlice::new(&self.own[skipped..])]);
         }
         let borrowed: Vec<Ref<'_, Vec<u8>>> = self.shared.iter().map(|part| part.bytes.borrow()).collect();
         let mut slices = Vec::with_capacity(SLICES);
-        let mut left_out = skipped;
+        let mut to_skip = skipped;
         let mut add = |bytes| {
             let bytes: &[u8] = bytes;
-            let cut = left_out.min(bytes.len());
-            left_out -= cut;
-            if cut < bytes.len() && slices.len() < SLICES {
-                slices.push(IoSlice::new(&bytes[cut..]));
+            let start = to_skip.min(bytes.len());
+            to_skip -= start;
+            if start < bytes.len() && slices.len() < SLICES {
+                slices.push(IoSlice::new(&bytes[start..]));
             }
         };
         let mut from = 0;
@@ -200,16 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn each_part_stays_as_it_was_when_it_was_added() {
+    fn parts_do_not_change_after_they_were_added() {
         let pieces = mixed();
         assert_eq!(pieces.to_vec(), expected());
         assert_eq!(pieces.len(), expected().len());
         assert_eq!(pieces, Pieces::from(expected()));
-        assert_eq!(pieces.shared.len(), 3, "what is short is copied");
+        assert_eq!(pieces.shared.len(), 3, "short bytes are copied");
     }
 
     #[test]
-    fn what_is_written_goes_on_wherever_the_last_write_ended() {
+    fn write_resumes_wherever_the_last_one_ended() {
         let (pieces, expected) = (mixed(), expected());
         for skipped in 0..=expected.len() {
             let written = pieces.write_from(skipped, |slices| {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn one_write_has_a_bounded_number_of_pieces() {
+    fn one_write_has_a_bounded_number_of_slices() {
         let long = Shared::from(vec![b'l'; SHARED_FROM]);
         let mut pieces = Pieces::default();
         for _ in 0..SLICES {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::event::{EntryName, TouchedFiles};
 use bowline_core::message::Message;
+use bowline_core::tool::ToolDisplay;
 
 use super::prompts::without_file_lists;
 use crate::conversation::Conversation;
@@ -91,12 +92,14 @@ fn turn_start(messages: &[Arc<Message>], start: usize, split: usize) -> usize {
 fn note_files(files: &mut TouchedFiles, message: &Message) {
     let Some(answer) = message.as_assistant() else { return };
     for call in answer.tool_calls() {
-        let list = match call.name.as_str() {
-            "read" => &mut files.read,
-            "write" | "edit" => &mut files.modified,
-            _ => continue,
+        let Some(traits) = bowline_tools::traits_of(&call.name) else { continue };
+        let list = match traits.display {
+            ToolDisplay::Read => &mut files.read,
+            ToolDisplay::Write | ToolDisplay::Edit => &mut files.modified,
+            ToolDisplay::Command { .. } | ToolDisplay::Search | ToolDisplay::Generic => continue,
         };
-        if let Some(path) = call.arguments.get("path").and_then(|path| path.as_str())
+        let path = traits.path_argument.and_then(|name| call.arguments.get(name));
+        if let Some(path) = path.and_then(|path| path.as_str())
             && !list.iter().any(|known| known == path)
         {
             list.push(path.to_owned());

@@ -83,10 +83,10 @@ impl Session {
                 "The answer was cut off at the output limit, so the arguments of this call of {tool} may be incomplete and it was not carried out. Call it again with complete arguments, in smaller pieces if they are large."
             ));
         }
-        if self.instructions.tool(tool).is_some() {
+        if self.instructions.toolbox().get(tool).is_some() {
             return None;
         }
-        let names = self.instructions.tool_names().join(", ");
+        let names = self.instructions.toolbox().names().join(", ");
         let known = if names.is_empty() {
             "No tools are switched on.".to_owned()
         } else {
@@ -98,7 +98,7 @@ impl Session {
     /// Runs a call.
     pub(super) fn run_call(&mut self, index: usize, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let Some(tool) = self.instructions.tool(&call.tool) else {
+        let Some(tool) = self.instructions.toolbox().get(&call.tool) else {
             let text = format!("The tool {} was switched off.", call.tool);
             return self.end_call(index, Outcome::error(text), started);
         };

@@ -1,4 +1,4 @@
-//! The tool as a model calls it, with real processes. Every test ends what it started.
+//! The tool as a model calls it, with real processes. Every test kills what it started.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::testing::{Workshop, report_text, text};
 
-/// Tells whether the process runs; one that is dead but not waited for does not.
+/// Returns whether the process runs; a zombie does not.
 fn runs(process: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
@@ -38,11 +38,11 @@ fn assert_gone(process: &str) {
     panic!("process {process} was left running");
 }
 
-/// Starts a process that leaves its group, its session and its parent, and writes its number to the file `daemon`.
+/// Starts a process that leaves its group, session and parent, and writes its number to the file `daemon`.
 const DAEMON: &str = "setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $! > daemon'";
 
 #[tokio::test]
-async fn both_outputs_come_in_order() {
+async fn stdout_and_stderr_keep_their_order() {
     let workshop = Workshop::new();
     let outcome =
         workshop.call("bash", json!({"command": "echo 1; echo 2 >&2; echo 3; echo $WORKSHOP; pwd"})).await;
@@ -53,18 +53,18 @@ async fn both_outputs_come_in_order() {
 }
 
 #[tokio::test]
-async fn failures_say_how_they_ended() {
+async fn failures_state_how_the_command_ended() {
     let workshop = Workshop::new();
     let run = |command: &str| workshop.fail("bash", json!({"command": command}));
     assert_eq!(run("echo out; exit 3").await, "out\n\n[Exit code 3.]");
     assert_eq!(run("exit 1").await, "(no output)\n\n[Exit code 1.]");
     assert!(run("no-such-command").await.ends_with("[Exit code 127 (command not found).]"));
-    assert!(run("kill -SEGV $$").await.contains("died of signal 11, SIGSEGV"));
+    assert!(run("kill -SEGV $$").await.contains("was killed by signal 11, SIGSEGV"));
     assert!(run("(exit 137)").await.contains("(128 + signal 9, SIGKILL"));
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_refused() {
+async fn commands_that_cannot_start_are_refused() {
     let mut workshop = Workshop::new();
     for timeout in [json!(0), json!(-1), json!(2_147_484), json!("1e99")] {
         let error = workshop.fail("bash", json!({"command": "true", "timeout": timeout})).await;
@@ -79,7 +79,7 @@ async fn what_cannot_be_started_is_refused() {
 }
 
 #[tokio::test]
-async fn the_options_choose_the_shell_and_the_prefix() {
+async fn options_set_the_shell_and_the_prefix() {
     let mut workshop = Workshop::new();
     workshop.options.command_prefix = Some("greeting=hello".into());
     workshop.options.shell = Some("/bin/sh".into());
@@ -87,7 +87,7 @@ async fn the_options_choose_the_shell_and_the_prefix() {
 }
 
 #[tokio::test]
-async fn output_is_reported_while_it_comes() {
+async fn output_is_reported_while_the_command_runs() {
     let workshop = Workshop::new();
     let command = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done";
     let begin = Instant::now();
@@ -107,9 +107,9 @@ async fn output_is_reported_while_it_comes() {
 }
 
 #[tokio::test]
-async fn much_output_is_cut_and_kept_whole_in_a_file() {
+async fn long_output_is_truncated_and_complete_in_a_file() {
     let workshop = Workshop::new();
-    // Ten megabytes, with a character that is cut by the edges of reads.
+    // Ten megabytes, with a character that reads split.
     let command = "yes 'é23456789' | head -c 10000000";
     let outcome = workshop.call("bash", json!({"command": command})).await;
     let details = outcome.details.clone().unwrap();
@@ -118,30 +118,27 @@ async fn much_output_is_cut_and_kept_whole_in_a_file() {
     assert!(name.starts_with("bowline-bash-") && name.len() == "bowline-bash-0123456789abcdef.log".len());
     assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
     let log = std::fs::read_to_string(path).unwrap();
-    std::fs::remove_file(path).unwrap();
     let mut expected = "é23456789\n".repeat(1_000_000);
     expected.truncate(expected.floor_char_boundary(10_000_000));
     assert!(log.trim_end_matches('\u{fffd}') == expected, "{} bytes", log.len());
     assert_eq!(details["truncation"]["totalLines"], 909_091);
     assert_eq!(details["truncation"]["outputLines"], 2000);
-    assert!(text(&outcome).contains("[These are lines 907092-909091 of 909091. The whole output is in "));
+    assert!(text(&outcome).contains("[These are lines 907092-909091 of 909091. The full output is in "));
 }
 
 #[tokio::test]
-async fn endless_output_ends_at_the_timeout() {
+async fn endless_output_stops_at_the_timeout() {
     let workshop = Workshop::new();
     let begin = Instant::now();
     let error = workshop.fail("bash", json!({"command": "yes", "timeout": 0.3})).await;
     assert!(begin.elapsed() < Duration::from_secs(3));
     assert!(error.contains("Timed out after 0.3 seconds"), "{}", &error[error.len() - 300..]);
-    let path = error.split("The whole output is in ").nth(1).unwrap().split(". ").next().unwrap();
-    std::fs::remove_file(path).unwrap();
     let largest = workshop.reports.lock().unwrap().iter().map(|report| report_text(report).len()).max();
     assert!(largest.unwrap() <= crate::truncate::MAX_BYTES);
 }
 
 #[tokio::test]
-async fn a_timeout_kills_the_whole_tree_and_keeps_the_output() {
+async fn timeout_kills_the_whole_tree_and_keeps_the_output() {
     let workshop = Workshop::new();
     let command = format!("echo started; {DAEMON}; sleep 300 & echo $! > child; wait");
     let error = workshop.fail("bash", json!({"command": command, "timeout": 0.3})).await;
@@ -152,7 +149,7 @@ async fn a_timeout_kills_the_whole_tree_and_keeps_the_output() {
 }
 
 #[tokio::test]
-async fn an_abort_kills_a_grandchild_that_left_session_and_parent() {
+async fn abort_kills_a_grandchild_that_left_session_and_parent() {
     let workshop = Workshop::new();
     let call = tokio::spawn(workshop.call("bash", json!({"command": format!("{DAEMON}; sleep 300")})));
     let daemon = content_of(&workshop.path().join("daemon")).await;
@@ -181,7 +178,7 @@ async fn dropping_the_call_kills_the_whole_tree() {
 }
 
 #[tokio::test]
-async fn an_abort_kills_nothing_else() {
+async fn abort_kills_nothing_else() {
     let mut bystander = std::process::Command::new("sleep").arg("300").spawn().unwrap();
     let (first, second) = (Workshop::new(), Workshop::new());
     let command = json!({"command": "echo $$ > shell; sleep 300"});
@@ -199,7 +196,7 @@ async fn an_abort_kills_nothing_else() {
     bystander.wait().unwrap();
 }
 
-/// Runs a chain in which each process starts the next one and ends, aborts it, and sees whether it goes on.
+/// Runs a chain in which each process starts the next one and exits, aborts it, and checks that it stops.
 async fn check_breaks_chain(start: &str) {
     let workshop = Workshop::with(&[("chain", start)]);
     let call = tokio::spawn(workshop.call("bash", json!({"command": "bash chain; sleep 300"})));
@@ -210,32 +207,32 @@ async fn check_breaks_chain(start: &str) {
     let modified = || std::fs::metadata(&newest).unwrap().modified().unwrap();
     let before = modified();
     tokio::time::sleep(Duration::from_millis(200)).await;
-    // Without its file a chain that goes on ends, so that it is not left behind.
+    // A chain that survived stops without its file, so that it is not left behind.
     std::fs::remove_file(workshop.path().join("chain")).unwrap();
-    assert_eq!(modified(), before, "the chain goes on");
+    assert_eq!(modified(), before, "the chain survived");
 }
 
 #[tokio::test]
-async fn a_chain_of_processes_in_one_group_is_broken() {
+async fn abort_stops_a_chain_of_processes_in_one_group() {
     check_breaks_chain("echo $$ > newest; sleep 0.01; bash chain > /dev/null 2>&1 &").await;
 }
 
 #[tokio::test]
-async fn a_chain_of_processes_in_sessions_of_their_own_is_broken() {
+async fn abort_stops_a_chain_of_processes_in_new_sessions() {
     check_breaks_chain("echo $$ > newest; sleep 0.01; setsid bash chain > /dev/null 2>&1 &").await;
 }
 
 #[tokio::test]
-async fn a_child_in_the_background_neither_holds_up_nor_is_killed() {
+async fn background_child_neither_delays_the_call_nor_is_killed() {
     let workshop = Workshop::new();
     let begin = Instant::now();
     let command = "(sleep 0.3; echo late; echo alive > proof; sleep 300) & echo $! > child; echo done";
-    let said = workshop.succeed("bash", json!({"command": command})).await;
+    let output = workshop.succeed("bash", json!({"command": command})).await;
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     let child = content_of(&workshop.path().join("child")).await;
-    assert!(said.starts_with("done\n\n[Still running in the background: "), "{said}");
-    assert!(said.contains(&format!("(pid {child})")), "{said}");
-    // It survives the line that it prints after the call, though nobody reads it.
+    assert!(output.starts_with("done\n\n[Still running in the background: "), "{output}");
+    assert!(output.contains(&format!("(pid {child})")), "{output}");
+    // It survives printing after the call, when its output is discarded.
     content_of(&workshop.path().join("proof")).await;
     let inner = std::fs::read_to_string(format!("/proc/{child}/task/{child}/children")).unwrap();
     for process in inner.split_whitespace().chain([child.as_str()]) {
@@ -245,7 +242,7 @@ async fn a_child_in_the_background_neither_holds_up_nor_is_killed() {
 }
 
 #[tokio::test]
-async fn a_chatty_child_in_the_background_does_not_hold_up() {
+async fn chatty_background_child_does_not_delay_the_call() {
     let workshop = Workshop::new();
     let begin = Instant::now();
     let command = "(while true; do echo more; sleep 0.02; done) & echo $! > child";

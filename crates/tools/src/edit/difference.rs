@@ -1,13 +1,13 @@
-//! What an edit changed, for people: lines with their numbers, and a patch.
+//! The changes of an edit, for people: numbered lines and a patch.
 
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-/// The lines shown around a change.
+/// The number of unchanged lines shown around a change.
 const CONTEXT: usize = 4;
 
-/// After this a coarser difference will do.
+/// The time after which the diff algorithm settles for a coarser result.
 const TIME_LIMIT: Duration = Duration::from_millis(500);
 
 /// The difference of two texts.
@@ -16,7 +16,7 @@ pub(super) struct Difference {
     pub diff: String,
     /// The same as a unified patch.
     pub patch: String,
-    /// The number in the new text of the first line that differs.
+    /// The number, in the new text, of the first changed line.
     pub first_changed_line: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_first_and_only_line_has_no_gap() {
+    fn change_to_the_only_line_has_no_gap() {
         let difference = between("a", "x", "y");
         assert_eq!((difference.diff.as_str(), difference.first_changed_line), ("-1 x\n+1 y", Some(1)));
     }

@@ -1,12 +1,12 @@
-//! Why a quoted piece is not in a file, told so that the next attempt can succeed.
+//! Explains why a quoted text is not in a file, so that the next attempt can succeed.
 
-/// The most characters of a line that are repeated.
+/// The most characters of a line that are quoted back.
 const LINE_LIMIT: usize = 120;
 
-/// How many places that begin like the quoted piece are compared with all of it.
+/// How many places that start like the quoted text are compared with all of it.
 const CANDIDATES: usize = 100;
 
-/// Returns what the model should look at.
+/// Returns a hint for the model.
 pub(super) fn why_not_found(original: &str, old: &str, new: &str) -> String {
     if !new.trim().is_empty() && original.contains(new) {
         return "newText is in the file already, so this edit may have been made before.".to_owned();
@@ -14,9 +14,9 @@ pub(super) fn why_not_found(original: &str, old: &str, new: &str) -> String {
     let file: Vec<_> = original.lines().collect();
     let quoted: Vec<_> = old.lines().skip_while(|line| line.trim().is_empty()).collect();
     let Some(first) = quoted.first() else {
-        return "Quote text that is more than spaces and line breaks.".to_owned();
+        return "Quote more than spaces and line breaks.".to_owned();
     };
-    let Some((start, length)) = longest_agreement(&file, &quoted) else {
+    let Some((start, length)) = longest_match(&file, &quoted) else {
         return format!(
             "No line of the file is `{}`. Read the file again and copy the text exactly.",
             shorten(first)
@@ -24,27 +24,27 @@ pub(super) fn why_not_found(original: &str, old: &str, new: &str) -> String {
     };
     match (quoted.get(length), file.get(start + length)) {
         (Some(quoted), Some(line)) => format!(
-            "It agrees with the file from line {} on, but line {} is `{}`, not `{}`.",
+            "It matches the file from line {} on, but line {} is `{}`, not `{}`.",
             start + 1,
             start + length + 1,
             shorten(line),
             shorten(quoted),
         ),
         (Some(quoted), None) => format!(
-            "It agrees with the file from line {} on, but the file ends before `{}`.",
+            "It matches the file from line {} on, but the file ends before `{}`.",
             start + 1,
             shorten(quoted)
         ),
         (None, _) => format!(
-            "It agrees with lines {}-{} except for spaces. Copy the indentation as it is in the file.",
+            "It matches lines {}-{} except for spaces. Copy the indentation as it is in the file.",
             start + 1,
             start + length
         ),
     }
 }
 
-/// Returns where the most lines agree with the quoted ones but for spaces around them, and how many do.
-fn longest_agreement(file: &[&str], quoted: &[&str]) -> Option<(usize, usize)> {
+/// Returns where the most consecutive lines match the quoted ones, ignoring surrounding spaces, and how many.
+fn longest_match(file: &[&str], quoted: &[&str]) -> Option<(usize, usize)> {
     let agreement = |start: usize| {
         file[start..].iter().zip(quoted).take_while(|(line, quoted)| line.trim() == quoted.trim()).count()
     };
@@ -67,21 +67,17 @@ mod tests {
     const FILE: &str = "fn a() {\n    one();\n    two();\n}\n";
 
     #[track_caller]
-    fn check_tells(old: &str, new: &str, expected: &str) {
+    fn check_hint(old: &str, new: &str, expected: &str) {
         let told = why_not_found(FILE, old, new);
         assert!(told.contains(expected), "{told}");
     }
 
     #[test]
-    fn the_model_is_told_what_differs() {
-        check_tells("one();\ntwo();", "", "lines 2-3 except for spaces");
-        check_tells(
-            "fn a() {\n    one();\n    three();\n}",
-            "",
-            "line 3 is `    two();`, not `    three();`",
-        );
-        check_tells("}\nmore", "", "the file ends before `more`");
-        check_tells("nowhere", "", "No line of the file is `nowhere`");
-        check_tells("nowhere", "    two();", "newText is in the file already");
+    fn hint_names_the_difference() {
+        check_hint("one();\ntwo();", "", "lines 2-3 except for spaces");
+        check_hint("fn a() {\n    one();\n    three();\n}", "", "line 3 is `    two();`, not `    three();`");
+        check_hint("}\nmore", "", "the file ends before `more`");
+        check_hint("nowhere", "", "No line of the file is `nowhere`");
+        check_hint("nowhere", "    two();", "newText is in the file already");
     }
 }

@@ -1,22 +1,22 @@
-//! Where a quoted piece is in a file: exactly, or else with line ends that may differ, or else with small differences
-//! that models make when they quote.
+//! Finds a quoted text in a file: exactly, or else ignoring line endings, or else ignoring small differences that models
+//! make when they quote.
 
 use std::ops::Range;
 
 use super::normal_form::{Leniency, NormalForm};
 
-/// How many places of a piece that is not unique are named.
+/// How many places of an ambiguous text are listed.
 const PLACES_NAMED: usize = 5;
 
 /// A place in the file, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Match {
     pub range: Range<usize>,
-    /// Whether the text there is not quite the quoted one.
+    /// Whether the text there differs slightly from the quoted one.
     pub loose: bool,
 }
 
-/// The places that a quoted piece matches.
+/// The places that match a quoted text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matches {
     None,
@@ -24,7 +24,7 @@ pub(super) enum Matches {
     Many { count: usize, lines: Vec<usize> },
 }
 
-/// Finds the piece `old`. The strictest way in which it matches at all decides.
+/// Finds `old` by the strictest comparison that matches anything.
 pub(super) fn find(original: &str, old: &str) -> Matches {
     let exact = occurrences(original, old).map(|start| start..start + old.len()).collect();
     let ways: [&dyn Fn() -> Vec<Range<usize>>; 2] =
@@ -64,9 +64,9 @@ fn find_normal(original: &str, old: &str, leniency: Leniency) -> Vec<Range<usize
     occurrences(&form.text, &piece).filter_map(|start| edges.fit(&form, start..start + piece.len())).collect()
 }
 
-/// What was taken from the ends of a piece. Spaces at the end of its last line stand for the end of a line, so the match
-/// must end there, and a blank first line for a whole line: without that, the shorter piece would match in the middle of
-/// other words.
+/// What was trimmed from the ends of a quoted text. Trailing spaces on its last line stand for the end of a line, so the
+/// match must end there; a blank first line stands for a whole line. Otherwise the shorter text would match inside other
+/// words.
 struct Edges {
     begins_line: bool,
     ends_line: bool,
@@ -85,7 +85,7 @@ impl Edges {
         }
     }
 
-    /// Returns the range in the original of a match in the normal form, if it is one.
+    /// Returns the range in the original of a match in the normal form, if the match is valid.
     fn fit(&self, form: &NormalForm, place: Range<usize>) -> Option<Range<usize>> {
         let (before, after) = (&form.text[..place.start], &form.text[place.end..]);
         let start = if self.begins_line {
@@ -109,7 +109,7 @@ impl Edges {
     }
 }
 
-/// Returns where `piece` begins in `text`, also where one occurrence overlaps the next.
+/// Returns where `piece` starts in `text`, including overlapping occurrences.
 fn occurrences<'a>(text: &'a str, piece: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = piece.chars().next().map_or(1, char::len_utf8);
     let finder = memchr::memmem::Finder::new(piece.as_bytes());
@@ -126,8 +126,8 @@ pub(super) fn line_at(text: &str, place: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..place]).count() + 1
 }
 
-/// Returns `new` with the line ends that the file has at that place, or else has first.
-pub(super) fn with_line_ends_of(original: &str, range: &Range<usize>, new: &str) -> String {
+/// Returns `new` with the line endings used at that place of the file, or else by its first line.
+pub(super) fn with_line_endings_of(original: &str, range: &Range<usize>, new: &str) -> String {
     let first_end = |text: &str| {
         let position = text.find('\n')?;
         Some(text[..position].ends_with('\r'))
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strictest_way_decides() {
+    fn strictest_comparison_takes_precedence() {
         check_finds("say “hi” and \"hi\"", "\"hi\"", Some("\"hi\""));
         check_finds("say “hi”", "\"hi\"", Some("“hi”"));
         check_finds("a  \r\nb", "a\nb", Some("a  \r\nb"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_taken_from_the_ends_do_not_make_a_piece_match_elsewhere() {
+    fn trimmed_spaces_do_not_make_a_text_match_elsewhere() {
         check_finds("foobar", "foo ", None);
         check_finds("foo\nfoobar", "foo ", Some("foo"));
         check_finds("foo\t\nbar", "foo ", Some("foo\t"));
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn places_that_overlap_count_as_two() {
+    fn overlapping_places_count_as_two() {
         assert_eq!(find("\naaa", "aa"), Matches::Many { count: 2, lines: vec![2, 2] });
     }
 
     #[test]
-    fn new_text_takes_the_line_ends_of_its_place() {
-        assert_eq!(with_line_ends_of("a\r\nb\n", &(0..1), "x\ny"), "x\r\ny");
-        assert_eq!(with_line_ends_of("a\r\nb\nc", &(3..6), "x\r\ny"), "x\ny");
-        assert_eq!(with_line_ends_of("a", &(0..1), "x\r\ny"), "x\r\ny");
+    fn new_text_takes_the_line_endings_of_its_place() {
+        assert_eq!(with_line_endings_of("a\r\nb\n", &(0..1), "x\ny"), "x\r\ny");
+        assert_eq!(with_line_endings_of("a\r\nb\nc", &(3..6), "x\r\ny"), "x\ny");
+        assert_eq!(with_line_endings_of("a", &(0..1), "x\r\ny"), "x\r\ny");
     }
 }

@@ -1,16 +1,16 @@
-//! A text in a form in which small differences are gone, with the way back: each place in the normal form is a place in
-//! the original, so that what lies outside of a match stays as it is, byte for byte.
+//! A text normalised so that small differences disappear. Every place in the normal form maps back to the original, so
+//! that everything outside a match stays unchanged, byte for byte.
 
 use std::ops::Range;
 
 use crate::paths::is_unusual_space;
 
-/// Which differences do not count.
+/// Which differences are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leniency {
-    /// How lines end.
+    /// Line endings.
     LineEnds,
-    /// Also spaces at line ends, and typographic forms of quotes, dashes and spaces.
+    /// Also trailing spaces, and typographic quotes, dashes and spaces.
     Typography,
 }
 
@@ -20,11 +20,11 @@ pub(super) struct NormalForm {
     segments: Vec<Segment>,
 }
 
-/// A piece of the normal form and where it comes from.
+/// A piece of the normal form and its origin.
 struct Segment {
     normal: Range<usize>,
     original: Range<usize>,
-    /// Whether the piece was copied, so that each byte has its own place. Otherwise it is indivisible.
+    /// Whether the piece was copied, so that each byte maps back. Otherwise it is indivisible.
     copied: bool,
 }
 
@@ -85,14 +85,14 @@ impl NormalForm {
         self.segments.push(Segment { normal, original, copied: false });
     }
 
-    /// Returns the place in the original of the piece that begins at `start`; nothing if that is inside of a character.
+    /// Returns the place in the original of the piece that starts at `start`; `None` inside a character.
     pub(super) fn original_start(&self, start: usize) -> Option<usize> {
         let segment = self.segment_of(start)?;
         let within = start - segment.normal.start;
         (segment.copied || within == 0).then_some(segment.original.start + within)
     }
 
-    /// Returns the place in the original where the piece that ends at `end` ends.
+    /// Returns the place in the original of the end of the piece that ends at `end`.
     pub(super) fn original_end(&self, end: usize) -> Option<usize> {
         let Some(last) = end.checked_sub(1) else { return Some(0) };
         let segment = self.segment_of(last)?;
@@ -124,7 +124,7 @@ impl Plain {
     }
 }
 
-/// Returns the plain form of a typographic character; nothing if it is plain already.
+/// Returns the plain form of a typographic character; `None` if it is plain already.
 fn plain(character: char) -> Option<Plain> {
     let text = match character {
         _ if character.is_ascii() => return None,
@@ -135,7 +135,7 @@ fn plain(character: char) -> Option<Plain> {
         '\u{fb00}' => "ff",
         '\u{fb01}' => "fi",
         '\u{fb02}' => "fl",
-        // The ASCII characters in full width.
+        // Full-width ASCII characters.
         '\u{ff01}'..='\u{ff5e}' => {
             let letter = u8::try_from(u32::from(character) - 0xff01 + 0x21).ok()?;
             return Some(Plain::Letter([letter]));
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_leads_back() {
+    fn every_place_maps_back() {
         let original = "a “b” \r\nc…\u{a0}ｄ\t\n";
         let form = NormalForm::of(original, Leniency::Typography);
         assert_eq!(form.text, "a \"b\"\nc... d\n");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_line_ends_change_when_only_they_may() {
+    fn strict_form_changes_only_line_endings() {
         let form = NormalForm::of("“a” \r\nb", Leniency::LineEnds);
         assert_eq!(form.text, "“a” \nb");
     }

@@ -33,13 +33,13 @@ fn all_edits_are_matched_against_the_file_as_it_was() {
 }
 
 #[test]
-fn line_ends_and_the_byte_order_mark_stay() {
+fn line_endings_and_byte_order_mark_are_kept() {
     check_edits("\u{feff}a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")], "\u{feff}x\r\ny\r\nz\r\nc\r\n");
     check_edits("a\r\nb\nc\n", &[("b\nc", "d\ne")], "a\r\nd\ne\n");
 }
 
 #[test]
-fn a_loose_match_leaves_everything_else_as_it_is() {
+fn loose_match_leaves_everything_else_unchanged() {
     check_edits(
         "keep “this”  \r\nsay “hi”\t\r\nand — that…  \n",
         &[("say \"hi\"\nand - that", "say bye\nand this")],
@@ -48,17 +48,17 @@ fn a_loose_match_leaves_everything_else_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_placed_changes_nothing() {
+fn unmatched_edit_changes_nothing() {
     check_refuses("a\n", &[("b", "c")], "oldText is not in file");
     check_refuses("a\nb\na\n", &[("a", "c")], "oldText occurs 2 times in file (at lines 1, 3)");
-    check_refuses("abc\n", &[("ab", "x"), ("bc", "y")], "edits[0] and edits[1] touch");
+    check_refuses("abc\n", &[("ab", "x"), ("bc", "y")], "edits[0] and edits[1] overlap");
     check_refuses("a\n", &[("a", "b"), ("", "c")], "oldText of edits[1] in file is empty");
-    check_refuses("a\n", &[("a", "a")], "as before");
+    check_refuses("a\n", &[("a", "a")], "would not change");
     check_refuses("a\n", &[], "edits is empty");
 }
 
 #[tokio::test]
-async fn the_forms_in_which_models_write_edits_are_taken() {
+async fn known_spellings_of_edits_are_accepted() {
     let edit = json!({"oldText": "a", "newText": "b"});
     for arguments in [
         json!({"path": "file", "edits": json!([edit]).to_string()}),
@@ -77,7 +77,7 @@ async fn the_forms_in_which_models_write_edits_are_taken() {
 }
 
 #[tokio::test]
-async fn the_facts_tell_what_changed() {
+async fn details_describe_the_change() {
     let workshop = Workshop::with(&[("file", "1\n2\n3\n")]);
     let outcome = workshop.call("edit", arguments(&[("2", "two")])).await;
     assert_eq!(text(&outcome), "Replaced 1 piece in file.");
@@ -90,7 +90,7 @@ async fn the_facts_tell_what_changed() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_edited_is_named_with_the_reason() {
+async fn uneditable_file_is_refused_with_the_reason() {
     let workshop = Workshop::with(&[("main.rs", "a")]);
     std::fs::write(workshop.path().join("latin"), b"gr\xfc\xdfe").unwrap();
     let call = |path: &str| workshop.fail("edit", json!({"path": path, "oldText": "a", "newText": "b"}));
@@ -100,7 +100,7 @@ async fn a_file_that_cannot_be_edited_is_named_with_the_reason() {
 }
 
 #[tokio::test]
-async fn calls_on_one_file_at_the_same_time_all_land() {
+async fn concurrent_calls_on_one_file_all_take_effect() {
     let before: String = (0..20).map(|line| format!("<{line}>\n")).collect();
     let workshop = Workshop::with(&[("file", &before)]);
     std::os::unix::fs::symlink("file", workshop.path().join("link")).unwrap();

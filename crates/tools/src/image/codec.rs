@@ -1,4 +1,4 @@
-//! Unpacking and packing PNG and JPEG.
+//! Decodes and encodes PNG and JPEG.
 
 use std::io::Cursor;
 
@@ -13,10 +13,10 @@ use super::orientation::Orientation;
 use super::picture::Picture;
 use super::{Unfit, mime_type};
 
-/// How good a JPEG is, of 100.
+/// The quality of an encoded JPEG, out of 100.
 const QUALITY: u8 = 80;
 
-/// What can be unpacked.
+/// A format that can be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Png,
@@ -24,7 +24,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Tells the format by the first bytes.
+    /// Returns the format, judging by the first bytes.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         [Self::Png, Self::Jpeg].into_iter().find(|format| mime_type(bytes) == Some(format.mime_type()))
     }
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// Unpacks an image, unless it has more than so many pixels.
+    /// Decodes an image, unless it has more than `max_pixels`.
     pub(super) fn decode(self, bytes: &[u8], max_pixels: usize) -> Result<(Picture, Orientation), Unfit> {
         match self {
             Self::Png => Ok((decode_png(bytes, max_pixels)?, Orientation::default())),
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// Packs a picture. A JPEG cannot be transparent.
+    /// Encodes a picture. A JPEG cannot be transparent.
     pub(super) fn encode(self, picture: &Picture) -> Result<Vec<u8>, Unfit> {
         match self {
             Self::Png => encode_png(picture),

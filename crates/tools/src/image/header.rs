@@ -1,4 +1,4 @@
-//! The width and height of an image, from its first bytes.
+//! Reads the width and height of an image from its first bytes.
 
 /// Returns the width and height of a PNG or a JPEG, if they are in `bytes`.
 pub(super) fn dimensions(bytes: &[u8]) -> Option<(usize, usize)> {
@@ -11,16 +11,16 @@ pub(super) fn dimensions(bytes: &[u8]) -> Option<(usize, usize)> {
     }
     let mut rest = &bytes[2..];
     loop {
-        // Segments begin with one 0xff or more.
+        // Segments start with one or more 0xff.
         let marker = rest.iter().position(|byte| *byte != 0xff).filter(|place| *place > 0)?;
         let kind = rest[marker];
         rest = &rest[marker + 1..];
         let number =
             |at: usize| Some(usize::from(u16::from_be_bytes(rest.get(at..at + 2)?.try_into().ok()?)));
         match kind {
-            // The start of a frame; of the numbers around it these three mean something else.
+            // The start of a frame; the three exceptions in this range are other markers.
             0xc0..=0xcf if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => return Some((number(5)?, number(3)?)),
-            // The image itself, or its end.
+            // The image data, or the end.
             0xda | 0xd9 => return None,
             _ => rest = rest.get(number(0)?..)?,
         }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_tells_width_and_height() {
+    fn header_gives_width_and_height() {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x03\x08\x02";
         assert_eq!(dimensions(png), Some((258, 3)));
         let jpeg = b"\xff\xd8\xff\xe0\0\x04xx\xff\xff\xc4\0\x02\xff\xc2\0\x11\x08\0\x09\x01\0\x03";
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_known() {
+    fn incomplete_header_gives_nothing() {
         for bytes in [
             &b""[..],
             b"GIF89a",

@@ -1,21 +1,21 @@
-//! How a camera was held, which a JPEG says beside the picture.
+//! The EXIF orientation of a JPEG: how the camera was held.
 
-/// The tag of the orientation.
+/// The EXIF tag of the orientation.
 const TAG: u16 = 0x0112;
 
-/// How the stored picture must be turned to stand upright: first mirrored, then its axes exchanged, or neither.
+/// How to turn the stored picture upright: mirror it, then transpose it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Orientation {
-    /// Whether what is stored as left is right.
+    /// Whether left and right are swapped.
     pub(super) mirrors_x: bool,
-    /// Whether what is stored as top is bottom.
+    /// Whether top and bottom are swapped.
     pub(super) mirrors_y: bool,
-    /// Whether rows are stored as columns.
+    /// Whether rows and columns are swapped.
     pub(super) swaps: bool,
 }
 
 impl Orientation {
-    /// Reads it from the EXIF data of a JPEG. What cannot be read means upright.
+    /// Parses the EXIF data of a JPEG. Invalid data means upright.
     pub(super) fn read(exif: &[u8]) -> Self {
         let (mirrors_x, mirrors_y, swaps) = match find(exif) {
             Some(2) => (true, false, false),
@@ -30,13 +30,13 @@ impl Orientation {
         Self { mirrors_x, mirrors_y, swaps }
     }
 
-    /// Returns the size of a picture that was turned.
+    /// Returns the size of a picture after turning it.
     pub(super) fn size_of(self, (width, height): (usize, usize)) -> (usize, usize) {
         if self.swaps { (height, width) } else { (width, height) }
     }
 }
 
-/// Returns the number of the orientation.
+/// Returns the numeric value of the orientation.
 fn find(exif: &[u8]) -> Option<u16> {
     let is_little = exif.starts_with(b"II");
     let short = |at: usize| {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_orientation_is_found_in_both_byte_orders() {
+    fn orientation_is_found_in_both_byte_orders() {
         let little =
             b"II\x2a\0\x08\0\0\0\x02\0\x0f\x01\x02\0\0\0\0\0\0\0\0\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0";
         let big = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0";
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_means_upright() {
+    fn invalid_exif_means_upright() {
         for exif in [&b""[..], b"II", b"MM\0\x2a\xff\xff\xff\xff", b"II\x2a\0\x08\0\0\0\xff\xff"] {
             assert_eq!(Orientation::read(exif), Orientation::default(), "{exif:?}");
         }

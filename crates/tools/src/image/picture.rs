@@ -1,30 +1,30 @@
-//! The pixels of an image: making them fewer, turning them.
+//! The pixels of an image: shrinking and turning.
 
 use super::orientation::Orientation;
 
-/// An unpacked image.
+/// A decoded image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Picture {
     width: usize,
     height: usize,
-    /// How many bytes make a pixel: one of grey or three of colour, and one more for how opaque it is.
+    /// Bytes per pixel: one for grey or three for colour, plus one for alpha.
     channels: usize,
     bytes: Vec<u8>,
 }
 
-/// What a pixel, or a row, gives to those of the smaller picture: never to more than two, since there are fewer.
+/// How a source pixel, or row, is shared between targets of the smaller picture: never more than two.
 #[derive(Debug, Clone, Copy)]
 struct Share {
     target: usize,
     weight: f32,
-    /// What goes to the next target.
+    /// The share of the next target.
     rest: f32,
-    /// Whether the target has got everything.
+    /// Whether the target is complete.
     is_last: bool,
 }
 
 impl Picture {
-    /// Takes unpacked bytes, row by row; nothing if they are not as many as the size says.
+    /// Returns a picture of decoded bytes, row by row; `None` if their number does not match the size.
     pub(super) fn new(width: usize, height: usize, channels: usize, bytes: Vec<u8>) -> Option<Self> {
         let is_whole = width > 0 && height > 0 && (1..=4).contains(&channels);
         let expected = width.checked_mul(height)?.checked_mul(channels)?;
@@ -43,7 +43,7 @@ impl Picture {
         &self.bytes
     }
 
-    /// Returns the picture with no side longer than `side`; each new pixel is the mean of those that it covers.
+    /// Returns the picture with no side longer than `side`; each new pixel is the mean of those it covers.
     pub(super) fn shrunk(&self, side: usize) -> Self {
         let (longer, side) = (self.width.max(self.height), side.max(1));
         if longer <= side {
@@ -67,8 +67,8 @@ impl Picture {
         Self { width, height, channels: self.channels, bytes }
     }
 
-    /// Adds up the pixels of a row for those of a narrower one. Colours count by how opaque they are, so that those of
-    /// what cannot be seen do not show at the edges.
+    /// Sums the pixels of a row into a narrower one. Colours are weighted by alpha, so that the colour of transparent
+    /// pixels does not show at the edges.
     fn narrow(&self, row: &[u8], columns: &[Share], sums: &mut [f32]) {
         sums.fill(0.0);
         for (pixel, share) in row.chunks_exact(self.channels).zip(columns) {
@@ -86,7 +86,7 @@ impl Picture {
         }
     }
 
-    /// Returns the bytes of the pixel that sums stand for.
+    /// Returns the bytes of the pixel for the given sums.
     fn mean<'a>(&self, sums: &'a [f32]) -> impl Iterator<Item = u8> + use<'a> {
         let alpha = if self.has_alpha() { sums[sums.len() - 1] / 255.0 } else { 1.0 };
         let colours = if self.has_alpha() { sums.len() - 1 } else { sums.len() };
@@ -98,7 +98,7 @@ impl Picture {
         })
     }
 
-    /// Returns the picture upright.
+    /// Returns the picture turned upright.
     pub(super) fn turned(self, orientation: Orientation) -> Self {
         if orientation == Orientation::default() {
             return self;
@@ -117,7 +117,7 @@ impl Picture {
         Self { width, height, channels: self.channels, bytes }
     }
 
-    /// Returns the picture on white paper.
+    /// Returns the picture on a white background.
     pub(super) fn opaque(&self) -> Self {
         if !self.has_alpha() {
             return self.clone();
@@ -138,17 +138,17 @@ impl Picture {
     }
 }
 
-/// Adds values, each with this weight, as far as they go.
+/// Adds the weighted values to the sums.
 fn add(sums: &mut [f32], values: &[f32], weight: f32) {
     for (sum, value) in sums.iter_mut().zip(values) {
         *sum += value * weight;
     }
 }
 
-/// Returns what each of `many` gives to `fewer`. What each of these gets is one in all.
+/// Returns how `many` sources are shared between `fewer` targets. The shares of each target add up to one.
 #[expect(clippy::cast_precision_loss, reason = "the width of an image")]
 fn shares(many: usize, fewer: usize) -> Vec<Share> {
-    // In units in which a source is `fewer` long and a target `many`, everything is whole.
+    // With a source `fewer` units long and a target `many`, everything is an integer.
     let share = |source: usize| {
         let (start, end) = (source * fewer, (source + 1) * fewer);
         let target = start / many;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixel_is_the_mean_of_those_it_covers() {
+    fn pixel_is_the_mean_of_those_it_covers() {
         let picture = grey(4, &[0, 100, 8, 8, 100, 200, 8, 9]);
         assert_eq!(picture.shrunk(2), grey(2, &[100, 8]));
         // One and a half pixels each.
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_has_no_colour() {
+    fn transparent_pixels_have_no_colour() {
         let picture = Picture::new(2, 1, 4, vec![200, 100, 0, 255, 9, 9, 9, 0]).unwrap();
         assert_eq!(picture.shrunk(1).bytes, [200, 100, 0, 128]);
         let clear = Picture::new(2, 1, 2, vec![50, 0, 60, 0]).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn paper_is_white() {
+    fn background_is_white() {
         let picture = Picture::new(3, 1, 2, vec![10, 255, 10, 0, 0, 128]).unwrap();
         assert_eq!(picture.opaque(), grey(3, &[10, 255, 127]));
     }
@@ -202,7 +202,7 @@ mod tests {
             let exif = [b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", &[number, 0, 0][..]].concat();
             grey(2, bytes).turned(Orientation::read(&exif))
         };
-        // Upright it is 1 2 over 3 4 over 5 6.
+        // Upright, the rows are 1 2, 3 4, 5 6.
         let upright = grey(2, &[1, 2, 3, 4, 5, 6]);
         assert_eq!(turned(1, &[1, 2, 3, 4, 5, 6]), upright);
         assert_eq!(turned(2, &[2, 1, 4, 3, 6, 5]), upright);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_picture_are_refused() {
+    fn wrong_number_of_bytes_is_refused() {
         assert_eq!(Picture::new(2, 2, 3, vec![0; 11]), None);
         assert_eq!(Picture::new(0, 0, 3, Vec::new()), None);
     }

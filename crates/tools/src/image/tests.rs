@@ -1,9 +1,9 @@
-//! Images that are too large, in every way.
+//! Images that exceed the limits in every way.
 
 use super::*;
 use picture::Picture;
 
-/// Returns an image of noise, which no format packs well.
+/// Returns an image of noise, which no format compresses well.
 fn noise(width: usize, height: usize, channels: usize) -> Picture {
     let mut state = 1_u32;
     let bytes = (0..width * height * channels).map(|_| {
@@ -13,7 +13,7 @@ fn noise(width: usize, height: usize, channels: usize) -> Picture {
     Picture::new(width, height, channels, bytes.collect()).unwrap()
 }
 
-/// Returns an image that goes from black to white.
+/// Returns a gradient from black to white.
 fn gradient(width: usize, height: usize) -> Picture {
     let bytes = (0..height).flat_map(|_| (0..width).flat_map(move |x| [(x * 255 / width) as u8; 3]));
     Picture::new(width, height, 3, bytes.collect()).unwrap()
@@ -35,7 +35,7 @@ fn content(bytes: &[u8]) -> Content {
 }
 
 #[test]
-fn the_first_bytes_tell_the_type() {
+fn first_bytes_identify_the_format() {
     assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n\0\0\0\r"), Some("image/png"));
     assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some("image/jpeg"));
     assert_eq!(mime_type(b"GIF89a..."), Some("image/gif"));
@@ -45,21 +45,21 @@ fn the_first_bytes_tell_the_type() {
 }
 
 #[test]
-fn an_image_that_fits_stays_as_it_is() {
+fn fitting_image_is_unchanged() {
     for format in [Format::Png, Format::Jpeg] {
         let bytes = format.encode(&gradient(2000, 20)).unwrap();
-        assert_eq!(fit(&bytes), Ok(Fitted::AsItIs));
+        assert_eq!(fit(&bytes), Ok(Fitted::Unchanged));
         assert!(fits(&content(&bytes)));
     }
-    // What cannot be judged is the provider's to judge.
+    // The provider decides about images that cannot be judged here.
     for bytes in [&b"GIF89a"[..], b"hi", b"\x89PNG\r\n\x1a\n\0rest", b"\xff\xd8\xff"] {
-        assert_eq!(fit(bytes), Ok(Fitted::AsItIs), "{bytes:?}");
+        assert_eq!(fit(bytes), Ok(Fitted::Unchanged), "{bytes:?}");
         assert!(fits(&content(bytes)), "{bytes:?}");
     }
 }
 
 #[test]
-fn padding_may_be_missing() {
+fn base64_padding_is_optional() {
     let mut png = Format::Png.encode(&gradient(2400, 2)).unwrap();
     png.resize(png.len() / 3 * 3 + 4, 0);
     let data = BASE64.encode(&png);
@@ -72,7 +72,7 @@ fn padding_may_be_missing() {
 }
 
 #[test]
-fn a_wide_image_is_made_smaller_in_its_format_and_told_of() {
+fn wide_image_is_resized_in_its_format_and_noted() {
     for format in [Format::Png, Format::Jpeg] {
         let bytes = format.encode(&gradient(3000, 90)).unwrap();
         assert!(!fits(&content(&bytes)));
@@ -89,7 +89,7 @@ fn a_wide_image_is_made_smaller_in_its_format_and_told_of() {
 }
 
 #[test]
-fn an_image_with_too_many_bytes_is_packed_better_and_then_made_smaller() {
+fn image_with_too_many_bytes_is_recompressed_then_resized() {
     let bytes = Format::Png.encode(&noise(100, 80, 3)).unwrap();
     let within = |max_bytes: usize| match fit_into(max_bytes, &bytes) {
         Ok(Fitted::Resized(copy)) => {
@@ -98,7 +98,7 @@ fn an_image_with_too_many_bytes_is_packed_better_and_then_made_smaller() {
         }
         other => panic!("{other:?}"),
     };
-    // As a PNG, noise stays as large as it is.
+    // PNG does not compress noise.
     let jpeg = Format::Jpeg.encode(&noise(100, 80, 3)).unwrap().len();
     assert_eq!(within(bytes.len() - 1), ("image/jpeg", (100, 80), false));
     assert_eq!(within(jpeg), ("image/jpeg", (100, 80), false));
@@ -108,7 +108,7 @@ fn an_image_with_too_many_bytes_is_packed_better_and_then_made_smaller() {
 }
 
 #[test]
-fn all_kinds_of_pixels_are_unpacked() {
+fn all_pixel_formats_are_decoded() {
     for channels in 1..=4 {
         let (copy, picture) = smaller(&Format::Png.encode(&noise(2200, 3, channels)).unwrap());
         assert_eq!((copy.mime_type, picture.channels()), ("image/png", channels));
@@ -118,19 +118,19 @@ fn all_kinds_of_pixels_are_unpacked() {
 }
 
 #[test]
-fn a_photograph_stands_upright() {
+fn photograph_is_turned_upright() {
     let plain = Format::Jpeg.encode(&gradient(2400, 120)).unwrap();
     let exif = b"\xff\xe1\0\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let bytes = [&plain[..2], exif, &plain[2..]].concat();
     let (copy, picture) = smaller(&bytes);
     assert_eq!((copy.original, copy.shown), ((120, 2400), (100, 2000)));
-    // What was left is on top.
+    // The former left side is on top.
     let at = |y: usize| picture.bytes()[(y * 100 + 50) * 3];
     assert!(at(5) < 10 && at(1995) > 245, "{} {}", at(5), at(1995));
 }
 
 #[test]
-fn a_bomb_is_not_unpacked() {
+fn decompression_bomb_is_not_decoded() {
     let mut bytes = Format::Png.encode(&gradient(10, 10)).unwrap();
     for side in [16, 20] {
         bytes[side..side + 4].copy_from_slice(&60_000_u32.to_be_bytes());
@@ -153,7 +153,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn what_cannot_be_made_smaller_is_left_out_and_told_of() {
+fn unresizable_image_is_omitted_and_noted() {
     let png = Format::Png.encode(&gradient(2400, 3)).unwrap();
     let gif = [&b"GIF89a"[..], &vec![0; MAX_BYTES]].concat();
     let broken = &png[..60];
@@ -175,7 +175,7 @@ fn what_cannot_be_made_smaller_is_left_out_and_told_of() {
 }
 
 #[test]
-fn no_bytes_whatever_break_anything() {
+fn arbitrary_bytes_never_panic() {
     let mut state = 7_u32;
     let mut random = |below: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -15,13 +15,11 @@ impl Session {
     /// Starts a command and replies when it has ended.
     pub(super) fn start_command(&mut self, origin: Origin, command: String, exclude_from_context: bool) {
         let cancel = CancellationToken::new();
-        let settings = self.agent.settings();
         let request = CommandRequest {
             command: command.clone(),
             working_directory: self.transcript.working_directory().to_owned(),
             environment: Vec::new(),
-            shell: settings.shell.clone(),
-            command_prefix: settings.command_prefix.clone(),
+            options: self.instructions.toolbox().options(),
             cancel: cancel.clone(),
         };
         let session_id = self.transcript.session_id().to_owned();

@@ -32,7 +32,7 @@ impl Session {
             auto_retry: self.switches.auto_retry,
             message_count: self.transcript.messages().len(),
             pending_message_count: self.queues.len(),
-            tools: self.instructions.tool_names(),
+            tools: self.instructions.toolbox().names(),
             working_directory: self.transcript.working_directory().to_owned(),
             context: self.context_usage(),
             instructions,

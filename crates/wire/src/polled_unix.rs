@@ -1,4 +1,4 @@
-//! A pipe or a socket that the runtime watches, so that a round trip wakes no other thread.
+//! A pipe or a socket that the runtime polls, so that a round trip wakes no other thread.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,20 +8,20 @@ use rustix::fs::{Mode, OFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A descriptor that never blocks. Dropping it puts its flags back.
+/// A descriptor that never blocks. Dropping it restores its flags.
 #[derive(Debug)]
 pub(crate) struct Polled {
     descriptor: AsyncFd<OwnedFd>,
-    /// The flags to put back, if they are shared with other processes and had to be changed.
+    /// The flags to restore, if they are shared with other processes and had to be changed.
     shared_flags: Option<OFlags>,
 }
 
 impl Polled {
     /// Makes a pipe or a socket non-blocking and registers it with the runtime.
     ///
-    /// `flags` are its flags before anything was changed. They belong to what is open, not to the descriptor: where
-    /// stdout and stderr are one pipe, a non-blocking stdout would make our own and our children's stderr fail. So a
-    /// pipe is opened a second time, which gives it flags of its own; a socket cannot be.
+    /// `flags` are its original flags. They belong to the open file description, not to the descriptor: if stdout and
+    /// stderr are one pipe, a non-blocking stdout would make writes to stderr fail, here and in child processes. So a
+    /// pipe is opened a second time, which gives it separate flags; a socket cannot be.
     #[expect(
         deprecated,
         reason = "the replacement is unsafe; an `OwnedFd` keeps the promise that it asks for"
@@ -42,15 +42,15 @@ impl Polled {
         }
     }
 
-    /// Awaits bytes and appends them; returns 0 at the end.
+    /// Waits for bytes and appends them; returns 0 at the end.
     pub(crate) async fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         loop {
             let mut guard = self.descriptor.readable().await?;
             let room = buffer.capacity() - buffer.len();
             match rustix::io::read(self.descriptor.get_ref(), spare_capacity(buffer)) {
                 Ok(count) => {
-                    // A short read has emptied the pipe: epoll reports the next arrival, so there is no need to be
-                    // told "nothing there" first. An end that epoll has seen stays seen.
+                    // A short read has emptied the pipe. epoll reports the next arrival, so there is no need to read
+                    // until `AGAIN`. An end that epoll has reported stays reported.
                     if count < room && count > 0 && cfg!(target_os = "linux") {
                         guard.clear_ready();
                     }
@@ -63,11 +63,11 @@ impl Polled {
         }
     }
 
-    /// Writes what the other side has room for.
+    /// Writes what fits.
     pub(crate) fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match write(self.descriptor.get_ref(), slices) {
-            // The runtime has to learn that the output is full, and it believes only an attempt made through it. The
-            // first attempt is made past it because it knows of no room before it has polled for the first time.
+            // The runtime must learn that the output is full, which takes an attempt made through it. The first
+            // attempt bypasses it because it assumes no room until it has polled once.
             Err(rustix::io::Errno::AGAIN) => {
                 self.descriptor.try_io(Interest::WRITABLE, |descriptor| Ok(write(descriptor, slices)?))
             }
@@ -75,30 +75,25 @@ impl Polled {
         }
     }
 
-    /// Awaits room, or the reader's end.
+    /// Waits for room or for the reader to go.
     pub(crate) async fn writable(&mut self) -> io::Result<()> {
         self.descriptor.writable().await?.retain_ready();
         Ok(())
     }
 
-    /// Awaits the end of a pipe's reader. A socket tells it only when something is written.
+    /// Waits until the reader of a pipe is gone. A socket reveals that only on a write.
     pub(crate) async fn reader_gone(&mut self) -> io::Result<()> {
         self.descriptor.ready(Interest::ERROR).await?.retain_ready();
         Ok(())
-    }
-
-    /// Puts the flags back.
-    pub(crate) fn restore(&mut self) {
-        if let Some(flags) = self.shared_flags.take() {
-            // There is nobody to tell, and nothing else to try.
-            let _ = rustix::fs::fcntl_setfl(self.descriptor.get_ref(), flags);
-        }
     }
 }
 
 impl Drop for Polled {
     fn drop(&mut self) {
-        self.restore();
+        if let Some(flags) = self.shared_flags {
+            // A failure cannot be reported from here, and there is nothing else to try.
+            let _ = rustix::fs::fcntl_setfl(self.descriptor.get_ref(), flags);
+        }
     }
 }
 
@@ -109,7 +104,7 @@ fn write(descriptor: &OwnedFd, slices: &[IoSlice<'_>]) -> rustix::io::Result<usi
     }
 }
 
-/// Opens a pipe a second time, non-blocking; `None` where the system does not allow it.
+/// Opens a pipe a second time, non-blocking; `None` if the system does not allow it.
 fn open_again(descriptor: &OwnedFd, flags: OFlags) -> Option<OwnedFd> {
     let access = flags & OFlags::ACCMODE;
     if !cfg!(target_os = "linux") || access == OFlags::RDWR {
@@ -126,14 +121,14 @@ mod tests {
 
     use super::*;
     use crate::outbox::{Outbox, Record};
-    use crate::stdio::Output;
+    use crate::stdio::{Output, Sink};
 
     fn flags(descriptor: impl std::os::fd::AsFd) -> OFlags {
         rustix::fs::fcntl_getfl(descriptor).unwrap()
     }
 
     #[tokio::test]
-    async fn a_pipe_gets_flags_of_its_own() {
+    async fn pipe_gets_separate_flags() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let shared = (reader.try_clone().unwrap(), writer.try_clone().unwrap());
         let (reader_flags, writer_flags) = (flags(&reader), flags(&writer));
@@ -150,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_flags_of_a_socket_are_put_back() {
+    async fn flags_of_a_socket_are_restored() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let descriptor = OwnedFd::from(ours.try_clone().unwrap());
         let before = flags(&ours);
@@ -161,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_end_that_comes_with_the_last_bytes_is_seen() {
+    async fn end_that_arrives_with_the_last_bytes_is_seen() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let reader_flags = flags(&reader);
         let mut reader = Polled::new(reader, reader_flags, Interest::READABLE).unwrap();
@@ -178,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_left_is_an_error() {
+    async fn write_to_a_reader_that_left_is_an_error() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let writer_flags = flags(&writer);
         let mut writer = Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap();
@@ -188,10 +183,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_leaves_is_noticed_without_a_write() {
+    async fn leaving_reader_is_noticed_without_a_write() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let writer_flags = flags(&writer);
-        let mut output = Output::from_polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap());
+        let mut output =
+            Output::new(Sink::Polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap()));
         assert_eq!(output.try_write(b"x").unwrap(), 1);
         let moment = std::time::Duration::from_millis(20);
         assert!(tokio::time::timeout(moment, output.reader_gone()).await.is_err());
@@ -200,11 +196,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hundred_megabytes_pass_a_pipe_with_a_slow_reader() {
+    async fn a_hundred_megabytes_pass_through_a_pipe_with_a_slow_reader() {
         const LENGTH: usize = 100 * 1024 * 1024;
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let writer_flags = flags(&writer);
-        let mut output = Output::from_polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap());
+        let mut output =
+            Output::new(Sink::Polled(Polled::new(writer, writer_flags, Interest::WRITABLE).unwrap()));
         let counting = std::thread::spawn(move || {
             let mut received = Vec::new();
             std::fs::File::from(reader).read_to_end(&mut received).unwrap();

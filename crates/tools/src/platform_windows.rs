@@ -1,0 +1,49 @@
+//! What the tools need of Windows: the output pipe and status of a command, and the names of a file.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, PipeWriter};
+use std::os::windows::io::OwnedHandle;
+use std::os::windows::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use tokio::process::Command;
+
+/// Keeps Ctrl-C on the console from reaching the command.
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+
+/// The reading end of a command's output.
+pub(crate) type OutputReader = tokio::fs::File;
+
+/// Returns a pipe for the output of a command. The reading end blocks, so it is read on the blocking pool.
+pub(crate) fn output_pipe() -> io::Result<(OutputReader, PipeWriter)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((tokio::fs::File::from_std(File::from(OwnedHandle::from(reader))), writer))
+}
+
+/// Starts the command in a new process group, out of reach of the console's signals.
+pub(crate) fn separate(command: &mut Command) {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+}
+
+/// Returns nothing: there are no signals.
+pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Returns the status of a process whose real one was lost: exit code 255.
+pub(crate) fn lost_status() -> ExitStatus {
+    ExitStatus::from_raw(255)
+}
+
+/// Returns options that create a file; the directory decides who can read it.
+pub(crate) fn private_file() -> OpenOptions {
+    OpenOptions::new()
+}
+
+/// Returns false: the number of hard links is not known here.
+pub(crate) fn has_other_names(_metadata: &Metadata) -> bool {
+    false
+}
+
+/// Does nothing: a new file already belongs to this user.
+pub(crate) fn keep_owner(_file: &File, _metadata: &Metadata) {}
