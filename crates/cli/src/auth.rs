@@ -6,8 +6,8 @@ use bowline_llm::{KeyState, KeyStatus, Providers, Secret};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 use crate::table::{Align, render};
 use crate::terminal::say;
@@ -35,9 +35,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
         eprintln!("bowline: {warning}");
     }
-    let surroundings = Surroundings::read()?;
-    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let providers = Providers::new(startup::sources(&surroundings, &file))?;
+    let environment = Environment::read()?;
+    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in providers.warnings() {
         eprintln!("bowline: {warning}");
     }

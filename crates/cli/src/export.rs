@@ -6,8 +6,8 @@ use bowline_dialect::Start;
 use bowline_export::{Options, default_name, export_file};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::terminal::say;
@@ -17,10 +17,10 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
     let [session] = &arguments.words[..] else {
         return Err(Failure::Usage("which session? bowline export PATH|ID [--out FILE]".to_owned()));
     };
-    let surroundings = Surroundings::read()?;
-    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let here = &surroundings.working_directory;
-    let session = match startup::session_plan(arguments, &surroundings, start, &file).store {
+    let environment = Environment::read()?;
+    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let here = &environment.working_directory;
+    let session = match startup::session_plan(arguments, &environment, start, &file).store {
         Some(store) => store.find(here, session)?,
         None => here.join(session),
     };

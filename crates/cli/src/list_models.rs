@@ -10,8 +10,8 @@ use bowline_llm::{LocalModels, Providers};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
@@ -31,9 +31,9 @@ enum Access {
 
 /// Lists the models; the exit code is 1 if there are none to show.
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let surroundings = Surroundings::read()?;
-    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let providers = Providers::new(startup::sources(&surroundings, &file))?;
+    let environment = Environment::read()?;
+    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in arguments.warnings.iter().cloned().chain(providers.warnings()) {
         eprintln!("bowline: {warning}");
     }

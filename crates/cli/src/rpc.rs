@@ -8,8 +8,8 @@ use bowline_server::{Connection, Limits};
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Outbox};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::signals::Signals;
 use crate::startup::{self, Prepared};
 
@@ -19,9 +19,9 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         eprintln!("{}: {warning}", entry.start.called);
     }
     let dialect = entry.make();
-    let surroundings = Surroundings::read()?;
+    let environment = Environment::read()?;
     let Prepared { parts, session } =
-        startup::prepare(arguments, &surroundings, &entry.start, dialect.policy())?;
+        startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -32,7 +32,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     let limits = Limits { line: arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT), outbox };
     let code = runtime.block_on(async {
         let mut connection = Connection::new(Agent::new(parts), dialect, limits);
-        connection.start_with(session, surroundings.working_directory)?;
+        connection.start_with(session, environment.working_directory)?;
         let mut signals = Signals::listen().map_err(Failure::io("listening for signals"))?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;

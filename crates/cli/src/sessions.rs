@@ -10,8 +10,8 @@ use bowline_session::{
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
@@ -30,12 +30,12 @@ bowline sessions fsck --repair ...    set damaged lines aside; nothing is delete
 
 /// Carries out a subcommand. The exit code of fsck says whether something is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let surroundings = Surroundings::read()?;
-    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
-    let Some(store) = startup::session_plan(arguments, &surroundings, start, &file).store else {
+    let environment = Environment::read()?;
+    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("--no-session leaves no sessions to look at".to_owned()));
     };
-    let here = Here { store, surroundings, as_json: arguments.json };
+    let here = Here { store, environment, as_json: arguments.json };
     let (verb, named) = match arguments.words.split_first() {
         Some((verb, named)) => (verb.as_str(), named),
         None => return say(USAGE).map(|()| ExitCode::from(2)),
@@ -55,7 +55,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
 /// Where sessions are, and how they are shown.
 struct Here {
     store: Store,
-    surroundings: Surroundings,
+    environment: Environment,
     as_json: bool,
 }
 
@@ -63,7 +63,7 @@ impl Here {
     fn list(&self, arguments: &Arguments) -> Result<ExitCode, Failure> {
         let scope = match arguments.all {
             true => Scope::All,
-            false => Scope::Directory(self.surroundings.working_directory.clone()),
+            false => Scope::Directory(self.environment.working_directory.clone()),
         };
         let search = Some(arguments.search.clone()).filter(|text| !text.is_empty());
         let page = self.store.list(&ListQuery { scope, search, cursor: None, limit: usize::MAX })?;
@@ -90,7 +90,7 @@ impl Here {
 
     fn show(&self, text: &str) -> Result<ExitCode, Failure> {
         let path = self.find(text)?;
-        let session = Session::read(&path, &self.surroundings.working_directory)?;
+        let session = Session::read(&path, &self.environment.working_directory)?;
         let figures = session.statistics()?;
         let models = session.statistics_by_model()?;
         if self.as_json {
@@ -221,7 +221,7 @@ impl Here {
     }
 
     fn find(&self, text: &str) -> Result<PathBuf, Failure> {
-        Ok(self.store.find(&self.surroundings.working_directory, text)?)
+        Ok(self.store.find(&self.environment.working_directory, text)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Putting an engine together from the command line, the settings and the surroundings.
+//! Putting an engine together from the command line, the settings and the environment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
 use bowline_tools::{Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::home::Surroundings;
 use crate::settings_file::SettingsFile;
 
 /// The parts of an agent, and the session that it starts with.
@@ -25,20 +25,20 @@ pub(crate) struct Prepared {
 /// Returns the parts of an agent. Warnings go to stderr; nothing here touches a socket.
 pub(crate) fn prepare(
     arguments: &Arguments,
-    surroundings: &Surroundings,
+    environment: &Environment,
     start: &Start,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
-    let file = SettingsFile::read(&surroundings.home.join("settings.json"))?;
+    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     let options = Options {
         shell: file.shell_path.clone(),
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
-        home_directory: surroundings.user_home.clone(),
-        temporary_directory: Some(surroundings.temporary_directory.clone()),
-        inherited_mark: surroundings.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        home_directory: environment.user_home.clone(),
+        temporary_directory: Some(environment.temporary_directory.clone()),
+        inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
@@ -47,17 +47,17 @@ pub(crate) fn prepare(
         none: arguments.no_tools,
     })?;
     let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| surroundings.variable(name)));
-    let (providers, chosen) = choose_model(arguments, model, surroundings, &file)?;
+    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
         Some(choice) => Some(Arc::clone(&choice.model)),
         None => default_model(&providers, preferred, &scope),
     };
-    let session_plan = session_plan(arguments, surroundings, start, &file);
+    let session_plan = session_plan(arguments, environment, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
-    let session = open_session(arguments, surroundings, &session_plan, &clock)?;
+    let session = open_session(arguments, environment, &session_plan, &clock)?;
     let chosen_thinking_level = arguments
         .thinking
         .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
@@ -74,7 +74,7 @@ pub(crate) fn prepare(
         policy,
         providers,
         toolbox,
-        system_prompt: system_prompt(arguments, surroundings),
+        system_prompt: system_prompt(arguments, environment),
         session_plan,
         models,
         gate: Arc::new(RunEverything),
@@ -109,11 +109,11 @@ fn allowed_tools(
 }
 
 /// Returns what models and credentials are made of.
-pub(crate) fn sources(surroundings: &Surroundings, file: &SettingsFile) -> Sources {
+pub(crate) fn sources(environment: &Environment, file: &SettingsFile) -> Sources {
     Sources {
-        models_file: Some(surroundings.home.join("models.json")),
-        auth_file: Some(surroundings.home.join("auth.json")),
-        environment: surroundings.environment.clone(),
+        models_file: Some(environment.home.join("models.json")),
+        auth_file: Some(environment.home.join("auth.json")),
+        environment: environment.variables.clone(),
         timeouts: file.timeouts(),
         ..Sources::default()
     }
@@ -123,10 +123,10 @@ pub(crate) fn sources(surroundings: &Surroundings, file: &SettingsFile) -> Sourc
 fn choose_model(
     arguments: &Arguments,
     model: Option<&str>,
-    surroundings: &Surroundings,
+    environment: &Environment,
     file: &SettingsFile,
 ) -> Result<(Providers, Option<Resolved>), Failure> {
-    let sources = sources(surroundings, file);
+    let sources = sources(environment, file);
     let mut providers = Providers::new(sources.clone())?;
     for warning in providers.warnings() {
         eprintln!("bowline: {warning}");
@@ -149,7 +149,7 @@ fn choose_model(
         providers = Providers::new(Sources {
             api_key: arguments.api_key.clone(),
             api_key_provider: provider.or_else(|| arguments.provider.clone()),
-            record: arguments.record.as_deref().map(|path| surroundings.expand(path)),
+            record: arguments.record.as_deref().map(|path| environment.expand(path)),
             replay_loose: arguments.replay_loose,
             ..sources
         })?;
@@ -185,23 +185,23 @@ fn scope(
     Ok(scope)
 }
 
-fn system_prompt(arguments: &Arguments, surroundings: &Surroundings) -> SystemPrompt {
-    let mut prompt = SystemPrompt::new(surroundings.home.clone());
-    prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(surroundings, text));
-    let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(surroundings, text));
+fn system_prompt(arguments: &Arguments, environment: &Environment) -> SystemPrompt {
+    let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(environment, text));
+    let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(environment, text));
     prompt.additions = additions.collect();
     prompt.use_context_files = !arguments.no_context_files;
     prompt
 }
 
 /// A value that names a file stands for the file's text.
-fn text_or_file(surroundings: &Surroundings, value: &str) -> String {
-    std::fs::read_to_string(surroundings.expand(value)).unwrap_or_else(|_| value.to_owned())
+fn text_or_file(environment: &Environment, value: &str) -> String {
+    std::fs::read_to_string(environment.expand(value)).unwrap_or_else(|_| value.to_owned())
 }
 
 pub(crate) fn session_plan(
     arguments: &Arguments,
-    surroundings: &Surroundings,
+    environment: &Environment,
     start: &Start,
     file: &SettingsFile,
 ) -> SessionPlan {
@@ -211,23 +211,23 @@ pub(crate) fn session_plan(
     let folder = arguments
         .session_dir
         .as_deref()
-        .or_else(|| start.sessions_variable.and_then(|name| surroundings.variable(name)))
-        .or_else(|| surroundings.variable("PI_CODING_AGENT_SESSION_DIR"))
+        .or_else(|| start.sessions_variable.and_then(|name| environment.variable(name)))
+        .or_else(|| environment.variable("PI_CODING_AGENT_SESSION_DIR"))
         .or(file.session_dir.as_deref());
     let store = match folder {
-        Some(folder) => Store::new(surroundings.expand(folder), true),
-        None => Store::new(surroundings.home.join("sessions"), false),
+        Some(folder) => Store::new(environment.expand(folder), true),
+        None => Store::new(environment.home.join("sessions"), false),
     };
     SessionPlan { store: Some(store), durability: file.durability() }
 }
 
 fn open_session(
     arguments: &Arguments,
-    surroundings: &Surroundings,
+    environment: &Environment,
     plan: &SessionPlan,
     clock: &Clock,
 ) -> Result<Session, Failure> {
-    let here = surroundings.working_directory.as_path();
+    let here = environment.working_directory.as_path();
     let existing = match &plan.store {
         None => None,
         Some(store) => match (&arguments.session, &arguments.session_id) {

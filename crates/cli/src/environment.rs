@@ -1,15 +1,15 @@
-//! Where bowline keeps its files, and what it may know of the environment.
+//! The process's environment and the folder of bowline's files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
 
-/// The process's surroundings, read once: nothing below the command line looks at them by itself.
+/// The process's environment, read once. Libraries are given what they need of it.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
-    pub environment: HashMap<String, String>,
-    /// Settings, models, credentials and sessions are in here.
+pub(crate) struct Environment {
+    pub variables: HashMap<String, String>,
+    /// The folder of settings, models, credentials and sessions.
     pub home: PathBuf,
     pub working_directory: PathBuf,
     /// The user's home directory, which `~` stands for.
@@ -17,22 +17,22 @@ pub(crate) struct Surroundings {
     pub temporary_directory: PathBuf,
 }
 
-impl Surroundings {
+impl Environment {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment for the rest")]
     pub fn read() -> Result<Self, Failure> {
-        let environment: HashMap<_, _> = std::env::vars_os()
+        let variables: HashMap<_, _> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let working_directory =
             std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
-        let home = home(&environment).ok_or_else(|| {
+        let home = home(&variables).ok_or_else(|| {
             Failure::Usage(
                 "there is no home directory: set HOME, or BOWLINE_HOME to a folder for bowline's files"
                     .to_owned(),
             )
         })?;
         Ok(Self {
-            environment,
+            variables,
             home: working_directory.join(home),
             working_directory,
             user_home: std::env::home_dir(),
@@ -41,7 +41,7 @@ impl Surroundings {
     }
 
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// Replaces a leading `~` by the user's home directory.
@@ -55,8 +55,8 @@ impl Surroundings {
 }
 
 /// `BOWLINE_HOME`, else the folder that pi's clients name, else `~/.bowline`.
-fn home(environment: &HashMap<String, String>) -> Option<PathBuf> {
-    let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+fn home(variables: &HashMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     if let Some(home) = set("BOWLINE_HOME").or_else(|| set("PI_CODING_AGENT_DIR")) {
         return Some(PathBuf::from(home));
     }
