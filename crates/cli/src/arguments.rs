@@ -1,4 +1,4 @@
-//! What the user asked for on the command line.
+//! The command line.
 
 use std::iter::Peekable;
 
@@ -8,10 +8,10 @@ use bowline_session::Clock;
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Flag, Takes};
 
-/// What bowline is to do.
+/// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Action {
-    /// Nothing was asked for.
+    /// No action was given.
     #[default]
     Nothing,
     Rpc,
@@ -27,7 +27,7 @@ pub(crate) enum Action {
     Version,
 }
 
-/// The command line, read.
+/// The parsed command line.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
@@ -54,31 +54,30 @@ pub(crate) struct Arguments {
     pub clock: Option<Clock>,
     pub record: Option<String>,
     pub replay_loose: bool,
-    /// What listed things must have in their names.
+    /// The text to search for in listed names.
     pub search: String,
     pub local: bool,
     pub json: bool,
     pub online: bool,
     pub all: bool,
     pub repair: bool,
-    /// The session that a new one begins with.
+    /// The session that a new one starts as a copy of.
     pub fork: Option<String>,
-    /// Where a subcommand writes to.
+    /// The output file of a subcommand.
     pub out: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
-    /// What to tell the user on stderr: flags that change nothing.
+    /// Warnings for stderr: flags without effect.
     pub warnings: Vec<String>,
 }
 
 impl Arguments {
-    /// Tells whether runs that do the same must write the same: nothing may depend on the time that things take.
+    /// Tells whether output must be reproducible, so that nothing may depend on timing.
     pub fn is_reproducible(&self) -> bool {
         matches!(self.clock, Some(Clock::Fixed(_)))
     }
 
-    /// Reads the words after the program's name. `short_flags` are those that mean something of their own in the
-    /// dialect that was chosen.
+    /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
     pub fn parse(words: Vec<String>, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
@@ -128,8 +127,7 @@ impl Arguments {
         (flag.apply)(self, value).map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)))
     }
 
-    /// A long flag that bowline does not have may be one of an extension of pi's, so it must not stop a client; it
-    /// takes nothing along.
+    /// Accepts an unknown long flag with a warning: it may belong to an extension of pi and must not stop a client.
     fn unknown(&mut self, name: &str) -> Result<(), Failure> {
         if !name.starts_with("--") {
             return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
@@ -182,7 +180,7 @@ impl Arguments {
     }
 }
 
-/// Returns what a word that names a subcommand stands for.
+/// Returns the action of a subcommand.
 fn subcommand(word: &str) -> Option<Action> {
     match word {
         "demo" => Some(Action::Demo),
@@ -194,7 +192,7 @@ fn subcommand(word: &str) -> Option<Action> {
     }
 }
 
-/// Returns the flag that a mistyped one was probably meant to be.
+/// Returns the flag that a mistyped one most resembles.
 fn nearest(name: &str) -> Option<&'static Flag> {
     let candidates = FLAGS.iter().map(|flag| (distance(name, flag.long), flag));
     candidates
@@ -203,8 +201,7 @@ fn nearest(name: &str) -> Option<&'static Flag> {
         .map(|(_, flag)| flag)
 }
 
-/// Returns the number of characters to insert, remove or replace to get from one word to the other. Two neighbours
-/// that changed places are the likeliest slip of all and count as none.
+/// Returns the edit distance of two words. Swapped neighbours, the likeliest slip, count as no difference.
 fn distance(one: &str, other: &str) -> usize {
     if is_swapped(one.as_bytes(), other.as_bytes()) {
         return 0;
@@ -245,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_of_pi_s_clients_is_accepted() {
+    fn every_flag_of_pi_clients_is_accepted() {
         let arguments = parse(
             "--mode rpc --provider mock --model m1:high --models a,b --thinking low --api-key k --system-prompt s \
              --append-system-prompt x --append-system-prompt y --session-dir d --name n --tools read,bash -xt bash \
@@ -265,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_may_be_left_out() {
+    fn search_text_is_optional() {
         for (line, search) in [
             ("--list-models", ""),
             ("--list-models opus", "opus"),
@@ -279,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_after_a_subcommand_are_its_own() {
+    fn words_after_a_subcommand_belong_to_it() {
         let arguments = parse("auth check --provider groq --json").unwrap();
         assert_eq!((arguments.action, arguments.words), (Action::Auth, vec!["check".to_owned()]));
     }

@@ -22,7 +22,7 @@ bowline auth check [--provider NAME] whether there is a key; --online asks the p
 --json gives list and check as one JSON object per line. No key is ever shown.
 ";
 
-/// Carries out a subcommand; the exit code says whether the key is there.
+/// Runs a subcommand; the exit code tells whether there is a key.
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
     let (verb, named) = match words[..] {
@@ -131,7 +131,7 @@ fn record(status: &KeyStatus, answer: Option<&online_check::Answer>) -> Value {
 }
 
 fn set(providers: &Providers, provider: &str) -> Result<ExitCode, Failure> {
-    // A name that is wrong is told before anybody types a key.
+    // A wrong name is reported before a key is typed.
     let name = providers.key_status(provider)?.provider;
     let key = hidden_input::read(&format!("Key of {name} (not shown): "))
         .map_err(Failure::io("reading the key"))?;

@@ -1,4 +1,4 @@
-//! Which dialect is spoken: by `--dialect`, by `--rpc`, or by the name that bowline was started by.
+//! The choice of the dialect: by `--dialect`, by `--rpc`, or by the name under which bowline was started.
 
 use std::path::Path;
 
@@ -7,23 +7,23 @@ use bowline_dialect::{Entry, PROGRAMS, Program, Start};
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Takes};
 
-/// The dialect when nothing chooses one.
+/// The default dialect.
 const DEFAULT: &str = "pi";
 
 /// The dialect that `--rpc` stands for.
 const RPC: &str = "opi";
 
-/// What was chosen.
+/// The chosen dialect.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// The agent by whose name bowline was started.
+    /// The agent under whose name bowline was started.
     pub program: Option<&'static Program>,
     dialect: String,
 }
 
 impl Choice {
-    /// Reads the name that the program was started by and the words after it. It comes before everything else,
-    /// because how the rest is read, and how an error is told, depends on it.
+    /// Chooses by the program's name and its arguments. This comes first, because parsing the other arguments and
+    /// reporting errors depend on it.
     pub fn new(started_as: &str, words: &[String]) -> Self {
         let name = Path::new(started_as).file_name().map(|name| name.to_string_lossy());
         let program = PROGRAMS.iter().find(|program| name.as_deref() == Some(program.name));
@@ -43,12 +43,12 @@ impl Choice {
         Self { program, dialect }
     }
 
-    /// Returns the dialect that was chosen.
+    /// Returns the chosen dialect.
     pub fn entry(&self) -> Result<&'static Entry, Failure> {
         bowline_dialect::find(&self.dialect).ok_or_else(|| {
             let names: Vec<_> = bowline_dialect::DIALECTS.iter().map(|entry| entry.name).collect();
             Failure::Usage(format!(
-                "there is no dialect \"{}\"; there is: {}",
+                "unknown dialect \"{}\"; the dialects are: {}",
                 self.dialect,
                 names.join(", ")
             ))
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_comes_before_a_name_and_a_name_before_the_default() {
+    fn flags_take_precedence_over_the_program_name() {
         check("bowline", "--mode rpc", "pi");
         check("/usr/bin/pi", "--mode rpc", "pi");
         check("omp", "", "omp");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// Lines longer than this are cut where no terminal says how wide it is.
+/// The width of lines when the terminal's is unknown.
 const WIDTH: usize = 120;
 
 const INTRODUCTION: &str = "\
@@ -57,7 +57,7 @@ pub(crate) fn main() -> Result<(), Failure> {
     say(&format!("\nThe folder now holds: {}\n{CLOSING}", names.join(", ")))
 }
 
-/// A temporary folder that is removed in the end.
+/// A temporary folder that is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -75,14 +75,14 @@ impl Drop for Folder {
     }
 }
 
-/// A client of bowline that shows what goes to and fro.
+/// A client of bowline that shows the exchange.
 struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     started: Instant,
     paint: Paint,
-    /// The block whose deltas are being shown on one line, and how many records that line stands for.
+    /// The block whose deltas are shown on one line, and how many records that line holds.
     open_block: Option<(Value, usize)>,
 }
 
@@ -125,7 +125,7 @@ impl Client {
         Ok(())
     }
 
-    /// Shows records until one is the last that is waited for.
+    /// Shows records up to the first one that matches.
     fn read_until(&mut self, is_last: impl Fn(&Value) -> bool) -> Result<(), Failure> {
         loop {
             let mut line = String::new();
@@ -157,7 +157,7 @@ impl Client {
     fn show(&self, arrow: &str, line: &str, colour: fn(&Paint, &str) -> String) -> Result<(), Failure> {
         let head = format!("{:>6} ms  {arrow} ", self.elapsed());
         let room = self.paint.width.saturating_sub(head.chars().count()).max(40);
-        // What a tool was asked and what it said is what one wants to read whole.
+        // The arguments and results of tools are worth reading whole.
         let is_whole = line.starts_with(r#"{"type":"tool_execution_start""#)
             || line.starts_with(r#"{"type":"tool_execution_end""#);
         let text = if line.chars().count() > room && !is_whole {
@@ -168,7 +168,7 @@ impl Client {
         say(&format!("{}{}\n", self.paint.dim(&head), colour(&self.paint, &text)))
     }
 
-    /// Shows a delta where the one before it left off, so that the answer can be read as it comes.
+    /// Appends a delta to the previous one, so that the answer can be read as it arrives.
     fn show_delta(&mut self, record: &Value) -> Result<(), Failure> {
         let step = &record["assistantMessageEvent"];
         let block = json!([step["type"], step["contentIndex"]]);
@@ -203,7 +203,7 @@ fn is_delta(record: &Value) -> bool {
     record["assistantMessageEvent"]["type"].as_str().is_some_and(|kind| kind.ends_with("_delta"))
 }
 
-/// Returns a record without the figures that are in so many of them.
+/// Returns a record without the figures that most of them repeat.
 fn brief(record: &Value) -> String {
     fn fold(value: &mut Value) {
         match value {
@@ -221,14 +221,14 @@ fn brief(record: &Value) -> String {
         }
     }
     let mut record = record.clone();
-    // What the last answer of the demo asks for is the figures.
+    // The last command of the demo asks for the figures.
     if record["command"] != "get_session_stats" {
         fold(&mut record);
     }
     record.to_string().replace(":\"…\"", ":{…}")
 }
 
-/// Deltas are many and quiet; answers and tools stand out.
+/// Returns the style of a record: deltas are dimmed, answers and tools stand out.
 fn colour_of(record: &Value) -> fn(&Paint, &str) -> String {
     match record["type"].as_str().unwrap_or_default() {
         "response" => |paint, text| paint.green(text),
@@ -239,7 +239,7 @@ fn colour_of(record: &Value) -> fn(&Paint, &str) -> String {
     }
 }
 
-/// Colours, where they can be seen and are wanted.
+/// Colours, if stdout is a terminal and they are not disabled.
 struct Paint {
     in_colour: bool,
     width: usize,
@@ -257,7 +257,7 @@ impl Paint {
         if !self.in_colour {
             return text.to_owned();
         }
-        // Each line for itself, so that a pager shows it right.
+        // Line by line, so that pagers show it correctly.
         text.split_inclusive('\n').fold(String::new(), |mut painted, line| {
             let bare = line.trim_end_matches('\n');
             let _ = write!(painted, "\x1b[{code}m{bare}\x1b[0m{}", &line[bare.len()..]);

@@ -1,11 +1,11 @@
-//! An error that ends the process: prose for people on stderr, one record for programs on stdout.
+//! An error that ends the process: text on stderr, and one record on stdout for the client.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use bowline_dialect::Start;
 
-/// Why bowline cannot go on.
+/// Why bowline exits.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
@@ -36,14 +36,13 @@ impl Failure {
         matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Says what happened, to people, and returns the exit code.
+    /// Reports the failure on stderr and returns the exit code.
     pub fn tell(&self, called: &str) -> ExitCode {
         eprintln!("{called}: {self}");
         ExitCode::FAILURE
     }
 
-    /// Says what happened, to people and to the program that waits for records on stdout, and returns the exit code that
-    /// the dialect has for it.
+    /// Reports the failure on stderr and, as a record, on stdout, and returns the dialect's exit code for it.
     pub fn report(self, start: &Start) -> ExitCode {
         self.tell(start.called);
         let code = ExitCode::from(start.failure_code);
@@ -51,7 +50,7 @@ impl Failure {
             return code;
         };
         line.push(b'\n');
-        // If stdout is gone, stderr has it.
+        // If stdout is closed, stderr has the text.
         let _ = io::stdout().write_all(&line);
         code
     }

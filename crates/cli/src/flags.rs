@@ -11,9 +11,9 @@ pub(crate) struct Flag {
     pub short: Option<&'static str>,
     pub takes: Takes,
     pub about: &'static str,
-    /// The heading it stands under in the help.
+    /// Its heading in the help.
     pub group: Group,
-    /// Whether it changes anything; if not, bowline says so when it is used.
+    /// Whether it has an effect; if not, its use is warned about.
     pub has_effect: bool,
     pub apply: fn(&mut Arguments, String) -> Result<(), String>,
 }
@@ -24,7 +24,7 @@ pub(crate) enum Takes {
     Nothing,
     /// A value, and how the help names it.
     Value(&'static str),
-    /// A value that may be left out.
+    /// An optional value.
     Optional(&'static str),
 }
 
@@ -52,7 +52,7 @@ const fn flag(
     Flag { long, short, takes, about, group, has_effect: true, apply }
 }
 
-/// A flag that clients pass and that changes nothing here so far.
+/// A flag that clients pass and that has no effect yet.
 const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes) -> Flag {
     Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
 }
@@ -62,20 +62,27 @@ use Takes::{Nothing, Optional, Value};
 
 /// Every flag.
 pub(crate) const FLAGS: &[Flag] = &[
-    flag(Mode, "--mode", None, Value("rpc"), "Speak JSON lines on stdin and stdout", |arguments, value| {
-        if value != "rpc" {
-            return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
-        }
-        arguments.action = Action::Rpc;
-        Ok(())
-    }),
+    flag(
+        Mode,
+        "--mode",
+        None,
+        Value("rpc"),
+        "Serve a client over JSON lines on stdin and stdout",
+        |arguments, value| {
+            if value != "rpc" {
+                return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
+            }
+            arguments.action = Action::Rpc;
+            Ok(())
+        },
+    ),
     flag(
         Mode,
         "--dialect",
         None,
         Value("NAME"),
-        "The protocol to speak (default: pi)",
-        // Read before all others, see `choice`.
+        "The client's protocol (default: pi)",
+        // Evaluated before all others, see `choice`.
         |_, _| Ok(()),
     ),
     flag(Mode, "--rpc", None, Nothing, "The same as --mode rpc --dialect opi", |arguments, _| {
@@ -117,7 +124,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--verbose",
         None,
         Nothing,
-        "With --version: also the version of the agent that is stood in for",
+        "With --version: also print the version of the emulated agent",
         |arguments, _| {
             arguments.verbose = true;
             Ok(())
@@ -131,20 +138,15 @@ pub(crate) const FLAGS: &[Flag] = &[
         "The model, by name or a part of it; scripted/demo needs no key",
         |arguments, value| set(&mut arguments.model, value),
     ),
-    flag(
-        Model,
-        "--provider",
-        None,
-        Value("NAME"),
-        "The provider that --model is looked for in",
-        |arguments, value| set(&mut arguments.provider, value),
-    ),
+    flag(Model, "--provider", None, Value("NAME"), "The provider of --model", |arguments, value| {
+        set(&mut arguments.provider, value)
+    }),
     flag(
         Model,
         "--models",
         None,
         Value("A,B"),
-        "The models that cycle_model goes through; * and ? match",
+        "The models for cycle_model; * and ? are wildcards",
         |arguments, value| set(&mut arguments.models, value),
     ),
     flag(
@@ -156,7 +158,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         |arguments, value| {
             match ThinkingLevel::parse(&value) {
                 Some(level) => arguments.thinking = Some(level),
-                // As in pi, a level that does not exist is not worth refusing to start.
+                // As in pi, an unknown level does not prevent the start.
                 None => arguments.warnings.push(format!(
                     "--thinking {value} is ignored: the levels are off, minimal, low, medium, high, xhigh and max"
                 )),
@@ -177,7 +179,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--list-models",
         None,
         Optional("SEARCH"),
-        "List the known models whose names have this in them",
+        "List the known models that match",
         |arguments, value| {
             arguments.action = Action::ListModels;
             arguments.search = value;
@@ -189,7 +191,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--local",
         None,
         Nothing,
-        "With --list-models: ask the model servers that run on this machine",
+        "With --list-models: query the model servers on this machine",
         |arguments, _| {
             arguments.local = true;
             Ok(())
@@ -200,7 +202,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--record",
         None,
         Value("FILE"),
-        "Keep every exchange with the provider in a file, without keys",
+        "Record every exchange with the provider in a file, without keys",
         |arguments, value| set(&mut arguments.record, value),
     ),
     flag(
@@ -208,7 +210,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--replay-loose",
         None,
         Nothing,
-        "With --model replay/FILE: answer also what was not asked then",
+        "With --model replay/FILE: also answer requests that differ from the recorded ones",
         |arguments, _| {
             arguments.replay_loose = true;
             Ok(())
@@ -219,7 +221,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--clock",
         None,
         Value("system|fixed"),
-        "fixed: always the same times and ids, so that runs can be compared",
+        "fixed: constant times and ids, for reproducible output",
         |arguments, value| match value.as_str() {
             "system" => set(&mut arguments.clock, Clock::System),
             "fixed" => set(&mut arguments.clock, Clock::fixed()),
@@ -231,7 +233,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--continue",
         Some("-c"),
         Nothing,
-        "Go on with the newest session of this folder",
+        "Continue the newest session of this folder",
         |arguments, _| {
             arguments.continue_session = true;
             Ok(())
@@ -242,7 +244,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--session",
         None,
         Value("PATH|ID"),
-        "Go on with this session; the beginning of an id will do",
+        "Continue this session; a prefix of the id is enough",
         |arguments, value| set(&mut arguments.session, value),
     ),
     flag(
@@ -250,7 +252,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--resume",
         None,
         Value("ID"),
-        "The same as --session, as opi has it",
+        "The same as --session, for clients of opi",
         |arguments, value| set(&mut arguments.session, value),
     ),
     flag(
@@ -258,7 +260,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--session-id",
         None,
         Value("ID"),
-        "Go on with the session that has exactly this id, or begin it",
+        "Continue the session with exactly this id, or create it",
         |arguments, value| set(&mut arguments.session_id, value),
     ),
     flag(
@@ -266,7 +268,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--fork",
         None,
         Value("PATH|ID"),
-        "Begin a session with all that is in this one",
+        "Start a new session as a copy of this one",
         |arguments, value| set(&mut arguments.fork, value),
     ),
     flag(Session, "--session-dir", None, Value("FOLDER"), "Keep sessions here", |arguments, value| {
@@ -307,7 +309,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--allow-mutating",
         None,
         Nothing,
-        "In the dialect opi: also the tools that change something",
+        "In the dialect opi: also enable the tools that modify things",
         |arguments, _| {
             arguments.allow_mutating = true;
             Ok(())
@@ -317,26 +319,19 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.no_tools = true;
         Ok(())
     }),
-    flag(
-        Tools,
-        "--no-builtin-tools",
-        Some("-nbt"),
-        Nothing,
-        "None of bowline's own tools",
-        |arguments, _| {
-            arguments.no_tools = true;
-            Ok(())
-        },
-    ),
+    flag(Tools, "--no-builtin-tools", Some("-nbt"), Nothing, "Disable the built-in tools", |arguments, _| {
+        arguments.no_tools = true;
+        Ok(())
+    }),
     flag(
         Prompt,
         "--system-prompt",
         None,
         Value("TEXT|FILE"),
-        "Instructions in place of bowline's own",
+        "Replace bowline's instructions",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
-    flag(Prompt, "--system", None, Value("FILE"), "The same, as opi has it", |arguments, value| {
+    flag(Prompt, "--system", None, Value("FILE"), "The same, for clients of opi", |arguments, value| {
         set(&mut arguments.system_prompt, value)
     }),
     flag(
@@ -344,7 +339,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--append-system-prompt",
         None,
         Value("TEXT|FILE"),
-        "More instructions; may be given several times",
+        "Append to the instructions; may be repeated",
         |arguments, value| {
             arguments.append_system_prompt.push(value);
             Ok(())
@@ -376,15 +371,22 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.all = true;
         Ok(())
     }),
-    flag(Subcommand, "--search", None, Value("TEXT"), "Only what has this in it", |arguments, value| {
+    flag(Subcommand, "--search", None, Value("TEXT"), "Only those that match", |arguments, value| {
         arguments.search = value;
         Ok(())
     }),
-    flag(Subcommand, "--repair", None, Nothing, "Set damaged lines of sessions aside", |arguments, _| {
-        arguments.repair = true;
-        Ok(())
-    }),
-    // bowline contacts nobody but the model's provider, with or without it.
+    flag(
+        Subcommand,
+        "--repair",
+        None,
+        Nothing,
+        "Move damaged lines of sessions to a file beside them",
+        |arguments, _| {
+            arguments.repair = true;
+            Ok(())
+        },
+    ),
+    // bowline contacts only the model's provider in any case.
     Flag { has_effect: true, ..accepted("--offline", None, Nothing) },
     accepted("--extension", Some("-e"), Value("PATH")),
     accepted("--no-extensions", Some("-ne"), Nothing),
@@ -411,12 +413,12 @@ fn list(names: &str) -> Vec<String> {
 impl Group {
     /// The groups in the order of the help, with their headings.
     pub const ALL: [(Self, &'static str); 7] = [
-        (Mode, "How it runs"),
-        (Model, "The model"),
-        (Session, "The session"),
+        (Mode, "General"),
+        (Model, "Model"),
+        (Session, "Session"),
         (Tools, "Tools"),
         (Prompt, "Instructions"),
         (Subcommand, "For subcommands"),
-        (Accepted, "Accepted for clients of pi and opi, without effect so far"),
+        (Accepted, "Accepted for clients of pi and opi, without effect"),
     ];
 }

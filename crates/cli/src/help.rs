@@ -1,19 +1,19 @@
-//! The help text, made from the table of flags.
+//! The help text, generated from the table of flags.
 
 use std::fmt::Write as _;
 
 use crate::flags::{FLAGS, Flag, Group, Takes};
 
-/// Returns what to do in a few lines, for whoever started bowline without saying what for.
+/// Returns the usage in a few lines.
 pub(crate) fn usage() -> &'static str {
-    "bowline is a coding agent that another program drives over stdin and stdout.
+    "bowline is a headless coding agent: another program drives it over stdin and stdout.
 
-  bowline demo          see what that looks like (no key, no network)
-  bowline --mode rpc    start it: one JSON object per line, both ways
+  bowline demo          show an exchange (no key, no network)
+  bowline --mode rpc    serve a client: one JSON object per line, both ways
   bowline sessions      sessions on disk: list, show, rm, fsck
   bowline auth          keys: list, set, remove, check
-  bowline --list-models what there is to choose from
-  bowline export FILE   write a session as a web page (--out FILE)
+  bowline --list-models list the known models
+  bowline export FILE   render a session as HTML (--out FILE)
   bowline schema        the protocol as JSON Schema (--dialect NAME)
   bowline --help        all options"
 }

@@ -1,10 +1,10 @@
-//! Reading a key: from a pipe as it comes, from a terminal without showing it.
+//! Reading a key: from a pipe, or from a terminal without echo.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-/// The most that is read. No key is nearly as long; a file given by mistake may be.
+/// The most that is read: far more than any key, but not a whole file given by mistake.
 const LONGEST: u64 = 64 * 1024;
 
 /// Returns the first line of stdin, without white space around it.

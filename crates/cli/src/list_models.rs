@@ -1,4 +1,4 @@
-//! `bowline --list-models`: what there is to choose from. Only `--local` asks anybody.
+//! `bowline --list-models`: the known models. Only `--local` uses the network.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -20,12 +20,12 @@ use crate::terminal::say;
 /// How long a server on this machine may take to list its models.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);
 
-/// Whether a model can be asked.
+/// Whether a model can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Key,
     NoKey,
-    /// bowline does not speak its API.
+    /// bowline does not support its API.
     Unsupported,
 }
 
@@ -72,7 +72,7 @@ fn known(providers: &Providers) -> Vec<(Arc<Model>, Access)> {
     with_access.collect()
 }
 
-/// Asks the servers on this machine; says on stderr which there are.
+/// Queries the servers on this machine and reports on stderr which there are.
 fn local(providers: &Providers) -> Result<Vec<(Arc<Model>, Access)>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -140,7 +140,7 @@ fn row(model: &Model, access: Access) -> [String; 8] {
     ]
 }
 
-/// Returns a number of tokens as people say it: 200K, 1M, 1.05M.
+/// Returns a number of tokens in short form: 200K, 1M, 1.05M.
 fn tokens(count: u64) -> String {
     let short = |unit: u64, letter: &str| {
         let hundredths = count / (unit / 100);
@@ -155,7 +155,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// Returns a model as programs want it: what clients see of it, and whether it can be used.
+/// Returns a model as JSON: what clients see of it, and whether it can be used.
 fn record(model: &Model, access: Access) -> String {
     let mut record = serde_json::to_value(model).unwrap_or_default();
     if let Value::Object(members) = &mut record {

@@ -1,4 +1,4 @@
-//! bowline, the command line: arguments in, wiring, subcommands. It holds no logic of the agent.
+//! bowline, the command line: arguments, wiring, subcommands. It holds no logic of the agent.
 
 mod arguments;
 mod auth;

@@ -1,4 +1,4 @@
-//! Whether a provider accepts a key: one small request to its default model.
+//! Checking a key with its provider: one small request to the default model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use futures_util::StreamExt as _;
 
 use crate::failure::Failure;
 
-/// How long the answer may be: it is thrown away.
+/// The token limit of the answer, which is discarded.
 const TOKENS: u64 = 16;
 
-/// What the provider said.
+/// The provider's verdict.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub provider: String,
@@ -30,7 +30,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Asks a provider. A key that it refuses is no longer ready.
+/// Asks a provider. A refused key is no longer reported as ready.
 pub(crate) fn ask(
     providers: &Providers,
     status: &mut KeyStatus,
@@ -54,7 +54,7 @@ pub(crate) fn ask(
     Ok(Answer { provider, model: model.id.clone(), error: outcome.err().map(|error| error.message) })
 }
 
-/// Waits until the answer begins; that is proof enough.
+/// Waits until the answer starts, which proves that the key is accepted.
 async fn first_word(providers: &Providers, model: Arc<Model>) -> Result<(), StreamError> {
     let request = ModelRequest {
         model,

@@ -1,4 +1,4 @@
-//! `settings.json`: what a user has set for every session, in pi's format. Only what bowline knows is looked at.
+//! `settings.json`: the user's settings, in pi's format. Unknown settings are ignored.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
 
-/// The file, as far as bowline knows it.
+/// The settings that bowline knows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SettingsFile {
     pub default_provider: Option<String>,
     pub default_model: Option<String>,
     pub default_thinking_level: Option<ThinkingLevel>,
-    /// Patterns of the models that `cycle_model` goes through.
+    /// Patterns of the models for `cycle_model`.
     pub enabled_models: Option<Vec<String>>,
     pub default_tools: Option<Vec<String>>,
     pub session_dir: Option<String>,
@@ -57,7 +57,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Fills in what is not set.
+    /// Returns the limits, with defaults for what is not set.
     fn or(&self, defaults: CompactionLimits) -> CompactionLimits {
         CompactionLimits {
             reserve_tokens: self.reserve_tokens.unwrap_or(defaults.reserve_tokens),
@@ -74,7 +74,7 @@ impl Compaction {
     }
 }
 
-/// When a write to a session counts as done.
+/// When a write to a session counts as durable.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum DurabilitySetting {
@@ -99,7 +99,7 @@ struct Images {
 }
 
 impl SettingsFile {
-    /// Reads the file; one that is not there sets nothing.
+    /// Reads the file; a missing one sets nothing.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let broken = |problem: String| Failure::Settings { path: path.display().to_string(), problem };
         let text = match std::fs::read_to_string(path) {
@@ -110,7 +110,7 @@ impl SettingsFile {
         serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| broken(error.to_string()))
     }
 
-    /// Returns what the engine is to know of it, and of what the policy sets where it is silent.
+    /// Returns the engine's settings; the policy has the defaults.
     pub fn engine_settings(&self, policy: &Policy) -> Settings {
         let defaults = RetrySettings::default();
         let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
@@ -137,12 +137,12 @@ impl SettingsFile {
         }
     }
 
-    /// Returns how long to wait for a provider.
+    /// Returns the time-outs for providers.
     pub fn timeouts(&self) -> bowline_llm::Timeouts {
         let defaults = bowline_llm::Timeouts::default();
         bowline_llm::Timeouts {
             connect: self.http_connect_timeout_ms.map_or(defaults.connect, Duration::from_millis),
-            // Who only says how long silence may last means all of it.
+            // The idle time-out alone applies to connecting, too.
             first_byte: self
                 .http_first_byte_timeout_ms
                 .or(self.http_idle_timeout_ms)

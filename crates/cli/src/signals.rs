@@ -1,17 +1,17 @@
-//! The signals that end the process in an orderly way, and the exit code each stands for.
+//! The signals that shut the process down, with their exit codes.
 
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// The signals that are waited for. A task of its own waits for them, so that the loop that serves a client looks at one
-/// thing instead of three each time it turns.
+/// The awaited signals. A separate task waits for them, so that the loop that serves a client polls one future instead
+/// of three.
 #[derive(Debug)]
 pub(crate) struct Signals(oneshot::Receiver<u8>);
 
 impl Signals {
-    /// Starts to listen.
+    /// Starts listening.
     pub fn listen() -> io::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
@@ -28,7 +28,7 @@ impl Signals {
         Ok(Self(next))
     }
 
-    /// Waits for the first signal and returns the exit code that says which it was.
+    /// Waits for the first signal and returns its exit code.
     pub async fn next(&mut self) -> u8 {
         match (&mut self.0).await {
             Ok(code) => code,

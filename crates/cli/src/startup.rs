@@ -1,4 +1,4 @@
-//! Putting an engine together from the command line, the settings and the environment.
+//! Building an agent from the command line, the settings and the environment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ pub(crate) fn prepare(
     Ok(Prepared { parts, session: OpenedSession::new(session)? })
 }
 
-/// Returns the tools to choose from, if not the usual ones.
+/// Returns the names of the enabled tools, if they differ from the default.
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
@@ -108,7 +108,7 @@ fn allowed_tools(
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 
-/// Returns what models and credentials are made of.
+/// Returns the sources of models and credentials.
 pub(crate) fn sources(environment: &Environment, file: &SettingsFile) -> Sources {
     Sources {
         models_file: Some(environment.home.join("models.json")),
@@ -119,7 +119,7 @@ pub(crate) fn sources(environment: &Environment, file: &SettingsFile) -> Sources
     }
 }
 
-/// Reads the providers and finds the model that the user named, if one was named.
+/// Reads the providers and finds the model that the user named, if any.
 fn choose_model(
     arguments: &Arguments,
     model: Option<&str>,
@@ -157,7 +157,7 @@ fn choose_model(
     Ok((providers, chosen))
 }
 
-/// The saved default if the user's limits allow it, else the first model within them, else whatever can be used.
+/// Returns the saved default if it is in scope, else the first model in scope, else any usable one.
 fn default_model(
     providers: &Providers,
     preferred: Option<(&str, &str)>,
@@ -194,7 +194,7 @@ fn system_prompt(arguments: &Arguments, environment: &Environment) -> SystemProm
     prompt
 }
 
-/// A value that names a file stands for the file's text.
+/// Returns the text of the file that a value names, or the value itself.
 fn text_or_file(environment: &Environment, value: &str) -> String {
     std::fs::read_to_string(environment.expand(value)).unwrap_or_else(|_| value.to_owned())
 }

@@ -1,6 +1,6 @@
-//! Tables for people: columns as wide as they need to be.
+//! Text tables with aligned columns.
 
-/// Which side of a column its text stands at.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

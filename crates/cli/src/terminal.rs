@@ -1,4 +1,4 @@
-//! What subcommands show to a person. The protocol never goes this way.
+//! Output of subcommands. The protocol is never written this way.
 
 use std::io::{self, Write as _};
 

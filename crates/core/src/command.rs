@@ -1,4 +1,4 @@
-//! What a client can ask of the engine.
+//! The commands that a client can send.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,48 +6,48 @@ use std::sync::Arc;
 use crate::message::Content;
 use crate::thinking::ThinkingLevel;
 
-/// A command together with where it came from.
+/// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub origin: Origin,
     pub command: Command,
 }
 
-/// What an answer must name so that the client finds its question. The engine passes it on and never looks inside.
+/// What a reply needs so that the client can match it to its command. The engine passes it on unread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The client's id as it was written, JSON text and all.
+    /// The client's id, as the JSON text that it sent.
     pub id: Option<Arc<str>>,
     /// The command's name in the client's dialect.
     pub name: &'static str,
-    /// What of the command its answer repeats, as JSON text, where the dialect has answers that do.
+    /// What the reply echoes of the command, as JSON text, in dialects that do so.
     pub echo: Option<Arc<str>>,
 }
 
-/// Everything that a client can ask.
+/// Every command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Starts a run, or, while one is under way, queues the text as `when_busy` says.
+    /// Starts a run; while one is in progress, queues the message as `when_busy` says.
     Prompt {
         message: Draft,
         when_busy: Option<Queue>,
     },
-    /// Starts a run with a message, but only in a conversation that has begun.
+    /// Starts a run, but only in a conversation that already has messages.
     Continue {
         message: Draft,
     },
-    /// Stops the run and starts another with a message, with nothing in between.
+    /// Aborts the run and starts another one, atomically.
     AbortAndPrompt {
         message: Draft,
     },
-    /// Puts a text into a queue.
+    /// Queues a message.
     Enqueue {
         message: Draft,
         queue: Queue,
     },
-    /// Stops the run with everything that belongs to it.
+    /// Aborts the run and everything that belongs to it.
     Abort,
-    /// Takes all texts out of both queues.
+    /// Removes all messages from both queues.
     ClearQueue,
 
     GetState,
@@ -60,7 +60,7 @@ pub enum Command {
         provider: String,
         id: String,
     },
-    /// Uses the model that a name or a part of one stands for, as on the command line.
+    /// Selects a model by its name or a part of it, as on the command line.
     ChooseModel {
         provider: Option<String>,
         pattern: String,
@@ -85,15 +85,15 @@ pub enum Command {
     SetAutoRetry {
         enabled: bool,
     },
-    /// Gives up a retry that is waiting for its time.
+    /// Cancels a retry that waits for its delay.
     AbortRetry,
 
-    /// Runs a shell command by hand.
+    /// Runs a user-initiated shell command.
     Shell {
         command: String,
         exclude_from_context: bool,
     },
-    /// Kills every shell command that was started by hand.
+    /// Kills every user-initiated shell command.
     AbortShell,
 
     NewSession {
@@ -106,22 +106,22 @@ pub enum Command {
         name: String,
     },
 
-    /// Puts a summary in place of all but the newest messages.
+    /// Replaces all but the newest messages by a summary.
     Compact {
         instructions: Option<String>,
     },
-    /// Begins another session with what came before a user's message.
+    /// Starts another session with what came before a user's message.
     Fork {
         entry: String,
     },
-    /// Begins another session with the conversation as it is.
+    /// Starts another session with the conversation as it is.
     Clone,
     GetForkMessages,
     GetEntries {
         since: Option<String>,
     },
     GetTree,
-    /// Goes on from another entry of the same session; the branch that is left may be summarised.
+    /// Continues from another entry of the session; the abandoned branch may be summarised.
     NavigateTree {
         entry: String,
         summarize: bool,
@@ -142,40 +142,40 @@ pub enum Command {
     },
 }
 
-/// A user's message before it has a place in the conversation.
+/// A user's message that is not part of the conversation yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     pub text: String,
     pub images: Vec<Content>,
 }
 
-/// The two queues of messages that wait for a run to take them.
+/// The two queues of messages that wait for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
-    /// Taken before the next call of the model.
+    /// Delivered before the next call of the model.
     Steering,
-    /// Taken when the run would otherwise end.
+    /// Delivered when the run would otherwise end.
     FollowUp,
 }
 
 /// Which sessions to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionQuery {
-    /// Those of every working directory, not only of the current one.
+    /// Includes the sessions of all working directories.
     pub everywhere: bool,
-    /// Only those with this in their name, their first message or their id.
+    /// Matches the name, the first message or the id.
     pub search: Option<String>,
     pub limit: Option<usize>,
-    /// Where an earlier list ended.
+    /// Where the previous page ended.
     pub cursor: Option<String>,
 }
 
-/// What a steering message does to the tools that are still to run in a turn.
+/// What a steering message does to the tool calls of a turn that have not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum InterruptMode {
     /// They are skipped. Tools then run one after the other.
     Immediate,
-    /// They run first.
+    /// They run before it is delivered.
     #[default]
     Wait,
 }
@@ -190,7 +190,7 @@ impl InterruptMode {
     }
 }
 
-/// How many messages a run takes out of a queue at once.
+/// How many messages of a queue are delivered at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueueMode {
     All,

@@ -1,4 +1,4 @@
-//! What the engine tells a client without being asked.
+//! The events that a session emits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::stream::Update;
 use crate::thinking::ThinkingLevel;
 use crate::usage::Usage;
 
-/// Something that happened.
+/// Something that happened in a session.
 ///
-/// A run is everything between `RunStart` and `Settled`. A retry closes the stretch so far with `RunEnd` and opens
-/// another with `RunStart`; `Settled` comes exactly once for each prompt that started a run, and nothing automatic
+/// A run is everything between `RunStart` and `Settled`. A retry ends the current attempt with `RunEnd` and starts
+/// another with `RunStart`; `Settled` is emitted exactly once for each prompt that started a run, and nothing automatic
 /// follows it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     RunStart,
-    /// The end of a stretch of a run, with the messages that it added, and the whole conversation they are part of.
+    /// The end of an attempt, with the messages that it added and the whole conversation.
     RunEnd {
         messages: Vec<Arc<Message>>,
         conversation: Vec<Arc<Message>>,
         will_retry: bool,
     },
     Settled(RunOutcome),
-    /// One call of the model and the tools it asked for.
+    /// A turn is one call of the model and the tools that it called.
     TurnStart,
     TurnEnd {
         message: Arc<Message>,
@@ -38,7 +38,7 @@ pub enum Event {
         usage: Usage,
         update: Update,
     },
-    /// A message is complete, and on disk as `entry` if there is one.
+    /// A message is complete; `entry` is where it is stored, if it could be.
     MessageEnd {
         message: Arc<Message>,
         entry: Option<EntryName>,
@@ -48,7 +48,7 @@ pub enum Event {
         tool: String,
         arguments: Arc<Arguments>,
     },
-    /// All that a tool has to show so far; replaces what it showed before.
+    /// The output of a running tool so far; replaces the previous report.
     ToolProgress {
         call_id: String,
         tool: String,
@@ -62,7 +62,7 @@ pub enum Event {
         is_error: bool,
         duration: Duration,
     },
-    /// Messages that waited in a queue go into the turn that begins next.
+    /// Queued messages are delivered in the turn that starts next.
     Delivering {
         queue: Queue,
         texts: Vec<String>,
@@ -91,7 +91,7 @@ pub enum Event {
         outcome: CompactionOutcome,
         will_retry: bool,
     },
-    /// A request for a summary failed and is made again after `delay`.
+    /// A request for a summary failed and is retried after `delay`.
     SummaryRetryScheduled {
         attempt: u32,
         max_attempts: u32,
@@ -99,10 +99,10 @@ pub enum Event {
         error: String,
     },
     SummaryRetryStart(SummaryPurpose),
-    /// The request succeeded in the end, or is given up. What came of it is told by what it was for.
+    /// The retries are over. Whatever the summary was for reports the outcome.
     SummaryRetryEnd,
-    /// An answer was taken out of the context, or put back, by an entry that no other event tells of. It is told as it
-    /// stands in the file.
+    /// An answer was removed from the context, or restored, by an entry that no other event announces. The entry is the
+    /// line of the file.
     EntryAppended {
         entry: Arc<str>,
     },
@@ -114,14 +114,14 @@ pub enum Event {
         name: String,
         entry: Option<EntryName>,
     },
-    /// More output of a shell command that was started by hand.
+    /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,
         delta: String,
     },
     /// A question to the user; whatever depends on the answer waits for it.
     Ask(Ask),
-    /// A question was decided: by the user, or because nobody can answer it any more.
+    /// A question was decided: by the user, or because it can no longer be answered.
     AskResolved {
         id: AskId,
         decision: Decision,
@@ -131,7 +131,7 @@ pub enum Event {
 /// The id of an entry of the session's file.
 pub type EntryName = Arc<str>;
 
-/// Why the queues are no longer what they were.
+/// Why the queues changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueCause {
     Queued,
@@ -161,15 +161,15 @@ impl CompactionReason {
     }
 }
 
-/// What a summary is asked for.
+/// What a summary is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryPurpose {
     Compaction(CompactionReason),
-    /// It stands for a branch that the conversation leaves.
+    /// It replaces a branch that the conversation leaves.
     Branch,
 }
 
-/// What came of a compaction.
+/// How a compaction ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CompactionOutcome {
     Done(Arc<CompactionResult>),
@@ -177,11 +177,11 @@ pub enum CompactionOutcome {
     Failed(String),
 }
 
-/// A compaction that was made.
+/// A finished compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionResult {
     pub summary: String,
-    /// The first entry that the model still sees as it was.
+    /// The first entry that was kept.
     pub first_kept_entry: EntryName,
     /// The entry that holds the summary.
     pub entry: EntryName,
@@ -192,7 +192,7 @@ pub struct CompactionResult {
     pub files: TouchedFiles,
 }
 
-/// The files that tools looked at and changed in what was summarised.
+/// The files that tools read and modified in the summarised part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TouchedFiles {
     pub read: Vec<String>,
@@ -207,7 +207,7 @@ pub enum RunOutcome {
     Failed(String),
 }
 
-/// What a tool shows: for the model, and facts for the client.
+/// The output of a tool: content for the model, details for the client.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolReport {
     pub content: Vec<Content>,

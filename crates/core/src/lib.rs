@@ -1,5 +1,5 @@
-//! The vocabulary that every other crate of bowline speaks: commands, replies, events, messages, models, usage,
-//! and the pieces of a streamed answer.
+//! The vocabulary of every other crate: commands, replies, events, messages, models, usage and the events of a
+//! streamed answer.
 //!
 //! Nothing here does I/O and nothing is async. Commands, replies and events are not serialisable by design: a
 //! dialect gives them their form on the wire. Messages, usage and models are the exception. They have one

@@ -22,7 +22,7 @@ pub enum Message {
     CompactionSummary(CompactionSummaryMessage),
 }
 
-/// What a user said.
+/// A user's message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
     #[serde(deserialize_with = "text_or_blocks")]
@@ -31,12 +31,12 @@ pub struct UserMessage {
     pub timestamp: u64,
 }
 
-/// What a model answered.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantContent>,
-    /// The provider API that it was asked for by.
+    /// The provider API that was used.
     #[serde(default)]
     pub api: String,
     #[serde(default)]
@@ -49,19 +49,19 @@ pub struct AssistantMessage {
     pub stop_reason: StopReason,
     /// When it began, in milliseconds since 1970.
     pub timestamp: u64,
-    /// The provider's name for it.
+    /// The provider's id of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The stop reason in the provider's own words.
+    /// The provider's own stop reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// Why it failed or was stopped.
+    /// Why it failed or was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// From the request to the end of the answer, in milliseconds.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// From the request to the first sign of an answer, in milliseconds.
+    /// From the request to the first event of the answer, in milliseconds.
     #[serde(
         default,
         rename = "ttft",
@@ -74,7 +74,7 @@ pub struct AssistantMessage {
     pub completed_at: Option<u64>,
 }
 
-/// What a tool gave back to the model.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
@@ -82,7 +82,7 @@ pub struct ToolResultMessage {
     pub tool_name: String,
     #[serde(deserialize_with = "text_or_blocks")]
     pub content: Vec<Content>,
-    /// Facts for the client that the model does not see.
+    /// Details for the client; the model does not see them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     pub is_error: bool,
@@ -90,29 +90,29 @@ pub struct ToolResultMessage {
     pub timestamp: u64,
 }
 
-/// A command that the user ran by hand, with its output.
+/// A user-initiated shell command and its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
     pub command: String,
     pub output: String,
-    /// Absent when the command was cancelled or died of a signal.
+    /// Absent when the command was cancelled or killed by a signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
-    /// Whether `output` is not all of it.
+    /// Whether `output` was truncated.
     pub truncated: bool,
-    /// The file with all of it, if it was truncated.
+    /// The file with the full output, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
     /// Milliseconds since 1970.
     pub timestamp: u64,
-    /// Whether the model is kept from seeing it.
+    /// Whether it is hidden from the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
 }
 
-/// A message that an extension put into the conversation.
+/// A message that an extension added to the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
@@ -126,7 +126,7 @@ pub struct CustomMessage {
     pub timestamp: u64,
 }
 
-/// The summary of a branch that the conversation came back from.
+/// The summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
@@ -135,7 +135,7 @@ pub struct BranchSummaryMessage {
     pub timestamp: u64,
 }
 
-/// The summary that stands for everything before it.
+/// The summary that replaces everything before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
@@ -144,7 +144,7 @@ pub struct CompactionSummaryMessage {
     pub timestamp: u64,
 }
 
-/// A block of what a user or a tool says.
+/// A content block of a user's message or a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
@@ -155,7 +155,7 @@ pub enum Content {
     Image { data: String, mime_type: String },
 }
 
-/// A block of what a model says.
+/// A content block of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AssistantContent {
@@ -173,19 +173,19 @@ pub struct TextBlock {
     pub text_signature: Option<String>,
 }
 
-/// Thinking of a model, with the signature that some providers demand back.
+/// Thinking of a model, with the signature that some providers require in later requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
     pub thinking: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// Set when the provider sent the thinking encrypted: the signature is then all there is.
+    /// Set when the provider sent the thinking encrypted; only the signature is available then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
@@ -209,7 +209,7 @@ pub enum StopReason {
     ToolUse,
     Error,
     Aborted,
-    /// Written by some peers for an answer that is to be continued.
+    /// Used by some other agents for an answer that is to be continued.
     Deferred,
 }
 
@@ -228,7 +228,7 @@ impl Message {
         Self::User(UserMessage { content, timestamp })
     }
 
-    /// Returns the role's name on the wire.
+    /// Returns the name of the role on the wire.
     pub fn role(&self) -> &'static str {
         match self {
             Self::User(_) => "user",
@@ -264,7 +264,7 @@ impl AssistantMessage {
         blocks.collect::<Vec<_>>().join("")
     }
 
-    /// Returns the calls of tools in the answer, in order.
+    /// Returns the tool calls of the answer, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             AssistantContent::ToolCall(call) => Some(call),
@@ -296,8 +296,8 @@ fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     })
 }
 
-/// Reads a number of milliseconds. The files of other programs have fractions, or may mean something else by the name:
-/// an answer is not given up for that.
+/// Reads a number of milliseconds. Files of other programs may hold fractions or something else under this name, which
+/// does not make the answer unreadable.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

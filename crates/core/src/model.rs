@@ -1,4 +1,4 @@
-//! A model as the agent sees it: where it is, what it takes, what it costs.
+//! A model: its address, its limits and its prices.
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,21 @@ use crate::usage::{Cost, Usage, plain_number};
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
-    /// What a user is shown.
+    /// The name for display.
     pub name: String,
-    /// The provider API it is reached by, such as `anthropic-messages`.
+    /// The provider API, such as `anthropic-messages`.
     pub api: String,
     pub provider: String,
     pub base_url: String,
-    /// Whether it can think.
+    /// Whether it supports thinking.
     pub reasoning: bool,
     pub input: Vec<InputKind>,
     pub cost: Price,
-    /// Tokens that a conversation may have, the answer included.
+    /// The most tokens of a conversation, including the answer.
     pub context_window: u64,
-    /// Tokens that an answer may have.
+    /// The most tokens of an answer.
     pub max_tokens: u64,
-    /// Which thinking levels the model has beyond the usual ones (a text), and which it lacks (`null`).
+    /// Thinking levels that the model supports beyond the usual ones (a string) or lacks (`null`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
@@ -39,7 +39,7 @@ pub struct Model {
     pub compat: Option<Value>,
 }
 
-/// What a model takes as input.
+/// A kind of input that a model accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
@@ -71,12 +71,12 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Tells whether the model can look at images.
+    /// Tells whether the model accepts images.
     pub fn takes_images(&self) -> bool {
         self.input.contains(&InputKind::Image)
     }
 
-    /// Returns the thinking levels that the model has, in rising order.
+    /// Returns the thinking levels that the model supports, in ascending order.
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         if !self.reasoning {
             return vec![ThinkingLevel::Off];

@@ -1,5 +1,4 @@
-//! How the agent behaves where the protocols of its clients differ. A dialect chooses; the engine obeys without
-//! knowing which dialect it was.
+//! Behaviour in which the protocols differ. A dialect chooses; the engine follows without knowing the dialect.
 
 use crate::command::{InterruptMode, QueueMode};
 
@@ -18,41 +17,41 @@ pub struct Policy {
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
-    /// How many steering messages are taken at once, unless the user's settings say.
+    /// How many steering messages are delivered at once, unless the settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
     pub interrupt_mode: InterruptMode,
 }
 
-/// What a question about the state is answered with.
+/// What the reply to a query of the state contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateDetail {
     Brief,
-    /// With what the model is told, which has to be put together first.
+    /// Also the system prompt and the tools.
     WithInstructions,
 }
 
-/// What becomes of a question to the user.
+/// How questions to the user are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Questions {
-    /// The dialect has no words for it: the assumed answer is taken at once.
+    /// The dialect cannot ask: the default answer is taken at once.
     Assumed,
     /// The client is asked.
     Asked,
 }
 
-/// When a prompt is answered.
+/// When a prompt is replied to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptAnswer {
-    /// When it arrives, before anything is known of it. A refusal is a second answer.
+    /// When it arrives, before it is checked. A refusal is a second reply.
     OnReceipt,
-    /// When it is admitted, before its run begins.
+    /// When it is admitted, before its run starts.
     OnAdmission,
     /// When its run is over.
     OnSettled,
 }
 
-/// When an abort is answered.
+/// When an abort is replied to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbortAnswer {
     /// When the run is over.
@@ -61,36 +60,36 @@ pub enum AbortAnswer {
     AtOnce,
 }
 
-/// When a compaction that was asked for is answered.
+/// When a user-initiated compaction is replied to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionAnswer {
-    /// When it is over, with what came of it.
+    /// When it is over, with its result.
     WhenDone,
-    /// When it begins, for clients that do not wait long; the events tell what came of it.
+    /// When it starts, for clients with short time-outs; events report the result.
     WhenStarted,
 }
 
 /// What a queued message does while nothing is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleQueue {
-    /// It waits for the next prompt, and is taken together with it.
+    /// It waits for the next prompt and is delivered with it.
     Waits,
-    /// It waits for the next prompt, and is taken after that prompt's first turn.
+    /// It waits for the next prompt and is delivered after that prompt's first turn.
     WaitsForTurn,
     /// It starts a run.
     StartsRun,
 }
 
-/// What a fork takes along of the entry that it is made at.
+/// Where a fork ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPoint {
-    /// The entry is a user's message, and the other session ends before it.
+    /// Before the entry, which is a user's message.
     BeforeUserMessage,
-    /// The other session ends with the entry.
+    /// After the entry.
     AfterEntry,
 }
 
-/// When the result of a tool becomes a message.
+/// When the result of a tool call becomes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolResults {
     /// When every tool of the turn has ended, in the order of the calls.
@@ -99,7 +98,7 @@ pub enum ToolResults {
     AsTheyEnd,
 }
 
-/// What becomes of signed thinking from a model that is not declared to reason.
+/// How signed thinking from a model that is not declared to reason is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndeclaredThinking {
     Taken,
@@ -107,30 +106,30 @@ pub enum UndeclaredThinking {
     Refused,
 }
 
-/// What becomes of an answer that was cut off before the model's own limit, because the window was full.
+/// How an answer is handled that was truncated before the model's own limit because the window was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutOffAnswers {
-    /// The conversation is compacted and the model asked again, once for each message of the user.
+    /// The conversation is compacted and the model called again, once for each message of the user.
     AskedAgain,
-    /// It stands, and ends the run like any other.
+    /// It is kept and ends the run like any other.
     Kept,
 }
 
-/// Whether commands that change settings or look at the session are carried out during a run.
+/// Whether commands that change settings or query the session are carried out during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileRunning {
     Allowed,
-    /// All but a compaction, which would stop the run.
+    /// All but compaction, which would stop the run.
     AllowedButCompaction,
     Refused,
 }
 
-/// In which order commands are carried out.
+/// The order in which commands are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Each as it comes, beside whatever is under way.
+    /// Each when it arrives, beside whatever is in progress.
     Concurrent,
-    /// One after the other; only what cancels overtakes.
+    /// One after the other; only cancelling commands overtake.
     OneAtATime,
 }
 

@@ -1,4 +1,4 @@
-//! How the engine answers a command.
+//! Replies to commands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use crate::thinking::ThinkingLevel;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
 
-/// The one answer to a command.
+/// The reply to a command.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub origin: Origin,
     pub result: Result<Answer, Refusal>,
 }
 
-/// What a command that succeeded gives back.
+/// The result of a successful command.
 #[derive(Debug, Clone)]
 pub enum Answer {
     Done,
     Accepted(Disposition),
-    /// The run that the prompt started is over. For dialects whose prompts are answered at the end of their run.
+    /// The run that the prompt started is over, in dialects that reply to prompts at the end of their run.
     RunOver(RunOutcome),
     /// A session was opened on this connection.
     SessionOpened {
         id: String,
         file: Option<PathBuf>,
     },
-    /// The texts that were taken out of the queues.
+    /// The texts that were removed from the queues.
     Cleared {
         steering: Vec<String>,
         follow_up: Vec<String>,
@@ -44,7 +44,7 @@ pub enum Answer {
     /// `None` when there is nothing to cycle through.
     CycledModel(Option<CycledModel>),
     Models(Vec<Arc<Model>>),
-    /// `None` when the model does not think.
+    /// `None` when the model does not support thinking.
     CycledThinkingLevel(Option<ThinkingLevel>),
     ThinkingLevels(Vec<ThinkingLevel>),
     Shell(ShellResult),
@@ -52,17 +52,17 @@ pub enum Answer {
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
     Compacted(Arc<CompactionResult>),
-    /// Another session was begun before this message of the user, whose text may be edited and sent again.
+    /// Another session was started before this message of the user, whose text can be edited and sent again.
     Forked {
         text: String,
     },
     ForkMessages(Vec<ForkMessage>),
-    /// Entries as they stand in the file.
+    /// Entries as they are in the file.
     Entries {
         entries: Vec<Box<RawValue>>,
         leaf: Option<EntryName>,
     },
-    /// The tree as nested nodes, already written: it can be too deep for anything that recurses.
+    /// The tree as nested nodes, already serialised: it can be too deep for recursion.
     Tree {
         roots: Box<RawValue>,
         leaf: Option<EntryName>,
@@ -85,21 +85,21 @@ pub struct ForkMessage {
     pub text: String,
 }
 
-/// Where a conversation was moved to.
+/// Where the conversation continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Navigated {
     pub leaf: Option<EntryName>,
     /// The text of the user's message that was navigated to, to be edited and sent again.
     pub text: Option<String>,
-    /// The entry with the summary of the branch that was left.
+    /// The entry with the summary of the abandoned branch.
     pub summary_entry: Option<EntryName>,
 }
 
-/// A part of the list of sessions.
+/// A page of the list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPage {
     pub sessions: Vec<SessionSummary>,
-    /// Asks for what follows; absent at the end.
+    /// Requests the next page; absent on the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -108,20 +108,20 @@ pub struct SessionPage {
 pub struct SessionSummary {
     pub id: String,
     pub path: PathBuf,
-    /// Empty for the oldest sessions, which do not say where they work.
+    /// Empty for the oldest sessions, which do not record it.
     pub working_directory: PathBuf,
     pub name: Option<String>,
-    /// The beginning of what the user said first; empty if nothing was said yet.
+    /// The beginning of the user's first message; empty if there is none.
     pub first_message: String,
     /// Messages of all roles and branches, as the statistics count them.
     pub message_count: u64,
-    /// When it began, as the file has it: ISO 8601.
+    /// When it was created, in ISO 8601 as in the file.
     pub created: String,
     /// When the file was last written to, in milliseconds since 1970.
     pub modified: u64,
 }
 
-/// What became of a message.
+/// How a message was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
     /// It started a run.
@@ -154,14 +154,14 @@ pub struct State {
     pub instructions: Option<Instructions>,
 }
 
-/// What the model is told before the conversation.
+/// The system prompt and the tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instructions {
     pub system_prompt: Arc<str>,
     pub tools: Arc<[ToolDefinition]>,
 }
 
-/// A model that was cycled to.
+/// The model that was selected by cycling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CycledModel {
     pub model: Arc<Model>,
@@ -175,11 +175,11 @@ pub struct CycledModel {
 pub struct SlashCommand {
     pub name: String,
     pub description: Option<String>,
-    /// What kind of thing provides it: `extension`, `prompt` or `skill`.
+    /// What provides it: `extension`, `prompt` or `skill`.
     pub source: &'static str,
 }
 
-/// The outcome of a shell command that was started by hand.
+/// The outcome of a user-initiated shell command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellResult {
     pub output: String,
@@ -189,7 +189,7 @@ pub struct ShellResult {
     pub full_output_path: Option<String>,
 }
 
-/// Figures of a session, over all its branches.
+/// Statistics of a session, over all its branches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionStatistics {
     pub session_file: Option<PathBuf>,
@@ -204,7 +204,7 @@ pub struct SessionStatistics {
     pub by_model: Vec<ModelUsage>,
 }
 
-/// What one model did in a session.
+/// The usage of one model in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelUsage {
     pub provider: String,
@@ -213,7 +213,7 @@ pub struct ModelUsage {
     pub usage: Usage,
 }
 
-/// How full the model's window is.
+/// How much of the model's window is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContextUsage {
     /// Unknown until the model has reported its usage.
@@ -225,21 +225,21 @@ pub struct ContextUsage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// A stable name for programs.
+    /// A stable code for programs.
     pub code: RefusalCode,
-    /// A sentence for people.
+    /// A message for users.
     pub message: String,
 }
 
-/// The stable names of refusals.
+/// The stable codes of refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
     Busy,
     /// A conversation is being compacted.
     Compacting,
-    /// There is nothing to do it to.
+    /// There is nothing to do.
     NothingToDo,
-    /// It was stopped by an abort.
+    /// It was aborted.
     Cancelled,
     NoModel,
     NoCredentials,
@@ -247,7 +247,7 @@ pub enum RefusalCode {
     InvalidArgument,
     SessionUnavailable,
     StorageFailed,
-    /// The model failed at what it was needed for.
+    /// The model failed.
     ModelFailed,
     ShuttingDown,
     /// bowline itself failed.

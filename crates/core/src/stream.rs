@@ -1,13 +1,14 @@
-//! The pieces of a streamed answer, the same for every provider, and how a stream can fail.
+//! The events of a streamed answer, the same for every provider, and how a stream can fail.
 
 use std::time::Duration;
 
 use crate::message::{StopReason, ToolCall};
 
-/// One step of a streamed answer.
+/// One event of a streamed answer.
 ///
-/// `index` is the block's place in the finished message. Blocks start in rising order of their index; a block's
-/// deltas come between its start and its end. After `Done` nothing follows; a stream that ends without it was cut.
+/// `index` is the block's place in the finished message. Blocks start in ascending order of their index; a
+/// block's deltas come between its start and its end. Nothing follows `Done`; a stream that ends without it is
+/// incomplete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
     /// The provider began to answer.
@@ -40,7 +41,7 @@ pub enum StreamEvent {
 pub enum BlockKind {
     Text,
     Thinking,
-    /// Thinking that the provider sent encrypted; the payload comes as the block's signature.
+    /// Thinking that the provider sent encrypted; the block's signature holds it.
     RedactedThinking,
     ToolCall {
         id: String,
@@ -56,7 +57,7 @@ pub struct TokenCounts {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// The part of `output` spent on thinking, where the provider tells.
+    /// The part of `output` spent on thinking, where the provider reports it.
     pub reasoning: Option<u64>,
 }
 
@@ -67,9 +68,9 @@ pub struct StreamError {
     pub kind: FailureKind,
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
-    /// A sentence for the user that says what happened and, where possible, what to do. Never holds a secret.
+    /// A message for users: what happened and, where possible, what to do. Never contains a secret.
     pub message: String,
-    /// How long the provider asked us to wait before another try.
+    /// The delay that the provider asked for before a retry.
     pub retry_after: Option<Duration>,
 }
 
@@ -94,14 +95,14 @@ pub enum FailureKind {
     ContextOverflow,
     /// The provider refused the request for another reason.
     Rejected,
-    /// The provider sent something that is not of its API.
+    /// The provider violated its API.
     Protocol,
     /// bowline itself failed.
     Internal,
 }
 
 impl FailureKind {
-    /// Tells whether another try may succeed.
+    /// Tells whether a retry may succeed.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::Connection | Self::TimedOut | Self::Cut)
     }
@@ -114,7 +115,7 @@ impl StreamError {
     }
 }
 
-/// What a step of a streamed answer means to a client. `content_index` is the block's place in the message.
+/// An update of a streamed answer for clients. `content_index` is the block's place in the message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     TextStart { content_index: usize },

@@ -1,4 +1,4 @@
-//! What an answer cost, in tokens and in dollars.
+//! The cost of an answer, in tokens and in dollars.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -15,10 +15,10 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens that were written to the cache.
     pub cache_write: u64,
-    /// All of them.
+    /// The sum of all kinds.
     pub total_tokens: u64,
     pub cost: Cost,
-    /// The part of `output` that was spent on thinking, where the provider tells.
+    /// The part of `output` that was spent on thinking, where the provider reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
 }
@@ -63,7 +63,7 @@ impl Usage {
     }
 }
 
-/// Writes a whole number without its fraction (`0`, not `0.0`), as every peer does.
+/// Writes a whole number without its fraction (`0`, not `0.0`), as other agents do.
 pub fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
