@@ -62,6 +62,24 @@ pub(crate) struct Answering {
     pub is_announced: bool,
 }
 
+/// What a turn ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnEnd {
+    /// The results of tools, which the model has yet to see.
+    ToolResults,
+    /// An answer that leaves nothing to do.
+    Answer,
+}
+
+/// What follows an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterAttempt {
+    /// Another attempt, without a message of the user.
+    Retry,
+    /// The end of the run, unless messages are queued.
+    RunEnd,
+}
+
 /// Who is to be replied to when a run is over.
 #[derive(Debug, Default)]
 pub(crate) struct RunWaiters {

@@ -11,7 +11,7 @@ use bowline_core::stream::{FailureKind, StreamError};
 use super::Session;
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
-use crate::run::{Phase, Run};
+use crate::run::{AfterAttempt, Phase, Run};
 
 /// What clients read when a retry was cancelled.
 const RETRY_CANCELLED: &str = "Retry cancelled";
@@ -34,7 +34,7 @@ impl Session {
             return self.end_run(RunOutcome::Failed(error.message.clone()));
         };
         run.set_retries(attempt);
-        self.end_attempt(true);
+        self.end_attempt(AfterAttempt::Retry);
         let max_attempts = settings.max_retries;
         self.emit(Event::RetryStart { attempt, max_attempts, delay, error: error.message.clone() });
         self.forget_failed_answer();

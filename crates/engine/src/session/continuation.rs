@@ -5,6 +5,7 @@ use bowline_core::event::RunOutcome;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
+use crate::run::TurnEnd;
 use crate::transcript::RemovedAnswer;
 
 /// How things go on after a wait.
@@ -17,7 +18,7 @@ pub(crate) enum Continuation {
     /// The prompt that had to wait for it is admitted.
     Admit { origin: Origin, message: Draft },
     /// The run takes its next turn.
-    NextTurn { called_tools: bool },
+    NextTurn(TurnEnd),
     /// The model is called again. If it cannot be, the run ends as `otherwise` says, and the answer that was removed
     /// for the call is put back.
     CallAgain { otherwise: RunOutcome, removed: Option<RemovedAnswer> },
@@ -32,7 +33,7 @@ impl Session {
             Continuation::Nothing => {}
             Continuation::Reply(origin) => self.reply(origin, outcome),
             Continuation::Admit { origin, message } => self.admit(origin, message),
-            Continuation::NextTurn { called_tools } => self.next_turn(called_tools),
+            Continuation::NextTurn(end) => self.next_turn(end),
             Continuation::Settle(run_outcome) => self.settle(run_outcome),
             Continuation::CallAgain { otherwise, removed } if outcome.is_err() => {
                 self.restore_answer(removed);
@@ -50,7 +51,7 @@ impl Session {
                 let refusal = Refusal::new(RefusalCode::Cancelled, format!("{what} cancelled"));
                 self.reply(origin, Err(refusal));
             }
-            Continuation::NextTurn { .. } => self.end_run(RunOutcome::Aborted),
+            Continuation::NextTurn(_) => self.end_run(RunOutcome::Aborted),
             Continuation::CallAgain { removed, .. } => {
                 self.restore_answer(removed);
                 self.settle(RunOutcome::Aborted);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Continuation, Session};
 use crate::compaction::Plan;
-use crate::run::Run;
+use crate::run::{AfterAttempt, Run};
 use crate::transcript::RemovedAnswer;
 
 /// What clients read when compaction did not help.
@@ -26,7 +26,7 @@ impl Session {
     pub(super) fn compact_for_overflow(&mut self, error: String) {
         let Some(run) = self.run_mut() else { return };
         let is_second_time = run.handle_overflow();
-        self.end_attempt(!is_second_time);
+        self.end_attempt(if is_second_time { AfterAttempt::RunEnd } else { AfterAttempt::Retry });
         let then = Continuation::CallAgain { otherwise: RunOutcome::Failed(error), removed: None };
         if is_second_time {
             return self.fail_recovery(REFUSED_AGAIN, then);
@@ -73,7 +73,7 @@ impl Session {
     pub(super) fn recover_from_truncation(&mut self) {
         let Some(run) = self.run_mut() else { return };
         if run.is_overflow_handled() {
-            self.end_attempt(false);
+            self.end_attempt(AfterAttempt::RunEnd);
             let then = Continuation::CallAgain { otherwise: RunOutcome::Done, removed: None };
             return self.fail_recovery(TRUNCATED_AGAIN, then);
         }
@@ -89,7 +89,7 @@ impl Session {
         if let Some(run) = self.run_mut() {
             run.handle_overflow();
         }
-        self.end_attempt(true);
+        self.end_attempt(AfterAttempt::Retry);
         self.announce_entry(&removed.edit);
         let then = Continuation::CallAgain { otherwise: RunOutcome::Done, removed: Some(removed) };
         self.start_compaction(CompactionReason::Overflow, None, then);

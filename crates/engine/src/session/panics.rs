@@ -9,7 +9,7 @@ use bowline_tools::Outcome;
 use super::Session;
 use crate::activity::Activity;
 use crate::pending::{Awaited, PendingId};
-use crate::run::Run;
+use crate::run::{AfterAttempt, Run};
 
 impl Session {
     /// Ends what a task was for that panicked.
@@ -47,7 +47,7 @@ impl Session {
         match &self.activity {
             Activity::Idle => {}
             Activity::Running(_) => {
-                self.end_attempt(false);
+                self.end_attempt(AfterAttempt::RunEnd);
                 self.settle(RunOutcome::Failed(text(&message)));
             }
             Activity::Preparing(_) => self.refuse_preparing(&refusal(&message)),

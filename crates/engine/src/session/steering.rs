@@ -7,6 +7,7 @@ use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition};
 
 use super::Session;
+use crate::run::TurnEnd;
 
 impl Session {
     /// Queues a message, or starts a run with it where the policy says so and nothing is running.
@@ -46,10 +47,10 @@ impl Session {
     }
 
     /// Returns the queue that the next turn takes from: steering first, follow-ups when there is nothing else to do.
-    pub(super) fn next_queue(&self, called_tools: bool) -> Option<Queue> {
+    pub(super) fn next_queue(&self, end: TurnEnd) -> Option<Queue> {
         if !self.queues.is_empty(Queue::Steering) {
             Some(Queue::Steering)
-        } else if !called_tools && !self.queues.is_empty(Queue::FollowUp) {
+        } else if end == TurnEnd::Answer && !self.queues.is_empty(Queue::FollowUp) {
             Some(Queue::FollowUp)
         } else {
             None

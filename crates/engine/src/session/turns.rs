@@ -11,7 +11,7 @@ use bowline_core::reply::Answer;
 
 use super::{Continuation, Session};
 use crate::activity::Activity;
-use crate::run::Run;
+use crate::run::{AfterAttempt, Run, TurnEnd};
 use crate::transcript::Recorded;
 
 impl Session {
@@ -30,7 +30,7 @@ impl Session {
 
     /// Ends a turn and decides how the run goes on.
     pub(super) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
-        let called_tools = !tool_results.is_empty();
+        let end = if tool_results.is_empty() { TurnEnd::Answer } else { TurnEnd::ToolResults };
         let was_truncated = self.was_truncated_by_window(&message);
         self.emit(Event::TurnEnd { message, tool_results });
         self.record_held_commands();
@@ -42,8 +42,8 @@ impl Session {
         if run.is_aborted() {
             return self.end_run(RunOutcome::Aborted);
         }
-        if self.next_queue(called_tools).is_some() || called_tools {
-            self.compact_if_full(Continuation::NextTurn { called_tools });
+        if self.next_queue(end).is_some() || end == TurnEnd::ToolResults {
+            self.compact_if_full(Continuation::NextTurn(end));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
         } else {
@@ -52,8 +52,8 @@ impl Session {
     }
 
     /// Takes the messages that wait for the next turn and calls the model again.
-    pub(super) fn next_turn(&mut self, called_tools: bool) {
-        let queue = self.next_queue(called_tools);
+    pub(super) fn next_turn(&mut self, end: TurnEnd) {
+        let queue = self.next_queue(end);
         if let Some(queue) = queue {
             self.announce_delivery(queue);
         }
@@ -72,15 +72,16 @@ impl Session {
     }
 
     /// Ends the attempt since the last `RunStart`.
-    pub(super) fn end_attempt(&mut self, will_retry: bool) {
+    pub(super) fn end_attempt(&mut self, after: AfterAttempt) {
         let messages = self.run_mut().map(Run::take_messages).unwrap_or_default();
         let conversation = self.transcript.messages().to_vec();
+        let will_retry = after == AfterAttempt::Retry;
         self.emit(Event::RunEnd { messages, conversation, will_retry });
     }
 
     /// Ends an attempt and the run with it; a conversation that has become too long is compacted first.
     pub(super) fn end_run(&mut self, outcome: RunOutcome) {
-        self.end_attempt(false);
+        self.end_attempt(AfterAttempt::RunEnd);
         match outcome {
             RunOutcome::Done => self.compact_if_full(Continuation::Settle(outcome)),
             RunOutcome::Aborted => self.settle(outcome),
@@ -108,9 +109,9 @@ impl Session {
     /// Ends the run: the one terminal event, then the replies to those who waited for it. Messages that were queued
     /// during a last compaction start another attempt instead.
     pub(super) fn settle(&mut self, outcome: RunOutcome) {
-        if outcome == RunOutcome::Done && self.next_queue(false).is_some() {
+        if outcome == RunOutcome::Done && self.next_queue(TurnEnd::Answer).is_some() {
             self.emit(Event::RunStart);
-            return self.next_turn(false);
+            return self.next_turn(TurnEnd::Answer);
         }
         self.cancel_retries();
         self.record_held_commands();
