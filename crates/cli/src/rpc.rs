@@ -42,7 +42,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         .map_err(Failure::io("starting the runtime"))?;
     let outbox = match &arguments.clock {
         // How fast the client reads must not show in what it reads.
-        Some(clock) if clock.is_fixed() => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
+        Some(bowline_session::Clock::Fixed(_)) => Outbox::new(DEFAULT_OUTBOX_BOUND).without_joining(),
         _ => Outbox::new(DEFAULT_OUTBOX_BOUND),
     };
     let line_limit = arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT);

@@ -8,7 +8,7 @@ use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{Parts, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
-use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
+use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
@@ -199,8 +199,8 @@ pub(crate) fn session_plan(
         .or_else(|| surroundings.variable("PI_CODING_AGENT_SESSION_DIR"))
         .or(file.session_dir.as_deref());
     let store = match folder {
-        Some(folder) => Store::new(surroundings.expand(folder), true),
-        None => Store::new(surroundings.home.join("sessions"), false),
+        Some(folder) => Store::new(surroundings.expand(folder), Layout::Flat),
+        None => Store::new(surroundings.home.join("sessions"), Layout::ByWorkingDirectory),
     };
     SessionPlan { store: Some(store), durability: file.durability() }
 }

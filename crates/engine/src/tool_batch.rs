@@ -197,7 +197,7 @@ impl Engine {
 
     fn report_progress(&mut self, number: u64, index: usize) {
         // How often a tool gets to show something depends on the time it takes, which a fixed clock does not have.
-        if self.clock.is_fixed() {
+        if matches!(self.clock, bowline_session::Clock::Fixed(_)) {
             return;
         }
         let Some(call) = self.batch(number).and_then(|batch| batch.calls.get_mut(index)) else { return };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::decode::{self, Compaction, ContextEdit, ThinkingLevelChange};
 use crate::entry::{EntryId, Kind};
-use crate::session::Storage;
+use crate::storage::Storage;
 use crate::tree::{Node, Tree};
 
 /// What a conversation has come to.

@@ -9,7 +9,7 @@ use crate::decode::{self, FirstKeptOf, ParentOf};
 use crate::entry::Kind;
 use crate::header::Header;
 use crate::scan::scan_content;
-use crate::session::Storage;
+use crate::storage::Storage;
 use crate::tree::{Node, Position};
 use crate::{EntryBody, EntryId, Error, Session};
 

@@ -77,7 +77,12 @@ impl Engine {
 
     pub(crate) fn shell_output(&mut self, number: u64, delta: String) {
         // Where output is cut depends on the time, which a fixed clock does not have; the result has all of it.
-        if let Some(shell) = self.shells.running.get(&number).filter(|_| !self.clock.is_fixed()) {
+        if let Some(shell) = self
+            .shells
+            .running
+            .get(&number)
+            .filter(|_| !matches!(self.clock, bowline_session::Clock::Fixed(_)))
+        {
             let origin = shell.origin.clone();
             self.emit(Event::ShellOutput { origin, delta });
         }
