@@ -27,5 +27,5 @@ pub use reply::{Answer, Refusal, RefusalCode, Reply};
 pub use session_tag::SessionTag;
 pub use stream::StreamEvent;
 pub use thinking::ThinkingLevel;
-pub use tool::ToolDefinition;
+pub use tool::{ToolDefinition, ToolDisplay, ToolTraits};
 pub use usage::Usage;
