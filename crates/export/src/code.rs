@@ -41,7 +41,7 @@ pub(crate) fn push_folded(page: &mut String, tokens: &[Token<'_>], lines: usize,
     let _ = write!(
         page,
         "<details class=\"more\"><summary class=\"chrome\">{}</summary>",
-        format::counted(hidden, "more line")
+        format::counted(hidden as u64, "more line")
     );
     push_pre(page, &rest, class);
     page.push_str("</details>\n");
@@ -64,7 +64,7 @@ pub(crate) fn push_output(page: &mut String, output: &str, lines: usize) {
         push_terminal_pre(page, shown, &mut look);
     } else {
         push_terminal_pre(page, first, &mut look);
-        let hidden = format::counted(hidden, "more line");
+        let hidden = format::counted(hidden as u64, "more line");
         let _ = write!(page, "<details class=\"more\"><summary class=\"chrome\">{hidden}</summary>");
         push_terminal_pre(page, rest, &mut look);
         page.push_str("</details>\n");

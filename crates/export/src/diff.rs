@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use bowline_session::display::Call;
 use serde_json::Value;
 
 use crate::code::LONGEST;
-use crate::entry::Call;
 use crate::escape;
 use crate::format;
 
@@ -88,13 +88,13 @@ impl<'a> Diff<'a> {
         let in_sight = if all.len() > IN_SIGHT + 4 { IN_SIGHT } else { all.len() };
         push_lines(page, &all[..in_sight]);
         if in_sight < all.len() {
-            let hidden = format::counted(all.len() - in_sight, "more line");
+            let hidden = format::counted((all.len() - in_sight) as u64, "more line");
             let _ = write!(page, "<details class=\"more\"><summary class=\"chrome\">{hidden}</summary>");
             push_lines(page, &all[in_sight..]);
             page.push_str("</details>\n");
         }
         if fitting < self.0.len() {
-            let left = format::counted(self.0.len() - fitting, "line");
+            let left = format::counted((self.0.len() - fitting) as u64, "line");
             let _ = writeln!(page, "<p class=\"cut\">Cut here: {left} more are in the session file.</p>");
         }
     }

@@ -33,7 +33,7 @@ impl Engine {
         let number = self.next_number();
         let inputs = self.inputs.clone();
         let task = Task::spawn(async move {
-            let options = Options { title: None, leaf };
+            let options = Options { title: None, leaf, tools: bowline_tools::traits_of };
             let written = tokio::task::spawn_blocking(move || export_file(&file, &out, &options)).await;
             let result = match written {
                 Ok(result) => result.map_err(|error| error.to_string()),
