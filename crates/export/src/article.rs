@@ -301,8 +301,8 @@ fn push_prose(page: &mut String, text: &str, breaks: Breaks) {
         return;
     }
     if text.len() > code::LONGEST {
-        code::push_folded(page, &highlight::tokens(code::cut(text), None), 20, "wrap");
-        code::push_cut_note(page, text);
+        code::push_folded(page, &highlight::tokens(code::truncated(text), None), 20, "wrap");
+        code::push_truncation_note(page, text);
         return;
     }
     page.push_str("<div class=\"prose\">\n");
@@ -335,7 +335,7 @@ fn push_ending(page: &mut String, answer: &Answer) {
         escape::push_text(page, reason.unwrap_or("Failed"));
         if let Some(error) = &answer.error {
             page.push_str(": ");
-            escape::push_text(page, code::cut(error));
+            escape::push_text(page, code::truncated(error));
         }
         page.push_str("</p>\n");
     }

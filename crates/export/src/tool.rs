@@ -252,10 +252,10 @@ const INPUT: Look<'static> = Look { language: None, lines: INPUT_LINES, class: "
 const OUTPUT: Look<'static> = Look { language: None, lines: OUTPUT_LINES, class: "output" };
 
 fn push_code(page: &mut String, view: &View<'_>, text: &str, look: Look<'_>) {
-    let shown = code::cut(text).trim_end_matches('\n');
+    let shown = code::truncated(text).trim_end_matches('\n');
     let tokens = highlight::tokens_of_beginning(shown, look.language, view.highlighted(shown.len()));
     code::push_folded(page, &tokens, look.lines, look.class);
-    code::push_cut_note(page, text);
+    code::push_truncation_note(page, text);
 }
 
 fn push_shell_code(page: &mut String, view: &View<'_>, command: &str) {

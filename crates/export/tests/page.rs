@@ -47,7 +47,7 @@ fn conversation(page: &str) -> &str {
 }
 
 #[test]
-fn the_last_branch_is_displayed_and_the_others_are_templates() {
+fn the_last_branch_is_displayed_and_others_are_templates() {
     let page = page_of(&branched(), &Options::default());
     assert!(conversation(&page).contains("root") && conversation(&page).contains("new branch"));
     assert!(!conversation(&page).contains("old branch"));
