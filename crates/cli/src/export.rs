@@ -1,4 +1,4 @@
-//! `bowline export`: writes a session as one web page and says where it is.
+//! `bowline export`: exports a session as an HTML page and prints the path of the page.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::terminal::say;
 
-/// Writes the page, into the current folder unless another place is asked for.
+/// Runs the subcommand. The page goes to the current directory unless `--out` names a file.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> {
     let [session] = &arguments.words[..] else {
         return Err(Failure::Usage("which session? bowline export PATH|ID [--out FILE]".to_owned()));
@@ -25,7 +25,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
         None => here.join(session),
     };
     let out = arguments.out.as_ref().map_or_else(|| PathBuf::from(default_name(&session)), PathBuf::from);
-    let options = Options { title: arguments.name.clone(), leaf: None };
+    let options = Options { title: arguments.name.clone(), leaf: None, tools: bowline_tools::traits_of };
     let page = export_file(&session, &out, &options)?;
     say(&format!("{}\n", page.display()))
 }

@@ -8,7 +8,7 @@ use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
-use bowline_session::{Clock, EntryBody, Location, NewSession, Session, Store};
+use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
@@ -215,8 +215,8 @@ pub(crate) fn session_plan(
         .or_else(|| environment.variable("PI_CODING_AGENT_SESSION_DIR"))
         .or(file.session_dir.as_deref());
     let store = match folder {
-        Some(folder) => Store::new(environment.expand(folder), true),
-        None => Store::new(environment.home.join("sessions"), false),
+        Some(folder) => Store::new(environment.expand(folder), Layout::Flat),
+        None => Store::new(environment.home.join("sessions"), Layout::ByWorkingDirectory),
     };
     SessionPlan { store: Some(store), durability: file.durability() }
 }

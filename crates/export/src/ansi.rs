@@ -1,23 +1,23 @@
-//! Output for a terminal: its colours become classes, and the other sequences that steer a terminal are left out.
+//! Renders terminal output: colours become classes, other escape sequences are removed.
 
 use crate::escape;
 
 const ESCAPE: char = '\u{1b}';
 
-/// Whether a text has sequences for a terminal.
-pub(crate) fn is_for_a_terminal(text: &str) -> bool {
+/// Returns whether a text has escape sequences.
+pub(crate) fn has_sequences(text: &str) -> bool {
     text.contains(ESCAPE)
 }
 
-/// What the terminal would do with the text that follows.
+/// The attributes of the text that follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Look {
-    /// 1 to 8 for the eight colours of every terminal.
+    /// 1 to 8 for the standard colours, 0 for the default.
     colour: u8,
     is_bold: bool,
 }
 
-/// Appends terminal output as content of an element, and leaves in `look` what holds for the output after it.
+/// Appends terminal output as content of an element, and updates `look` for the output after it.
 pub(crate) fn push_terminal_text(page: &mut String, text: &str, look: &mut Look) {
     let mut pieces = text.split(ESCAPE);
     if let Some(first) = pieces.next() {
@@ -32,7 +32,7 @@ pub(crate) fn push_terminal_text(page: &mut String, text: &str, look: &mut Look)
                 }
                 push_piece(page, rest, *look);
             }
-            // Not a sequence: shown, as what cannot be seen always is.
+            // Not a sequence: shown like any invisible character.
             None => {
                 push_piece(page, "\u{1b}", *look);
                 push_piece(page, piece, *look);
@@ -41,7 +41,7 @@ pub(crate) fn push_terminal_text(page: &mut String, text: &str, look: &mut Look)
     }
 }
 
-/// Returns the length of the sequence that `text`, which follows an escape character, begins with.
+/// Returns the length of the escape sequence at the start of `text`, which follows an escape character.
 fn sequence_length(text: &str) -> Option<usize> {
     match text.as_bytes().first()? {
         b'[' => {
@@ -68,7 +68,7 @@ fn apply(look: &mut Look, codes: &str) {
             #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
             90..=97 => look.colour = (code - 89) as u8,
             39 => look.colour = 0,
-            // A colour by its number or its parts, which no class is for.
+            // Extended colours have no class.
             38 | 48 => {
                 let parts = if codes.next() == Some(2) { 3 } else { 1 };
                 codes.by_ref().take(parts).for_each(drop);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_classes() {
+    fn colours_become_classes() {
         assert_eq!(
             terminal_text("a\u{1b}[1;31mb<\u{1b}[0mc\u{1b}[38;5;200md\u{1b}[2K"),
             "a<span class=\"a1 ab\">b&lt;</span>cd"
@@ -124,16 +124,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_is_shown() {
+    fn incomplete_sequences_are_shown() {
         assert_eq!(terminal_text("a\u{1b}b\u{1b}["), "a\u{241b}b\u{241b}[");
     }
 
     proptest! {
         #[test]
-        fn nothing_gets_through_unescaped(text in "([a-z<\"\u{1b}\\[\\];m0-9é\u{7}]){0,40}") {
+        fn all_text_is_escaped(text in "([a-z<\"\u{1b}\\[\\];m0-9é\u{7}]){0,40}") {
             let page = terminal_text(&text);
-            let without_ours = page.replace("</span>", "").replace("<span class=\"a", "");
-            prop_assert!(!without_ours.contains('<'), "{}", page);
+            let without_spans = page.replace("</span>", "").replace("<span class=\"a", "");
+            prop_assert!(!without_spans.contains('<'), "{}", page);
         }
     }
 }

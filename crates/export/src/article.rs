@@ -1,27 +1,29 @@
-//! An entry as a part of the page.
+//! Renders an entry.
 
 use std::fmt::Write as _;
 
 use bowline_core::Usage;
+use bowline_session::display::{Answer, BashExecution, Block, Body};
 use serde_json::Value;
 
 use crate::code;
-use crate::entry::{Answer, BashExecution, Block, Body, Position};
 use crate::escape;
 use crate::format;
 use crate::highlight;
 use crate::image;
 use crate::markdown::{Breaks, push_markdown};
+use crate::segments::Position;
 use crate::tool;
-use crate::view::View;
+use crate::view::{Kind, View};
 
 /// Appends an entry, unless it is shown within another one.
 pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Position) {
     if view.is_within_answer(position) {
         return;
     }
-    let article = Article { view, position };
-    match &view.entry(position).body {
+    let body = view.body(position);
+    let article = Article { view, position, usage: body.usage() };
+    match &body {
         Body::User(content) => article.push(page, "message user", "User", "", |page| {
             article.push_blocks(page, content, Breaks::Hard);
         }),
@@ -79,16 +81,22 @@ pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Positio
             article.push_data(page, &format!("Extension data: {kind}"), data);
         }
         Body::Unknown(value) => article.push_data(page, "An entry of a kind unknown to this version", value),
+        Body::Unreadable(line) => {
+            article.push(page, "message quiet", "An entry that cannot be read", "", |page| {
+                push_fold(page, "Show", |page| code::push_output(page, line, 20));
+            });
+        }
     }
 }
 
 struct Article<'a> {
     view: &'a View<'a>,
     position: Position,
+    usage: Option<&'a Usage>,
 }
 
 impl Article<'_> {
-    /// Appends an article with a heading, something about it in small print, and a body.
+    /// Appends an article with a heading, a remark in small print, and a body.
     fn push(
         &self,
         page: &mut String,
@@ -118,9 +126,7 @@ impl Article<'_> {
     }
 
     fn push_usage(&self, page: &mut String) {
-        if let Some((usage, _)) = self.view.entry(self.position).body.usage()
-            && *usage != Usage::default()
-        {
+        if let Some(usage) = self.usage.filter(|usage| **usage != Usage::default()) {
             let _ = write!(page, "<span class=\"usage chrome\">{}</span>", usage_text(usage));
         }
     }
@@ -136,26 +142,25 @@ impl Article<'_> {
     fn push_answer(&self, page: &mut String, answer: &Answer) {
         let model = if answer.model.is_empty() { "Assistant" } else { &answer.model };
         let (class, heading) =
-            if self.goes_on(answer) { ("message answer continued", "") } else { ("message answer", model) };
+            if self.continues() { ("message answer continued", "") } else { ("message answer", model) };
         self.push(page, class, heading, "", |page| {
             self.push_blocks(page, &answer.content, Breaks::Soft);
             push_ending(page, answer);
         });
     }
 
-    /// Whether the answer goes on with what the same model did just before, so that it need not be named again.
-    fn goes_on(&self, answer: &Answer) -> bool {
-        let mut before = self.view.entry(self.position).parent;
+    /// Returns whether the answer directly follows one of the same model, so that its name need not be repeated.
+    fn continues(&self) -> bool {
+        let mut before = self.view.parent(self.position);
         while let Some(position) = before.filter(|position| self.view.is_within_answer(*position)) {
-            before = self.view.entry(position).parent;
+            before = self.view.parent(position);
         }
         let same_segment = |position: &Position| {
-            self.view.tree.segment_of[*position] == self.view.tree.segment_of[self.position]
+            self.view.segments.segment_of[*position] == self.view.segments.segment_of[self.position]
         };
-        before.filter(same_segment).is_some_and(|position| match &self.view.entry(position).body {
-            Body::Answer(before) => before.model == answer.model && before.provider == answer.provider,
-            _ => false,
-        })
+        let kind = self.view.kind(self.position);
+        matches!(kind, Kind::Answer(_))
+            && before.filter(same_segment).is_some_and(|before| self.view.kind(before) == kind)
     }
 
     fn push_blocks(&self, page: &mut String, content: &[Block], breaks: Breaks) {
@@ -208,14 +213,12 @@ impl Article<'_> {
             if is_shown {
                 self.push_blocks(page, content, Breaks::Hard);
             } else {
-                page.push_str("<details><summary>Show</summary>\n");
-                self.push_blocks(page, content, Breaks::Hard);
-                page.push_str("</details>\n");
+                push_fold(page, "Show", |page| self.push_blocks(page, content, Breaks::Hard));
             }
         });
     }
 
-    /// Appends a summary under a heading, with something about it and the name of its fold.
+    /// Appends a summary with a heading, a remark and the title of its fold.
     fn push_summary(
         &self,
         page: &mut String,
@@ -224,9 +227,7 @@ impl Article<'_> {
         after: impl FnOnce(&mut String),
     ) {
         self.push(page, "message summary", heading, about, |page| {
-            let _ = writeln!(page, "<details><summary>{fold}</summary>");
-            push_prose(page, summary, Breaks::Soft);
-            page.push_str("</details>\n");
+            push_fold(page, fold, |page| push_prose(page, summary, Breaks::Soft));
             after(page);
         });
     }
@@ -244,12 +245,12 @@ impl Article<'_> {
         Some(format!("<a href=\"#{}\">{heading}</a>", self.view.anchor(position)))
     }
 
-    /// Appends a line about the session that is not part of the conversation.
+    /// Appends a note about the session that is not part of the conversation.
     fn push_note(&self, page: &mut String, heading: &str, text: &str) {
         self.push_note_about(page, heading, text, "");
     }
 
-    /// Appends a line about another entry.
+    /// Appends a note about another entry.
     fn push_note_about(&self, page: &mut String, heading: &str, text: &str, target: &str) {
         let anchor = self.view.anchor(self.position);
         let _ = write!(page, "<article class=\"note\" id=\"{anchor}\"><h2>{heading}</h2> <span>");
@@ -274,9 +275,7 @@ impl Article<'_> {
             "Context edited",
             "the model sees this in a message's place",
             |page| {
-                page.push_str("<details><summary>Show</summary>\n");
-                self.push_blocks(page, content, Breaks::Hard);
-                page.push_str("</details>\n");
+                push_fold(page, "Show", |page| self.push_blocks(page, content, Breaks::Hard));
                 self.push_reference(page, "It replaces ", Some(target));
             },
         );
@@ -284,21 +283,26 @@ impl Article<'_> {
 
     fn push_data(&self, page: &mut String, heading: &str, data: &Value) {
         self.push(page, "message quiet", heading, "", |page| {
-            page.push_str("<details><summary>Show</summary>\n");
-            tool::push_json(page, self.view, data);
-            page.push_str("</details>\n");
+            push_fold(page, "Show", |page| tool::push_json(page, self.view, data));
         });
     }
 }
 
-/// Appends Markdown. What is too long to be prose is shown as it is.
+/// Appends a fold that is closed at first.
+fn push_fold(page: &mut String, title: &str, body: impl FnOnce(&mut String)) {
+    let _ = writeln!(page, "<details><summary>{title}</summary>");
+    body(page);
+    page.push_str("</details>\n");
+}
+
+/// Appends Markdown. Text that is too long for prose is shown as it is.
 fn push_prose(page: &mut String, text: &str, breaks: Breaks) {
     if text.trim().is_empty() {
         return;
     }
     if text.len() > code::LONGEST {
-        code::push_folded(page, &highlight::tokens(code::cut(text), None), 20, "wrap");
-        code::push_cut_note(page, text);
+        code::push_folded(page, &highlight::tokens(code::truncated(text), None), 20, "wrap");
+        code::push_truncation_note(page, text);
         return;
     }
     page.push_str("<div class=\"prose\">\n");
@@ -317,7 +321,7 @@ fn push_thinking(page: &mut String, text: &str) {
     page.push_str("</details>\n");
 }
 
-/// Appends how an answer ended, if not as usual.
+/// Appends how an answer ended, unless it ended normally.
 fn push_ending(page: &mut String, answer: &Answer) {
     let reason = match answer.stop_reason.as_str() {
         "" | "stop" | "toolUse" | "pending" => None,
@@ -331,13 +335,13 @@ fn push_ending(page: &mut String, answer: &Answer) {
         escape::push_text(page, reason.unwrap_or("Failed"));
         if let Some(error) = &answer.error {
             page.push_str(": ");
-            escape::push_text(page, code::cut(error));
+            escape::push_text(page, code::truncated(error));
         }
         page.push_str("</p>\n");
     }
 }
 
-/// Returns tokens and cost in words.
+/// Returns tokens and cost as text.
 pub(crate) fn usage_text(usage: &Usage) -> String {
     let mut parts = vec![format!("{} in", format::tokens(usage.input.saturating_add(usage.cache_write)))];
     if usage.cache_read > 0 {
@@ -351,18 +355,18 @@ pub(crate) fn usage_text(usage: &Usage) -> String {
 }
 
 fn push_system(page: &mut String, message: &Value) {
-    page.push_str("<details><summary>Show</summary>\n");
-    let content = message.get("content").and_then(Value::as_str).unwrap_or_default();
-    push_prose(page, content, Breaks::Hard);
-    if let Some(Value::Object(sections)) = message.get("sections") {
-        for (name, section) in sections {
-            let _ = writeln!(page, "<h3>{}</h3>", escape::text(name));
-            push_prose(page, section.as_str().unwrap_or("(removed)"), Breaks::Hard);
+    push_fold(page, "Show", |page| {
+        let content = message.get("content").and_then(Value::as_str).unwrap_or_default();
+        push_prose(page, content, Breaks::Hard);
+        if let Some(Value::Object(sections)) = message.get("sections") {
+            for (name, section) in sections {
+                let _ = writeln!(page, "<h3>{}</h3>", escape::text(name));
+                push_prose(page, section.as_str().unwrap_or("(removed)"), Breaks::Hard);
+            }
         }
-    }
-    if let Some(Value::Array(tools)) = message.get("toolsAdded") {
-        let names: Vec<_> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
-        let _ = writeln!(page, "<p>Tools: {}</p>", escape::text(&names.join(", ")));
-    }
-    page.push_str("</details>\n");
+        if let Some(Value::Array(tools)) = message.get("toolsAdded") {
+            let names: Vec<_> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+            let _ = writeln!(page, "<p>Tools: {}</p>", escape::text(&names.join(", ")));
+        }
+    });
 }

@@ -1,4 +1,4 @@
-//! Code and output as blocks of the page: a few lines in sight, the rest behind a fold.
+//! Renders code and output: a few visible lines, the rest folded.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use crate::escape;
 use crate::format;
 use crate::highlight::{self, Token};
 
-/// What is longer is cut in the page; the session has it whole.
+/// The maximum length of a text in the page; longer ones are truncated.
 pub(crate) const LONGEST: usize = 200 * 1024;
 
-/// A fold that would hide fewer lines than this hides none.
+/// The minimum number of lines that are worth a fold.
 const FEWEST_HIDDEN: usize = 4;
 
-/// Lines longer than this are broken rather than scrolled.
+/// Lines longer than this are wrapped instead of scrolled.
 const WIDEST: usize = 400;
 
-/// Appends a code block of a text, whole, with the name of its language.
+/// Appends a code block without a fold, with the name of its language.
 pub(crate) fn push_block(page: &mut String, tokens: &[Token<'_>], language: &str) {
     page.push_str("<figure class=\"code\">");
     if !language.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn push_block(page: &mut String, tokens: &[Token<'_>], language: &str
     page.push_str("</figure>\n");
 }
 
-/// Appends a code block of which `lines` are in sight.
+/// Appends a code block with `lines` visible lines.
 pub(crate) fn push_folded(page: &mut String, tokens: &[Token<'_>], lines: usize, class: &str) {
     let (first, rest) = highlight::split_at_line(tokens, lines);
     let hidden = line_count(&rest);
@@ -41,18 +41,18 @@ pub(crate) fn push_folded(page: &mut String, tokens: &[Token<'_>], lines: usize,
     let _ = write!(
         page,
         "<details class=\"more\"><summary class=\"chrome\">{}</summary>",
-        format::counted(hidden, "more line")
+        format::counted(hidden as u64, "more line")
     );
     push_pre(page, &rest, class);
     page.push_str("</details>\n");
 }
 
-/// Appends the output of a program, of which `lines` are in sight.
+/// Appends the output of a program with `lines` visible lines.
 pub(crate) fn push_output(page: &mut String, output: &str, lines: usize) {
-    let shown = cut(output).trim_end_matches(['\n', '\r']);
-    if !ansi::is_for_a_terminal(shown) {
+    let shown = truncated(output).trim_end_matches(['\n', '\r']);
+    if !ansi::has_sequences(shown) {
         push_folded(page, &highlight::tokens(shown, None), lines, "output");
-        push_cut_note(page, output);
+        push_truncation_note(page, output);
         return;
     }
     let end_of_first =
@@ -64,12 +64,12 @@ pub(crate) fn push_output(page: &mut String, output: &str, lines: usize) {
         push_terminal_pre(page, shown, &mut look);
     } else {
         push_terminal_pre(page, first, &mut look);
-        let hidden = format::counted(hidden, "more line");
+        let hidden = format::counted(hidden as u64, "more line");
         let _ = write!(page, "<details class=\"more\"><summary class=\"chrome\">{hidden}</summary>");
         push_terminal_pre(page, rest, &mut look);
         page.push_str("</details>\n");
     }
-    push_cut_note(page, output);
+    push_truncation_note(page, output);
 }
 
 fn push_terminal_pre(page: &mut String, text: &str, look: &mut ansi::Look) {
@@ -107,18 +107,18 @@ fn widest(tokens: &[Token<'_>]) -> usize {
     widest
 }
 
-/// Returns the beginning of a text that is too long for the page.
-pub(crate) fn cut(text: &str) -> &str {
+/// Returns the part of a text that is shown in the page.
+pub(crate) fn truncated(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST)]
 }
 
-/// Appends a note that `text` was cut, if it was.
-pub(crate) fn push_cut_note(page: &mut String, text: &str) {
+/// Appends a note if `text` is truncated.
+pub(crate) fn push_truncation_note(page: &mut String, text: &str) {
     if text.len() > LONGEST {
         let _ = writeln!(
             page,
             "<p class=\"cut\">Cut here: {} of {} are shown. The session file has the rest.</p>",
-            format::bytes(cut(text).len()),
+            format::bytes(truncated(text).len()),
             format::bytes(text.len())
         );
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_lines_are_not_worth_a_fold() {
+    fn a_few_lines_are_not_folded() {
         assert!(!folded("1\n2\n3\n4\n5\n", 2).contains("<details"));
         let page = folded("1\n2\n3\n4\n5\n6", 2);
         assert!(page.contains("<code>1\n2\n</code>") && page.contains("4 more lines"), "{page}");
@@ -144,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_broken() {
+    fn long_lines_are_wrapped() {
         assert!(folded(&"x".repeat(500), 2).contains("<pre class=\" wrap\">"));
         assert!(!folded(&"x\n".repeat(500), 2).contains("wrap"));
     }
 
     #[test]
-    fn a_cut_is_said_and_keeps_characters_whole() {
+    fn truncation_is_noted_and_keeps_characters_intact() {
         let text = "é".repeat(LONGEST);
-        assert!(cut(&text).len() <= LONGEST);
+        assert!(truncated(&text).len() <= LONGEST);
         let mut page = String::new();
-        push_cut_note(&mut page, &text);
+        push_truncation_note(&mut page, &text);
         assert!(page.contains("200.0 KB of 400.0 KB"), "{page}");
-        push_cut_note(&mut page, "short");
+        push_truncation_note(&mut page, "short");
         assert_eq!(page.matches("<p").count(), 1);
     }
 }

@@ -1,17 +1,16 @@
-//! The change of a file, line by line: what went in red, what came in green, and within a line that changed, the part
-//! that did.
+//! Renders the diff of an edit: removed lines in red, added ones in green, and the changed part of a line marked.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use bowline_session::display::Call;
 use serde_json::Value;
 
 use crate::code::LONGEST;
-use crate::entry::Call;
 use crate::escape;
 use crate::format;
 
-/// Lines of a change in sight; the rest is behind a fold.
+/// The number of visible lines; the rest is folded.
 const IN_SIGHT: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,7 @@ enum Side {
     Same,
     Old,
     New,
-    /// Lines that are left out.
+    /// Omitted lines.
     Gap,
 }
 
@@ -30,12 +29,12 @@ struct Line<'a> {
     text: &'a str,
 }
 
-/// The change that an edit made, or was to make.
+/// The changes that an edit made or requested.
 #[derive(Debug)]
 pub(crate) struct Diff<'a>(Vec<Line<'a>>);
 
 impl<'a> Diff<'a> {
-    /// Returns the change in the details of an edit's result.
+    /// Returns the changes in the details of an edit's result.
     pub fn of_details(details: &'a Value) -> Option<Self> {
         let field = |name: &str| details.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         match (field("diff"), field("patch")) {
@@ -45,7 +44,7 @@ impl<'a> Diff<'a> {
         }
     }
 
-    /// Returns the change that a call asks for, where no result tells what became of it.
+    /// Returns the changes that a call requested, for calls whose result has no details.
     pub fn of_call(call: &'a Call) -> Option<Self> {
         let arguments = &call.arguments;
         let mut edits: Vec<&Value> = Vec::new();
@@ -75,31 +74,31 @@ impl<'a> Diff<'a> {
         Some(Self(list))
     }
 
-    /// Returns how many lines came and how many went.
+    /// Returns the numbers of added and removed lines.
     pub fn counts(&self) -> (usize, usize) {
         let count = |side| self.0.iter().filter(|line| line.side == side).count();
         (count(Side::New), count(Side::Old))
     }
 
-    /// Appends the change to the page.
+    /// Appends the diff to the page.
     pub fn push(&self, page: &mut String) {
         let fitting = self.fitting();
         let all = &self.0[..fitting];
         let in_sight = if all.len() > IN_SIGHT + 4 { IN_SIGHT } else { all.len() };
         push_lines(page, &all[..in_sight]);
         if in_sight < all.len() {
-            let hidden = format::counted(all.len() - in_sight, "more line");
+            let hidden = format::counted((all.len() - in_sight) as u64, "more line");
             let _ = write!(page, "<details class=\"more\"><summary class=\"chrome\">{hidden}</summary>");
             push_lines(page, &all[in_sight..]);
             page.push_str("</details>\n");
         }
         if fitting < self.0.len() {
-            let left = format::counted(self.0.len() - fitting, "line");
+            let left = format::counted((self.0.len() - fitting) as u64, "line");
             let _ = writeln!(page, "<p class=\"cut\">Cut here: {left} more are in the session file.</p>");
         }
     }
 
-    /// Returns how many lines the page has room for.
+    /// Returns how many lines fit into the size limit.
     fn fitting(&self) -> usize {
         let mut room = LONGEST;
         let fits = |line: &&Line<'_>| {
@@ -115,7 +114,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.strip_suffix('\n').unwrap_or(text).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 
-/// Whether a diff has the number of each line in it, rather than being a patch.
+/// Returns whether a diff has line numbers, rather than being a patch.
 fn is_numbered(diff: &str) -> bool {
     !diff.starts_with("--- ") && diff.starts_with([' ', '+', '-']) && numbered_line(diff).number.is_some()
 }
@@ -140,7 +139,7 @@ fn unified_lines(patch: &str) -> Vec<Line<'_>> {
             Line { side, number: None, text }
         }
     };
-    // The names of the file stand in the heading already.
+    // The heading already has the file name.
     let is_heading = |line: &&str| {
         line.starts_with("--- ")
             || line.starts_with("+++ ")
@@ -188,7 +187,7 @@ fn run(lines: &[Line<'_>], side: Side) -> usize {
     lines.iter().take_while(|line| line.side == side).count()
 }
 
-/// Returns which part of each of two lines is not in the other, if they have enough in common for that to help.
+/// Returns the part of each of two lines that differs, if the lines have enough in common.
 fn changed_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
     let prefix: usize = old
         .chars()
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_numbered_diff_is_read() {
+    fn diffs_with_line_numbers_are_parsed() {
         let details = json!({"diff": "  9 a\n-10 b\n+10 c\n 11 \n    ...\n-20 x"});
         let diff = of(&details);
         let sides: Vec<_> = diff.0.iter().map(|line| (line.side, line.number, line.text)).collect();
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_read_without_its_heading() {
+    fn patches_are_parsed_without_their_heading() {
         let details = json!({"patch": "--- a\n+++ a\n@@ -1,2 +1,2 @@\n 1\n-2\n+two\n"});
         let sides: Vec<_> = of(&details).0.iter().map(|line| (line.side, line.text)).collect();
         assert_eq!(
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_tells_what_was_to_change() {
+    fn a_call_without_details_shows_the_requested_changes() {
         let arguments = json!({"path": "p", "edits": [{"oldText": "a\nb", "newText": "c"}], "oldText": "d", "newText": "e"});
         let Value::Object(arguments) = arguments else { panic!() };
         let call = Call { id: String::new(), name: "edit".into(), arguments };
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_changed_is_marked_and_everything_is_escaped() {
+    fn changed_parts_are_marked_and_all_text_is_escaped() {
         let details = json!({"diff": "-1 let <a> = 1;\n+1 let <b> = 1;"});
         let mut page = String::new();
         of(&details).push(&mut page);
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_change_is_folded_and_cut() {
+    fn large_diffs_are_folded_and_truncated() {
         let details = json!({"diff": "+1 0123456789\n".repeat(60_000)});
         let mut page = String::new();
         of(&details).push(&mut page);

@@ -1,4 +1,4 @@
-//! Why a session could not be exported.
+//! Errors of an export.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,14 +6,8 @@ use std::path::PathBuf;
 /// Why a session could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{}: cannot read the session: {error}", file.display())]
-    Open { file: PathBuf, error: io::Error },
-    #[error("cannot read the session: {0}")]
-    Read(io::Error),
-    #[error("this is not a session: the first line is no session header")]
-    NotASession,
-    #[error("{}: this is not a session: the first line is no session header", file.display())]
-    FileNotASession { file: PathBuf },
+    #[error(transparent)]
+    Session(#[from] bowline_session::Error),
     #[error("the session has no entry \"{id}\"")]
     UnknownEntry { id: String },
     #[error("{}: the folder does not exist; create it, or name another file", folder.display())]

@@ -1,7 +1,7 @@
-//! Text of a session as text of the page. Nothing from a session reaches the page except through here.
+//! Escapes text from a session for the page. Everything from a session passes through here.
 //!
-//! Characters that would be invisible, or would change how their neighbours are shown, are spelt out: someone who
-//! reads a page must see what the model saw.
+//! Characters that are invisible, or change how others are shown, are written out, because a reader must see what the
+//! model saw.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ fn push(page: &mut String, text: &str, spell_out: impl Fn(&mut String, &str)) {
             '>' => page.push_str("&gt;"),
             '"' => page.push_str("&quot;"),
             '\'' => page.push_str("&#39;"),
-            // As one with the line feed that follows.
+            // Part of the line ending.
             '\r' if text[plain_from..].starts_with('\n') => {}
             '\0'..='\u{1f}' => page.extend(char::from_u32(0x2400 + u32::from(character))),
             '\u{7f}' => page.push('\u{2421}'),
@@ -66,7 +66,7 @@ fn is_plain(character: char) -> bool {
     }
 }
 
-/// Whether a character is a control, turns the direction of the text, or has no width and no use in emoji or in a
+/// Returns whether a character is a control, changes the text direction, or has no width and no use in emoji or in a
 /// script that needs it.
 fn is_invisible(character: char) -> bool {
     matches!(character,
@@ -76,7 +76,7 @@ fn is_invisible(character: char) -> bool {
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        // Tags, which can carry a whole text that nobody sees.
+        // Tag characters, which can hide a whole text.
         | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -102,7 +102,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn markup_is_text() {
+    fn markup_is_escaped() {
         assert_eq!(
             text("</script><img onerror='x' src=\"y\">&amp;"),
             "&lt;/script&gt;&lt;img onerror=&#39;x&#39; src=&quot;y&quot;&gt;&amp;amp;"
@@ -110,7 +110,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelt_out() {
+    fn invisible_characters_are_written_out() {
         assert_eq!(text("a\u{202e}b"), "a<span class=\"control\">U+202E</span>b");
         assert_eq!(attribute("a\u{2066}b"), "a[U+2066]b");
         assert_eq!(text("\0\u{1b}[1m\u{7f}\r\n\r"), "\u{2400}\u{241b}[1m\u{2421}\n\u{240d}");

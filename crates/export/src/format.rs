@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Numbers and times in a form for people.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ pub(crate) fn tokens(count: u64) -> String {
     }
 }
 
-/// Returns an amount of dollars, with more digits the smaller it is.
+/// Returns an amount in dollars; small amounts have more digits.
 pub(crate) fn dollars(amount: f64) -> String {
     match amount {
         amount if amount >= 0.995 => format!("${amount:.2}"),
@@ -36,7 +36,7 @@ pub(crate) fn bytes(count: usize) -> String {
 }
 
 /// Returns a count with its noun: `1 line`, `2 lines`, `12,345 lines`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -53,12 +53,6 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{grouped} {plural}")
 }
 
-/// Returns a time that stands in a file as milliseconds since 1970, if it is one.
-pub(crate) fn time_of_milliseconds(milliseconds: u64) -> Option<Timestamp> {
-    let milliseconds = i64::try_from(milliseconds).ok().filter(|milliseconds| *milliseconds > 0)?;
-    Timestamp::from_millisecond(milliseconds).ok()
-}
-
 /// Returns a `time` element in UTC; the script shows it in the reader's time zone.
 pub(crate) fn time_element(time: Timestamp) -> String {
     format!(
@@ -68,7 +62,7 @@ pub(crate) fn time_element(time: Timestamp) -> String {
     )
 }
 
-/// Returns a span of time in its two largest units.
+/// Returns the time between two moments in its two largest units.
 pub(crate) fn duration(from: Timestamp, to: Timestamp) -> String {
     let seconds = (to.as_second() - from.as_second()).max(0);
     match seconds {
@@ -84,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn numbers_are_abbreviated() {
         assert_eq!(
             [0, 999, 1_000, 12_345, 123_456, 999_499, 999_500, 1_234_567].map(tokens),
             ["0", "999", "1.0k", "12.3k", "123k", "999k", "1.0M", "1.2M"]
@@ -99,11 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn times_are_in_utc_until_the_script_runs() {
-        let time = time_of_milliseconds(1_794_790_548_502).unwrap();
+    fn times_are_rendered_in_utc() {
+        let time = Timestamp::from_millisecond(1_794_790_548_502).unwrap();
         assert_eq!(time_element(time), "<time datetime=\"2026-11-16T00:55:48Z\">16 Nov 00:55 UTC</time>");
-        assert_eq!(time_of_milliseconds(0), None);
-        assert_eq!(time_of_milliseconds(u64::MAX), None);
         assert_eq!(duration(time, time + jiff::SignedDuration::from_secs(3_725)), "1 h 2 min");
     }
 }

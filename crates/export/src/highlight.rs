@@ -1,5 +1,5 @@
-//! Code in colour. A tokenizer per family of languages, driven by a table; none of them parses, and all of them keep
-//! every character of the code.
+//! Syntax highlighting: one table-driven tokenizer per family of languages. They do not parse, and they keep every
+//! character of the code.
 
 mod languages;
 mod lines;
@@ -10,10 +10,10 @@ pub(crate) use languages::{Language, of_name, of_path};
 
 use crate::escape;
 
-/// What comes after this many bytes of code stays uncoloured: every token costs the browser an element.
+/// How many bytes of code are highlighted at most, because every token costs the browser an element.
 pub(crate) const LIMIT: usize = 32 * 1024;
 
-/// What a piece of code is. The name is the class on the page.
+/// The kind of a token, which determines its class on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Plain,
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Deleted,
 }
 
-/// A piece of code.
+/// A token of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub kind: Kind,
@@ -56,12 +56,12 @@ impl Kind {
     }
 }
 
-/// Returns `code` in tokens; without a language, as one.
+/// Returns the tokens of `code`; without a language, a single one.
 pub(crate) fn tokens<'a>(code: &'a str, language: Option<&Language>) -> Vec<Token<'a>> {
     tokens_of_beginning(code, language, LIMIT)
 }
 
-/// Returns `code` in tokens of which the last is everything after the lines that are in the first `limit` bytes.
+/// Returns the tokens of `code`; the last one holds everything after the lines within the first `limit` bytes.
 pub(crate) fn tokens_of_beginning<'a>(
     code: &'a str,
     language: Option<&Language>,
@@ -72,8 +72,8 @@ pub(crate) fn tokens_of_beginning<'a>(
         return language.tokens(code);
     }
     let end = code[..code.floor_char_boundary(limit)].rfind('\n').map_or(0, |end| end + 1);
-    let (coloured, rest) = code.split_at(end);
-    let mut tokens = language.tokens(coloured);
+    let (highlighted, rest) = code.split_at(end);
+    let mut tokens = language.tokens(highlighted);
     tokens.push(Token { kind: Kind::Plain, text: rest });
     tokens
 }
@@ -94,7 +94,7 @@ pub(crate) fn push_tokens(page: &mut String, tokens: &[Token<'_>]) {
     }
 }
 
-/// Cuts tokens after the given number of lines.
+/// Splits tokens after the given number of lines.
 pub(crate) fn split_at_line<'a>(tokens: &[Token<'a>], lines: usize) -> (Vec<Token<'a>>, Vec<Token<'a>>) {
     let mut left = lines;
     for (index, token) in tokens.iter().enumerate() {
@@ -113,11 +113,11 @@ pub(crate) fn split_at_line<'a>(tokens: &[Token<'a>], lines: usize) -> (Vec<Toke
     (tokens.to_vec(), Vec::new())
 }
 
-/// Collects tokens; neighbours of one kind become one.
+/// Collects tokens; adjacent ones of the same kind are merged.
 struct Tokens<'a> {
     code: &'a str,
     list: Vec<Token<'a>>,
-    /// Where the code that is in no token yet begins.
+    /// The start of the code that is not in a token yet.
     from: usize,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Tokens<'a> {
         Self { code, list: Vec::new(), from: 0 }
     }
 
-    /// Makes one token of everything up to `to`.
+    /// Adds a token for everything up to `to`.
     fn push(&mut self, kind: Kind, to: usize) {
         if to <= self.from {
             return;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_coloured() {
+    fn languages_are_highlighted() {
         use Kind::*;
         check(
             "rust",
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_has_a_name_or_a_file_name() {
+    fn languages_are_found_by_name_and_by_file_name() {
         assert_eq!(of_name("Rust,ignore").map(|language| language.names[0]), Some("rust"));
         assert_eq!(of_path("src/a.test.TSX").map(|language| language.names[0]), Some("typescript"));
         assert_eq!(of_path("Dockerfile").map(|language| language.names[0]), Some("bash"));
@@ -258,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(code in "([a-z$<>/'\"`#\\\\*=:;.&!\\-+@{}() \n0-9é]|r#|//|/\\*|\"\"\"){0,60}") {
+        fn tokens_keep_all_code(code in "([a-z$<>/'\"`#\\\\*=:;.&!\\-+@{}() \n0-9é]|r#|//|/\\*|\"\"\"){0,60}") {
             for language in LANGUAGES {
                 prop_assert_eq!(
                     without_tags(language, &code),

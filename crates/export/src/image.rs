@@ -1,12 +1,12 @@
-//! Images of the session, as part of the page.
+//! Renders images, embedded into the page.
 
 use crate::escape;
 use crate::format;
 
-/// The kinds of images that browsers show and that cannot hold a script.
+/// The image types that browsers support and that cannot contain scripts.
 const KINDS: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
-/// Appends an image, or a line that says why there is none.
+/// Appends an image, or a note if it cannot be shown.
 pub(crate) fn push_image(page: &mut String, data: &str, mime_type: &str) {
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let size = format::bytes(data.len() / 4 * 3);
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_kinds_of_whole_images_are_shown() {
+    fn only_valid_images_of_known_types_are_shown() {
         assert!(image("iVBORw0KGgo=", "image/png").contains("src=\"data:image/png;base64,iVBORw0KGgo=\""));
         for (data, mime_type) in [
             ("PHN2Zz4=", "image/svg+xml"),

@@ -1,15 +1,14 @@
-//! A session as one web page that needs nothing else: no network, no server, and nothing of a session runs in it.
+//! Exports a session as one HTML page that needs no network and no server, and runs nothing that comes from the session.
 //!
-//! Reading (`read`, `decode`) gives entries (`entry`), the tree cuts them into segments (`tree`), and the page (`page`)
-//! writes each segment once: those of the branch that is shown as they are, the others as templates. Everything that
-//! comes from a session goes through `escape`; `policy` makes the browser hold to that.
+//! `bowline-session` reads the file. The entries are divided into segments (`segments`), `view` looks up what belongs
+//! together, and `page` writes each segment once: those of the displayed branch as they are, the others in templates.
+//! Entries are read when they are rendered, so memory is bounded by the index and the largest entry. All text from a
+//! session goes through `escape`; the content security policy (`policy`) makes the browser enforce that.
 
 mod ansi;
 mod article;
 mod code;
-mod decode;
 mod diff;
-mod entry;
 mod error;
 mod escape;
 mod format;
@@ -18,71 +17,71 @@ mod image;
 mod markdown;
 mod outline;
 mod page;
+#[cfg_attr(unix, path = "platform_unix.rs")]
+#[cfg_attr(windows, path = "platform_windows.rs")]
+mod platform;
 mod policy;
-mod read;
+mod segments;
 mod tool;
 mod totals;
-mod tree;
 mod view;
 mod write;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use bowline_core::tool::ToolTraits;
+use bowline_session::Session;
 
 pub use error::Error;
 
-use tree::Tree;
+use segments::Segments;
 use view::View;
 
-/// What a page may be made with.
-#[derive(Debug, Clone, Default)]
+/// The options of an export.
+#[derive(Debug, Clone)]
 pub struct Options {
-    /// The title; else it is the session's name, or the first message.
+    /// The title; by default the session's name, or its first message.
     pub title: Option<String>,
-    /// The id of the entry that the conversation is at; else it is the last one of the file.
+    /// The id of the entry that the displayed branch ends at; by default the last one in the file.
     pub leaf: Option<String>,
+    /// Looks up the traits of a tool by name; calls of unknown tools are shown as JSON.
+    pub tools: fn(&str) -> Option<&'static ToolTraits>,
 }
 
-/// Writes the session in the file `session` as a page to `out`, and returns the page's absolute path.
+impl Default for Options {
+    fn default() -> Self {
+        Self { title: None, leaf: None, tools: |_| None }
+    }
+}
+
+/// Exports the session file `session` to the page `out`, and returns the absolute path of the page.
 ///
-/// The page appears whole or not at all. The session is not locked: it may be written to meanwhile.
+/// The page is written completely or not at all. The session is not locked, so it may be in use.
 pub fn export_file(session: &Path, out: &Path, options: &Options) -> Result<PathBuf, Error> {
-    let file = File::open(session).map_err(|error| Error::Open { file: session.to_path_buf(), error })?;
     let target = write::Target::new(out, session)?;
-    let read = read::read(BufReader::with_capacity(1 << 16, file)).map_err(|error| match error {
-        Error::NotASession => Error::FileNotASession { file: session.to_path_buf() },
-        Error::Read(error) => Error::Open { file: session.to_path_buf(), error },
-        other => other,
-    })?;
+    let session = Session::read_for_display(session)?;
     target.write(|file| {
         let mut file = BufWriter::with_capacity(1 << 16, file);
-        render(&read, &mut file, options)?;
+        export_session(&session, &mut file, options)?;
         file.flush().map_err(Error::Write)
     })
 }
 
-/// Writes the session in `lines` as a page to `out`.
-pub fn export_lines(lines: impl BufRead, mut out: impl Write, options: &Options) -> Result<(), Error> {
-    render(&read::read(lines)?, &mut out, options)
+/// Writes the page of `session` to `out`.
+pub fn export_session(session: &Session, out: &mut impl Write, options: &Options) -> Result<(), Error> {
+    let leaf = match &options.leaf {
+        Some(id) => Some(session.number_of(id).ok_or_else(|| Error::UnknownEntry { id: id.clone() })?),
+        None => session.entry_count().checked_sub(1),
+    };
+    let parents: Vec<_> = (0..session.entry_count()).map(|number| session.place(number).parent).collect();
+    let segments = Segments::new(&parents, leaf);
+    let view = View::new(session, &segments, options.tools)?;
+    page::write(out, &view, options.title.as_deref())
 }
 
-/// Returns the name that a page of this session file has unless another is asked for.
+/// Returns the default name of the page for a session file.
 pub fn default_name(session: &Path) -> String {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     format!("bowline-session-{stem}.html")
-}
-
-fn render(session: &entry::Session, out: &mut impl Write, options: &Options) -> Result<(), Error> {
-    let leaf = match &options.leaf {
-        Some(id) => {
-            let positions = view::positions(session);
-            let unknown = || Error::UnknownEntry { id: id.clone() };
-            Some(positions.get(id.as_str()).copied().ok_or_else(unknown)?)
-        }
-        None => session.entries.len().checked_sub(1),
-    };
-    let tree = Tree::new(&session.entries, leaf);
-    let view = View::new(session, &tree);
-    page::write(out, &view, options.title.as_deref()).map_err(Error::Write)
 }

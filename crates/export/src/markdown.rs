@@ -1,4 +1,4 @@
-//! Markdown as HTML of our own making: every element that can come out of it is written here, and HTML in it is text.
+//! Renders Markdown as HTML. Only elements that are written here can result; HTML in the source is shown as text.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use crate::code;
 use crate::escape;
 use crate::highlight;
 
-/// Deeper nesting is flattened: browsers and readers give up on it.
+/// The maximum nesting; deeper elements are flattened, because browsers and readers cannot cope with them.
 const DEEPEST: usize = 40;
 
-/// How the line breaks of a text are meant.
+/// What a single line break means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Breaks {
-    /// As Markdown has it: a line break is a space.
+    /// A space, as in Markdown.
     Soft,
-    /// As people type: a line break is one.
+    /// A line break, as people type it.
     Hard,
 }
 
@@ -34,14 +34,15 @@ pub(crate) fn push_markdown(page: &mut String, text: &str, breaks: Breaks) {
 struct Writer<'p, 'a> {
     page: &'p mut String,
     breaks: Breaks,
-    /// What closes the elements that are open.
+    /// The closing tags of the open elements.
     open: Vec<&'static str>,
-    /// How many elements were left out for being too deep.
+    /// The number of open elements that were omitted because they are nested too deeply.
     too_deep: usize,
-    /// The code block that is being read, with its language.
+    /// The current code block with its language.
     code: Option<(String, CodeBlockKind<'a>)>,
-    /// Those of the table's columns, and which of them the next cell is in.
+    /// The alignments of the columns of the current table.
     alignments: Vec<Alignment>,
+    /// The column of the next cell.
     cell: usize,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Writer<'_, 'a> {
         }
         match tag {
             Tag::Paragraph => self.element("<p>", "</p>\n"),
-            // The page itself has the first two levels.
+            // The page itself uses the first two levels.
             Tag::Heading { level: HeadingLevel::H1, .. } => self.element("<h3 class=\"first\">", "</h3>\n"),
             Tag::Heading { level: HeadingLevel::H2, .. } => self.element("<h3>", "</h3>\n"),
             Tag::Heading { level: HeadingLevel::H3, .. } => self.element("<h4>", "</h4>\n"),
@@ -122,7 +123,7 @@ impl<'a> Writer<'_, 'a> {
             Tag::Strong => self.element("<strong>", "</strong>"),
             Tag::Strikethrough => self.element("<del>", "</del>"),
             Tag::Link { dest_url, .. } => self.link(&dest_url, ""),
-            // Never loaded: it may be anywhere. Its text can be followed like any other link.
+            // Images may be anywhere, so they are never loaded, only linked to.
             Tag::Image { dest_url, .. } => self.link(&dest_url, "image: "),
             _ => self.element("<div>", "</div>\n"),
         }
@@ -166,7 +167,7 @@ impl<'a> Writer<'_, 'a> {
             self.page.push_str(before);
             self.open.push("</a>");
         } else {
-            // Shown, so that a reader sees where it would have led.
+            // The title shows where the link would have led.
             self.page.push_str("<span class=\"no-link\" title=\"");
             escape::push_attribute(self.page, beginning(address));
             self.page.push_str("\">");
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_text() {
+    fn html_is_escaped() {
         check(
             "a <b onclick=x>c</b>",
             "<p>a <code class=\"markup\">&lt;b onclick=x&gt;</code>c<code class=\"markup\">&lt;/b&gt;</code></p>",
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn only_harmless_links_are_links() {
+    fn only_harmless_addresses_become_links() {
         for address in ["https://a.b/?q=\"><script>", "HTTP://a", "mailto:a@b"] {
             let page = markdown(&format!("[x](<{address}>)"));
             assert!(

@@ -1,22 +1,23 @@
-//! The side panel: what was asked and where the session branches, as a list of links.
+//! The side panel: links to the prompts and the branches.
 
 use std::fmt::Write as _;
 
-use crate::entry::{Block, Body, Position};
+use bowline_session::display::{Block, Body};
+
 use crate::escape;
 use crate::format;
-use crate::tree::{Row, SegmentNumber};
-use crate::view::View;
+use crate::segments::{Position, Row, SegmentNumber};
+use crate::view::{Kind, View};
 
-/// What is indented further is no further to the right.
+/// The maximum indentation.
 const DEEPEST: usize = 8;
 
-/// How many characters of a message stand in the panel.
+/// The maximum number of characters of a message in the panel.
 const WIDTH: usize = 90;
 
-/// Appends the panel's list.
+/// Appends the lists of the panel.
 pub(crate) fn push_outline(page: &mut String, view: &View<'_>) {
-    for Row { segment, depth } in view.tree.outline() {
+    for Row { segment, depth } in view.segments.outline() {
         let is_turn = depth > 0;
         let _ = writeln!(
             page,
@@ -30,20 +31,17 @@ pub(crate) fn push_outline(page: &mut String, view: &View<'_>) {
 }
 
 fn push_rows(page: &mut String, view: &View<'_>, number: SegmentNumber) {
-    let segment = &view.tree.segments[number];
+    let segment = &view.segments.list[number];
     let is_worth_a_row = |position: &&Position| {
-        matches!(
-            view.entry(**position).body,
-            Body::User(_) | Body::Compaction { .. } | Body::BranchSummary { .. } | Body::Bash(_)
-        ) || view.label(**position).is_some()
+        matches!(view.kind(**position), Kind::Prompt | Kind::Summary | Kind::Command)
+            || view.label(**position).is_some()
     };
     let mut rows: Vec<_> = segment.entries.iter().filter(is_worth_a_row).copied().collect();
-    let is_said =
-        |position: &&Position| matches!(view.entry(**position).body, Body::User(_) | Body::Answer(_));
+    let is_message = |position: &&Position| matches!(view.kind(**position), Kind::Prompt | Kind::Answer(_));
     if rows.is_empty() {
-        rows.extend(segment.entries.iter().find(is_said).or(segment.entries.first()));
+        rows.extend(segment.entries.iter().find(is_message).or(segment.entries.first()));
     }
-    let end = segment.entries.iter().rev().find(is_said).filter(|_| segment.children.is_empty()).copied();
+    let end = segment.entries.iter().rev().find(is_message).filter(|_| segment.children.is_empty()).copied();
     rows.extend(end.filter(|end| !rows.contains(end)));
     for position in rows {
         push_row(page, view, position, Some(position) == end);
@@ -51,14 +49,14 @@ fn push_rows(page: &mut String, view: &View<'_>, number: SegmentNumber) {
 }
 
 fn push_row(page: &mut String, view: &View<'_>, position: Position, is_end: bool) {
-    let kind = match view.entry(position).body {
-        Body::User(_) => "user",
-        Body::Compaction { .. } | Body::BranchSummary { .. } => "summary",
-        Body::Bash(_) => "shell",
-        _ => "answer",
+    let class = match view.kind(position) {
+        Kind::Prompt => "user",
+        Kind::Summary => "summary",
+        Kind::Command => "shell",
+        Kind::Answer(_) | Kind::Other => "answer",
     };
     let end = if is_end { " end" } else { "" };
-    let _ = write!(page, "<li class=\"{kind}{end}\"><a href=\"#{}\">", view.anchor(position));
+    let _ = write!(page, "<li class=\"{class}{end}\"><a href=\"#{}\">", view.anchor(position));
     escape::push_text(page, &heading(view, position));
     if let Some(label) = view.label(position) {
         page.push_str(" <span class=\"label\">");
@@ -68,9 +66,9 @@ fn push_row(page: &mut String, view: &View<'_>, position: Position, is_end: bool
     page.push_str("</a></li>\n");
 }
 
-/// Returns an entry in a few words.
+/// Returns a short description of an entry.
 pub(crate) fn heading(view: &View<'_>, position: Position) -> String {
-    let words = match &view.entry(position).body {
+    let words = match &view.body(position) {
         Body::User(content) | Body::Custom { content, .. } => words_of(content),
         Body::Answer(answer) => {
             let words = words_of(&answer.content);
@@ -109,12 +107,12 @@ fn first_paragraph(text: &str) -> &str {
     text.trim_start().split("\n\n").next().unwrap_or_default()
 }
 
-/// Returns the words of Markdown without most of its marks.
+/// Removes most Markdown syntax.
 fn without_marks(words: &str) -> String {
     words.replace("**", "").replace('`', "").trim_start_matches(['#', '>', ' ']).to_owned()
 }
 
-/// Returns the beginning of a text on one line.
+/// Returns the beginning of a text as a single line.
 pub(crate) fn first_words(text: &str, width: usize) -> String {
     let start = text.trim_start();
     let mut words = String::new();
@@ -142,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_words_are_on_one_line() {
+    fn first_words_are_a_single_line() {
         assert_eq!(first_words("  a\n\n b\tc ", 9), "a b c");
         assert_eq!(first_words("éclair au chocolat", 7), "éclair…");
     }

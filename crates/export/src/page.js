@@ -1,4 +1,4 @@
-// The behaviour of an exported session. All text is in the page already, escaped; nothing here makes HTML of a text.
+// The behaviour of an exported session. All text is already in the page, escaped; nothing here turns text into HTML.
 // Without this script the current branch can still be read, folded and printed.
 "use strict";
 (() => {
@@ -6,10 +6,10 @@
   const $ = (id) => document.getElementById(id);
 
   // ── Theme ─────────────────────────────────────────────────────────────────────────────────────────────────────
-  // Set before anything is drawn. Storage may be denied, as it often is for files.
+  // Applied before the first paint. Storage may be unavailable, as it often is for files.
   const stored = {
     get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-    set(key, value) { try { localStorage.setItem(key, value); } catch { /* not remembered, then */ } },
+    set(key, value) { try { localStorage.setItem(key, value); } catch { /* not stored */ } },
   };
   const storedTheme = stored.get("bowline-theme");
   if (storedTheme === "light" || storedTheme === "dark") root.dataset.theme = storedTheme;
@@ -35,8 +35,8 @@
   root.classList.toggle("panel", isWide.matches);
 
   // ── Branches ──────────────────────────────────────────────────────────────────────────────────────────────────
-  // A segment is a run of entries without a branch. Those of the branch in sight are in the conversation, the others
-  // in templates, or here once they have been shown.
+  // A segment is a run of entries without a fork. Those of the displayed branch are in the conversation, the others
+  // in templates, or here once they have been displayed.
   const segments = new Map();
   let conversation;
   let shown = [];
@@ -80,7 +80,7 @@
     }
   }
 
-  // Returns the element of an entry, after bringing its branch in sight if it is on another one.
+  // Returns the element of an entry, after displaying its branch.
   function reveal(id) {
     let element = document.getElementById(id);
     if (element) return element;
@@ -107,14 +107,14 @@
     const element = reveal(id);
     if (!element) return;
     openFolds(element);
-    // The browser went there by itself if it could; the element is marked as the target only then.
+    // The browser only marks the element as the target if it went there by itself.
     if (wasElsewhere && id.startsWith("entry-")) location.replace("#" + encodeURIComponent(id));
     steady(element, "start");
     if (!isWide.matches) showPanel(false);
   }
 
-  // Scrolls to an element. What lies between gets its true height only when it comes in sight, so again in the next
-  // few frames, unless the reader has moved on.
+  // Scrolls to an element. Elements in between get their true height only when they become visible, so this is repeated
+  // for a few frames, unless the reader scrolls.
   let destination = null;
 
   function steady(element, block, frames = 5) {
@@ -123,7 +123,7 @@
     if (frames) requestAnimationFrame(() => { if (destination === element) steady(element, block, frames - 1); });
   }
 
-  // ── Places: which message one is at ───────────────────────────────────────────────────────────────────────────
+  // ── Places: the current message ─────────────────────────────────────────────────────────────────────────────
   let places = null;
 
   function forgetPlaces() { places = null; }
@@ -135,7 +135,7 @@
 
   function barHeight() { return $("bar").offsetHeight; }
 
-  // Articles are in order of height, so halving finds the first that ends below the bar.
+  // Articles are in order, so a binary search finds the first one that ends below the bar.
   function currentIndex() {
     const list = articles();
     const line = barHeight() + 20;
@@ -196,12 +196,12 @@
   }
 
   // ── Search ────────────────────────────────────────────────────────────────────────────────────────────────────
-  // Over what was said, not over the furniture. Matches are marked by the browser's highlights, which leave the page
-  // as it is; where there are none, the message with the match is outlined.
+  // Covers the content, not the controls. Matches are marked with the browser's highlights, which do not change the page;
+  // without highlights, the message with the match is outlined.
   const MOST_MARKED = 5000;
   const canMark = typeof Highlight === "function" && CSS.highlights;
 
-  // By hand: a tree walker that asks back for every node takes several times as long.
+  // Not a tree walker with a filter, which takes several times as long.
   function textNodes(element, nodes = []) {
     for (let node = element.firstChild; node; node = node.nextSibling) {
       if (node.nodeType === Node.TEXT_NODE) nodes.push(node);
@@ -210,7 +210,7 @@
     return nodes;
   }
 
-  // Some letters have more characters in lower case; then positions would be off, so those stay as they are.
+  // Some letters have more characters in lower case, which would shift positions; they are left as they are.
   function folded(text) {
     const lower = text.toLowerCase();
     if (lower.length === text.length) return lower;
@@ -252,7 +252,7 @@
     };
     for (const start of starts) {
       const range = new Range();
-      // One further and back: a match begins in the node of its first letter, not at the end of the one before.
+      // A match begins in the node of its first letter, not at the end of the previous node.
       const [first, after] = locate(start + 1);
       range.setStart(first, after - 1);
       range.setEnd(...locate(start + length));
@@ -283,7 +283,7 @@
       this.report();
     },
 
-    // Returns nothing: notes the first segment out of sight that has a match, and how many messages there do.
+    // Records the first hidden segment with a match, and the number of messages with matches in hidden segments.
     findElsewhere(needle) {
       let count = 0;
       for (const section of segments.values()) {
@@ -336,7 +336,7 @@
       this.report();
     },
 
-    // The first match from where one is.
+    // The first match from the current position on.
     nearest(direction) {
       const here = articles()[currentIndex()];
       const isBefore = (match) => match.article.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING;
@@ -392,13 +392,13 @@
     closedForPrint = [];
   }
 
-  // ── Small things ──────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Controls ─────────────────────────────────────────────────────────────────────────────────────────────────
   const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const shortTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   const longTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
   const withLocalTime = new WeakSet();
 
-  // The day is named where it is not the one on which the session began.
+  // The day is shown if it is not the first day of the session.
   let firstDay;
 
   function showLocalTimes(within) {
@@ -497,7 +497,7 @@
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.(".copy");
       if (button) copyCode(button);
-      // A second click on the link of where one is changes no address, but is meant.
+      // Clicking the link to the current place does not change the address, but should still scroll.
       const link = event.target.closest?.('a[href^="#"]');
       if (link && link.hash === location.hash) followAddress();
       if (!isWide.matches && root.classList.contains("panel") && !event.target.closest?.("#panel, #bar")) showPanel(false);

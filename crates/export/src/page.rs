@@ -1,30 +1,32 @@
-//! The page as a whole: its head, the header, the panel, the branch that is shown, and the others, which stand in
-//! templates until they are asked for.
+//! The page as a whole: its head, the header, the panel, the displayed branch, and the other branches in templates.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 
+use bowline_session::Session;
+use jiff::Timestamp;
+
+use crate::Error;
 use crate::article;
-use crate::entry::{Body, Session};
 use crate::escape;
 use crate::format;
 use crate::outline;
 use crate::policy::{SCRIPT, STYLE, content_security_policy};
+use crate::segments::SegmentNumber;
 use crate::totals::Totals;
-use crate::tree::SegmentNumber;
 use crate::view::View;
 
-/// How long a title may be that is taken from the first message.
+/// The maximum length of a title that is taken from the first message.
 const TITLE_WIDTH: usize = 80;
 
 /// Writes the page.
-pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) -> Result<(), Error> {
     let session = view.session;
     let title = title.map_or_else(|| title_of(view), ToOwned::to_owned);
-    let totals = Totals::of(session);
+    let totals = Totals::new(session)?;
     let mut page = String::new();
     push_head(&mut page, &title);
-    push_bar(&mut page, &title, &totals, view.tree.segments.len() > 1);
+    push_bar(&mut page, &title, &totals, view.segments.list.len() > 1);
     page.push_str("<nav id=\"panel\" class=\"chrome\" aria-label=\"Outline and branches\">\n");
     outline::push_outline(&mut page, view);
     page.push_str("</nav>\n<div id=\"middle\">\n");
@@ -32,7 +34,7 @@ pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) 
     page.push_str("<main id=\"conversation\" tabindex=\"-1\">\n");
     flush(out, &mut page)?;
 
-    let path = view.tree.path();
+    let path = view.segments.path();
     for number in path {
         write_segment(out, view, number)?;
     }
@@ -42,28 +44,25 @@ pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) 
     push_help(&mut page);
     flush(out, &mut page)?;
 
-    let others = (0..view.tree.segments.len()).filter(|number| !view.tree.segments[*number].is_current);
+    let others = (0..view.segments.list.len()).filter(|number| !view.segments.list[*number].is_current);
     for number in others {
-        writeln!(out, "<template data-segment=\"{number}\">")?;
+        writeln!(out, "<template data-segment=\"{number}\">").map_err(Error::Write)?;
         write_segment(out, view, number)?;
-        out.write_all(b"</template>\n")?;
+        out.write_all(b"</template>\n").map_err(Error::Write)?;
     }
-    out.write_all(b"</body>\n</html>\n")
+    out.write_all(b"</body>\n</html>\n").map_err(Error::Write)
 }
 
-fn flush(out: &mut impl Write, page: &mut String) -> io::Result<()> {
-    out.write_all(page.as_bytes())?;
+fn flush(out: &mut impl Write, page: &mut String) -> Result<(), Error> {
+    out.write_all(page.as_bytes()).map_err(Error::Write)?;
     page.clear();
     Ok(())
 }
 
 fn title_of(view: &View<'_>) -> String {
     let session = view.session;
-    let first = || {
-        let position = session.entries.iter().position(|entry| matches!(entry.body, Body::User(_)))?;
-        Some(outline::first_words(&outline::heading(view, position), TITLE_WIDTH))
-    };
-    session.name.clone().or_else(first).unwrap_or_else(|| format!("Session {}", session.id))
+    let first = || Some(outline::first_words(&outline::heading(view, view.first_prompt()?), TITLE_WIDTH));
+    session.name().map(str::to_owned).or_else(first).unwrap_or_else(|| format!("Session {}", session.id()))
 }
 
 fn push_head(page: &mut String, title: &str) {
@@ -88,10 +87,11 @@ fn push_bar(page: &mut String, title: &str, totals: &Totals, has_branches: bool)
         "<button type=\"button\" id=\"show-panel\" title=\"{panel}\" aria-controls=\"panel\" aria-expanded=\"false\">☰</button>"
     );
     let _ = writeln!(page, "<a id=\"bar-title\" href=\"#top\">{}</a>", escape::text(title));
-    let mut figures = vec![format::counted(totals.messages, "message")];
+    let mut figures = vec![format::counted(totals.statistics.total_messages, "message")];
     figures.push(format!("{} tokens", format::tokens(totals.tokens())));
-    if totals.usage.cost.total > 0.0 {
-        figures.push(format::dollars(totals.usage.cost.total));
+    let cost = totals.statistics.usage.cost.total;
+    if cost > 0.0 {
+        figures.push(format::dollars(cost));
     }
     let _ = writeln!(page, "<span id=\"bar-totals\">{}</span>", figures.join(" · "));
     page.push_str(
@@ -112,24 +112,23 @@ fn push_bar(page: &mut String, title: &str, totals: &Totals, has_branches: bool)
 fn push_about(page: &mut String, session: &Session, title: &str, totals: &Totals, view: &View<'_>) {
     let _ = writeln!(page, "<section id=\"top\">\n<h1>{}</h1>", escape::text(title));
     page.push_str("<p class=\"facts\">");
-    let times = session.entries.iter().filter_map(|entry| entry.time);
-    let started = session.started.or_else(|| times.clone().min());
+    let started = session.header().timestamp.parse::<Timestamp>().ok().or_else(|| view.times().min());
     let mut facts = Vec::new();
     if let Some(started) = started {
         facts.push(format::time_element(started));
-        facts.extend(times.max().map(|last| format::duration(started, last)));
+        facts.extend(view.times().max().map(|last| format::duration(started, last)));
     }
-    facts.push(format::counted(totals.prompts, "prompt"));
-    facts.push(format::counted(totals.calls, "tool call"));
-    let branches = view.tree.segments.iter().filter(|segment| segment.children.is_empty()).count();
+    facts.push(format::counted(totals.statistics.user_messages, "prompt"));
+    facts.push(format::counted(totals.statistics.tool_calls, "tool call"));
+    let branches = view.segments.list.iter().filter(|segment| segment.children.is_empty()).count();
     if branches > 1 {
-        facts.push(format::counted(branches, "branch"));
+        facts.push(format::counted(branches as u64, "branch"));
     }
     let _ = writeln!(page, "{}</p>", facts.join(" · "));
     page.push_str("<details><summary>About this session</summary>\n<dl>\n");
-    push_fact(page, "Folder", &session.working_directory);
-    push_fact(page, "Session", &session.id);
-    push_fact(page, "Continues", session.parent_session.as_deref().unwrap_or_default());
+    push_fact(page, "Folder", &session.header().cwd);
+    push_fact(page, "Session", session.id());
+    push_fact(page, "Continues", session.header().parent_session.as_deref().unwrap_or_default());
     page.push_str("</dl>\n");
     totals.push_table(page);
     page.push_str("</details>\n</section>\n");
@@ -141,29 +140,31 @@ fn push_fact(page: &mut String, name: &str, value: &str) {
     }
 }
 
-fn write_segment(out: &mut impl Write, view: &View<'_>, number: SegmentNumber) -> io::Result<()> {
-    let segment = &view.tree.segments[number];
+fn write_segment(out: &mut impl Write, view: &View<'_>, number: SegmentNumber) -> Result<(), Error> {
+    let segment = &view.segments.list[number];
     let parent = segment.parent.map(|parent| format!(" data-parent=\"{parent}\"")).unwrap_or_default();
     let leaf = segment.leaf;
-    writeln!(out, "<section class=\"segment\" data-segment=\"{number}\" data-leaf=\"{leaf}\"{parent}>")?;
+    writeln!(out, "<section class=\"segment\" data-segment=\"{number}\" data-leaf=\"{leaf}\"{parent}>")
+        .map_err(Error::Write)?;
     let mut page = String::new();
     push_fork(&mut page, view, number);
     for position in &segment.entries {
         article::push_article(&mut page, view, *position);
+        view.check()?;
         flush(out, &mut page)?;
     }
-    out.write_all(b"</section>\n")
+    out.write_all(b"</section>\n").map_err(Error::Write)
 }
 
-/// Appends the way to the branches that start at the same place.
+/// Appends links to the branches that start at the same fork.
 fn push_fork(page: &mut String, view: &View<'_>, number: SegmentNumber) {
-    let siblings = view.tree.siblings(number);
+    let siblings = view.segments.siblings(number);
     if siblings.len() < 2 {
         return;
     }
     let place = siblings.iter().position(|sibling| *sibling == number).unwrap_or_default();
     let link = |page: &mut String, place: Option<usize>, sign: &str, name: &str| {
-        let first = place.and_then(|place| view.tree.segments[*siblings.get(place)?].entries.first());
+        let first = place.and_then(|place| view.segments.list[*siblings.get(place)?].entries.first());
         let _ = match first {
             Some(first) => {
                 write!(
@@ -184,10 +185,10 @@ fn push_fork(page: &mut String, view: &View<'_>, number: SegmentNumber) {
 
 fn push_end(page: &mut String, session: &Session) {
     page.push_str("<footer id=\"end\">");
-    match session.malformed_lines {
+    match session.malformed_lines() {
         0 => {}
         count => {
-            let lines = format::counted(count, "line");
+            let lines = format::counted(count as u64, "line");
             let _ = write!(page, "<p>{lines} of the session file could not be read and are not shown.</p>");
         }
     }

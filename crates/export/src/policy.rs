@@ -1,5 +1,5 @@
-//! The content security policy of the page: the browser runs our script and applies our style, by their hashes, shows
-//! images that are in the page, and does and fetches nothing else, whatever a session may have got past us.
+//! The content security policy of the page: the browser runs only our script and applies only our style, identified by
+//! their hashes, shows only embedded images, and fetches nothing, even if escaping fails.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -29,15 +29,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_browsers() {
+    fn hashes_match_those_of_browsers() {
         // The example of the standard: https://www.w3.org/TR/CSP3/#example-e7ac3b1d
         assert_eq!(hash("doSomething();"), "sha256-RFWPLDbv2BY+rCkDzsE+0fr8ylGr2R2faWMhq4lfEQc=");
     }
 
     #[test]
-    fn neither_style_nor_script_can_end_their_element() {
+    fn style_and_script_cannot_end_their_elements() {
         assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
-        // The parser would make a line feed of it, and the hash would be another.
+        // The parser would turn it into a line feed, which would change the hash.
         assert!(!STYLE.contains('\r') && !SCRIPT.contains('\r'));
     }
 }

@@ -1,51 +1,63 @@
-//! A call of a tool with what came back, as one block of the page.
+//! Renders a tool call together with its result.
 
 use std::fmt::Write as _;
 
+use bowline_core::tool::{ToolDisplay, ToolTraits};
+use bowline_session::display::{Block, Body, Call, ToolResult};
 use serde_json::Value;
 
 use crate::code;
 use crate::diff::Diff;
-use crate::entry::{Block, Call, Position, ToolResult};
 use crate::escape;
 use crate::format;
 use crate::highlight::{self, Language};
 use crate::image;
+use crate::segments::Position;
 use crate::view::View;
 
-/// Lines of output in sight.
+/// The number of visible lines of output.
 const OUTPUT_LINES: usize = 8;
 
-/// Lines of a command, of arguments or of a written file in sight.
+/// The number of visible lines of a command, of arguments or of a written file.
 const INPUT_LINES: usize = 12;
 
-/// Arguments longer than this do not fit into the heading.
+/// The maximum length of an argument in the heading.
 const SHORT: usize = 160;
 
-/// Appends a call with its result, if it has come.
+/// The argument of a search that says what to look for.
+const PATTERN: &str = "pattern";
+
+/// Arguments that are shown below the heading, if at all.
+const LONG_ARGUMENTS: [&str; 3] = ["content", "oldText", "newText"];
+
+/// Appends a call with its result, if it has one.
 pub(crate) fn push_call(page: &mut String, view: &View<'_>, call: &Call, result: Option<Position>) {
-    let found = result.and_then(|position| match &view.entry(position).body {
-        crate::entry::Body::ToolResult(result) => Some((position, result.as_ref())),
+    let found = result.and_then(|position| match view.body(position) {
+        Body::ToolResult(result) => Some((position, result)),
         _ => None,
     });
+    let found = found.as_ref().map(|(position, result)| (*position, result.as_ref()));
+    let tool = Tool::new(view, call);
     let is_error = found.is_some_and(|(_, result)| result.is_error);
     page.push_str(if is_error { "<section class=\"tool failed\"" } else { "<section class=\"tool\"" });
     if let Some((position, _)) = found {
         let _ = write!(page, " id=\"{}\"", view.anchor(position));
     }
     page.push_str(">\n");
-    let diff =
-        found.filter(|_| call.name == "edit").and_then(|(_, result)| Diff::of_details(&result.details));
-    let diff = diff.or_else(|| Diff::of_call(call).filter(|_| call.name == "edit"));
-    push_heading(page, view, call, diff.as_ref(), found);
-    push_input(page, view, call);
+    let diff = (tool.display == ToolDisplay::Edit).then(|| {
+        let made = found.and_then(|(_, result)| Diff::of_details(&result.details));
+        made.or_else(|| Diff::of_call(call))
+    });
+    let diff = diff.flatten();
+    push_heading(page, view, &tool, diff.as_ref(), found);
+    push_input(page, view, &tool);
     if let Some(diff) = &diff {
         diff.push(page);
     }
     match found {
-        // That an edit was made is what the change shows.
+        // The diff already shows that the edit was made.
         Some((_, result)) if diff.is_none() || result.is_error => {
-            push_content(page, view, &result.content, language_of(call), result.is_error);
+            push_content(page, view, &result.content, tool.language(), result.is_error);
         }
         Some(_) => {}
         None => page.push_str("<p class=\"cut\">No result</p>\n"),
@@ -53,7 +65,7 @@ pub(crate) fn push_call(page: &mut String, view: &View<'_>, call: &Call, result:
     page.push_str("</section>\n");
 }
 
-/// Appends a result whose call is elsewhere.
+/// Appends a result whose call is not in the same segment.
 pub(crate) fn push_lone_result(page: &mut String, view: &View<'_>, result: &ToolResult) {
     if let Some(diff) = Diff::of_details(&result.details) {
         diff.push(page);
@@ -64,14 +76,14 @@ pub(crate) fn push_lone_result(page: &mut String, view: &View<'_>, result: &Tool
 fn push_heading(
     page: &mut String,
     view: &View<'_>,
-    call: &Call,
+    tool: &Tool<'_>,
     diff: Option<&Diff<'_>>,
     result: Option<(Position, &ToolResult)>,
 ) {
     page.push_str("<header><h3>");
-    escape::push_text(page, &call.name);
+    escape::push_text(page, &tool.call.name);
     page.push_str("</h3>");
-    if let Some(subject) = subject(call) {
+    if let Some(subject) = tool.subject() {
         page.push_str("<code class=\"subject\">");
         escape::push_text(page, subject);
         page.push_str("</code>");
@@ -83,7 +95,7 @@ fn push_heading(
             "<span class=\"counts chrome\"><b class=\"new\">+{new}</b> <b class=\"old\">−{old}</b></span>"
         );
     }
-    push_small_arguments(page, call);
+    push_small_arguments(page, tool);
     if let Some((position, result)) = result {
         if result.is_error {
             page.push_str("<span class=\"badge bad chrome\">failed</span>");
@@ -93,11 +105,10 @@ fn push_heading(
     page.push_str("</header>\n");
 }
 
-/// Appends the link to a result: how long it took to come.
+/// Appends the link to a result; its text is how long the call took.
 fn push_duration(page: &mut String, view: &View<'_>, position: Position) {
-    let entry = view.entry(position);
-    let before = entry.parent.and_then(|parent| view.entry(parent).time);
-    match before.zip(entry.time) {
+    let before = view.parent(position).and_then(|parent| view.time(parent));
+    match before.zip(view.time(position)) {
         Some((before, time)) => {
             let anchor = view.anchor(position);
             let duration = format::duration(before, time);
@@ -110,37 +121,88 @@ fn push_duration(page: &mut String, view: &View<'_>, position: Position) {
     }
 }
 
-/// Appends the link to an entry: its time.
+/// Appends the link to an entry; its text is the time.
 pub(crate) fn push_permalink(page: &mut String, view: &View<'_>, position: Position) {
     let anchor = view.anchor(position);
-    let time = view.entry(position).time.map_or_else(|| "link".to_owned(), format::time_element);
+    let time = view.time(position).map_or_else(|| "link".to_owned(), format::time_element);
     let _ =
         write!(page, "<a class=\"permalink chrome\" href=\"#{anchor}\" title=\"Link to this\">{time}</a>");
 }
 
-/// Returns what a call is about, if it is known and fits into the heading.
-fn subject(call: &Call) -> Option<&str> {
-    let name = match call.name.as_str() {
-        "read" | "write" | "edit" | "ls" => "path",
-        "grep" | "find" => "pattern",
-        _ => return None,
-    };
-    call.arguments.get(name).and_then(Value::as_str).filter(|text| text.len() <= SHORT)
+/// A call with what is known about its tool.
+struct Tool<'a> {
+    call: &'a Call,
+    display: ToolDisplay,
+    path_argument: Option<&'static str>,
 }
 
-/// Appends the arguments beside the subject: numbers, switches and short texts.
-fn push_small_arguments(page: &mut String, call: &Call) {
-    if !is_known(call) {
+impl<'a> Tool<'a> {
+    fn new(view: &View<'_>, call: &'a Call) -> Self {
+        let traits = view.tool(&call.name);
+        let display = traits.map_or(ToolDisplay::Generic, |traits: &ToolTraits| traits.display);
+        Self { call, display, path_argument: traits.and_then(|traits| traits.path_argument) }
+    }
+
+    fn text(&self, argument: &str) -> Option<&'a str> {
+        self.call.arguments.get(argument).and_then(Value::as_str)
+    }
+
+    /// Returns the argument that says what the call is about.
+    fn main_argument(&self) -> Option<&'static str> {
+        match self.display {
+            ToolDisplay::Command { argument } => Some(argument),
+            ToolDisplay::Read | ToolDisplay::Write | ToolDisplay::Edit => self.path_argument,
+            // Some searches only list a directory.
+            ToolDisplay::Search if self.call.arguments.contains_key(PATTERN) => Some(PATTERN),
+            ToolDisplay::Search => self.path_argument,
+            ToolDisplay::Generic => None,
+        }
+    }
+
+    /// Returns whether the arguments have the expected form; otherwise they are shown as JSON.
+    fn is_well_formed(&self) -> bool {
+        match self.display {
+            ToolDisplay::Search if !self.call.arguments.contains_key(PATTERN) => true,
+            _ => self.main_argument().is_some_and(|argument| self.text(argument).is_some()),
+        }
+    }
+
+    /// Returns what the call is about, if that fits into the heading.
+    fn subject(&self) -> Option<&'a str> {
+        match self.display {
+            ToolDisplay::Command { .. } => None,
+            _ => self.text(self.main_argument()?).filter(|text| text.len() <= SHORT),
+        }
+    }
+
+    /// Returns the language of the file that the call works on.
+    fn language(&self) -> Option<&'static Language> {
+        match self.display {
+            ToolDisplay::Read | ToolDisplay::Write | ToolDisplay::Edit => {
+                highlight::of_path(self.text(self.path_argument?)?)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Appends the arguments beside the subject: numbers, booleans and short strings.
+fn push_small_arguments(page: &mut String, tool: &Tool<'_>) {
+    if !tool.is_well_formed() {
         return;
     }
-    let shown = subject(call);
-    for (name, value) in &call.arguments {
+    let command = match tool.display {
+        ToolDisplay::Command { argument } => Some(argument),
+        _ => None,
+    };
+    let subject = tool.subject();
+    for (name, value) in &tool.call.arguments {
         let text = match value {
-            Value::String(text) if text.len() <= SHORT && Some(text.as_str()) != shown => text.clone(),
+            Value::String(text) if text.len() <= SHORT && Some(text.as_str()) != subject => text.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             _ => continue,
         };
-        if matches!(name.as_str(), "command" | "content" | "oldText" | "newText") {
+        if command == Some(name) || LONG_ARGUMENTS.contains(&name.as_str()) {
             continue;
         }
         page.push_str("<span class=\"argument\">");
@@ -151,49 +213,37 @@ fn push_small_arguments(page: &mut String, call: &Call) {
     }
 }
 
-fn is_known(call: &Call) -> bool {
-    let main = match call.name.as_str() {
-        "bash" | "powershell" => "command",
-        "read" | "write" | "edit" => "path",
-        "grep" | "find" => "pattern",
-        "ls" => return true,
-        _ => return false,
-    };
-    call.arguments.get(main).is_some_and(Value::is_string)
-}
-
-/// Appends the argument that is too long for the heading, or all of them where the tool is not one of ours.
-fn push_input(page: &mut String, view: &View<'_>, call: &Call) {
-    let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
-    match call.name.as_str() {
-        "bash" | "powershell" if is_known(call) => {
-            push_shell_code(page, view, text("command").unwrap_or_default());
+/// Appends the argument that is too long for the heading, or all of them if they do not have the expected form.
+fn push_input(page: &mut String, view: &View<'_>, tool: &Tool<'_>) {
+    if !tool.is_well_formed() {
+        if !tool.call.arguments.is_empty() {
+            push_json(page, view, &Value::Object(tool.call.arguments.clone()));
         }
-        "write" if is_known(call) => {
-            push_code(
-                page,
-                view,
-                text("content").unwrap_or_default(),
-                Look { language: language_of(call), ..INPUT },
-            );
+        return;
+    }
+    match tool.display {
+        ToolDisplay::Command { argument } => {
+            push_shell_code(page, view, tool.text(argument).unwrap_or_default());
         }
-        _ if is_known(call) => {}
-        _ if call.arguments.is_empty() => {}
-        _ => push_json(page, view, &Value::Object(call.arguments.clone())),
+        ToolDisplay::Write => {
+            let look = Look { language: tool.language(), ..INPUT };
+            push_code(page, view, tool.text("content").unwrap_or_default(), look);
+        }
+        _ => {}
     }
 }
 
-/// Appends JSON, a few lines of it in sight.
+/// Appends JSON, folded after a few lines.
 pub(crate) fn push_json(page: &mut String, view: &View<'_>, value: &Value) {
     let json = serde_json::to_string_pretty(value).unwrap_or_default();
     push_code(page, view, &json, Look { language: highlight::of_name("json"), ..INPUT });
 }
 
-/// How a piece of code is shown.
+/// How a piece of code looks.
 #[derive(Clone, Copy)]
 struct Look<'a> {
     language: Option<&'a Language>,
-    /// How many lines are in sight.
+    /// The number of visible lines.
     lines: usize,
     class: &'static str,
 }
@@ -202,20 +252,15 @@ const INPUT: Look<'static> = Look { language: None, lines: INPUT_LINES, class: "
 const OUTPUT: Look<'static> = Look { language: None, lines: OUTPUT_LINES, class: "output" };
 
 fn push_code(page: &mut String, view: &View<'_>, text: &str, look: Look<'_>) {
-    let shown = code::cut(text).trim_end_matches('\n');
-    let tokens = highlight::tokens_of_beginning(shown, look.language, view.coloured(shown.len()));
+    let shown = code::truncated(text).trim_end_matches('\n');
+    let tokens = highlight::tokens_of_beginning(shown, look.language, view.highlighted(shown.len()));
     code::push_folded(page, &tokens, look.lines, look.class);
-    code::push_cut_note(page, text);
+    code::push_truncation_note(page, text);
 }
 
 fn push_shell_code(page: &mut String, view: &View<'_>, command: &str) {
     let look = Look { language: highlight::of_name("bash"), class: "command", ..INPUT };
     push_code(page, view, command, look);
-}
-
-fn language_of(call: &Call) -> Option<&'static Language> {
-    let has_file = matches!(call.name.as_str(), "read" | "write" | "edit");
-    call.arguments.get("path").and_then(Value::as_str).filter(|_| has_file).and_then(highlight::of_path)
 }
 
 fn push_content(
@@ -242,7 +287,7 @@ fn push_content(
     }
 }
 
-/// Appends the output of a command that the user ran.
+/// Appends a user-initiated command and its output.
 pub(crate) fn push_command(page: &mut String, view: &View<'_>, command: &str, output: &str) {
     push_shell_code(page, view, command);
     if !output.trim().is_empty() {

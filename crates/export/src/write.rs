@@ -1,18 +1,19 @@
-//! Where the page goes: a file that is there whole or not at all.
+//! Writes the page to a file, completely or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{self, Path, PathBuf};
 
 use crate::Error;
+use crate::platform::private_file;
 
-/// A file to be.
+/// The file to write.
 pub(crate) struct Target {
     path: PathBuf,
     temporary: PathBuf,
 }
 
 impl Target {
-    /// Checks that a page can go to `out`, which must not be the session itself.
+    /// Checks that a page can be written to `out`, which must not be the session itself.
     pub fn new(out: &Path, session: &Path) -> Result<Self, Error> {
         let failed = |error| Error::WriteFile { file: out.to_path_buf(), error };
         let path = path::absolute(out).map_err(failed)?;
@@ -34,12 +35,9 @@ impl Target {
     /// Writes the file and returns its absolute path.
     pub fn write(self, content: impl FnOnce(&mut File) -> Result<(), Error>) -> Result<PathBuf, Error> {
         let failed = |error| Error::WriteFile { file: self.path.clone(), error };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        // Like the session: what is in it is the user's to share.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&self.temporary).map_err(failed)?;
+        // Private like the session: sharing it is up to the user.
+        let opened = private_file().write(true).create(true).truncate(true).open(&self.temporary);
+        let mut file = opened.map_err(failed)?;
         let written = content(&mut file).map_err(|error| match error {
             Error::Write(error) => failed(error),
             other => other,

@@ -1,14 +1,23 @@
-//! Whole pages, made from whole sessions.
+//! Complete pages from complete sessions.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;
 
-use bowline_export::{Error, Options, default_name, export_file, export_lines};
+use bowline_core::tool::{ToolDisplay, ToolTraits};
+use bowline_export::{Error, Options, default_name, export_file, export_session};
+use bowline_session::Session;
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-11-16T00:55:48.502Z","cwd":"/w"}"#;
+
+static BASH: ToolTraits = ToolTraits {
+    name: "bash",
+    mutates: true,
+    path_argument: None,
+    display: ToolDisplay::Command { argument: "command" },
+};
 
 fn user(id: &str, parent: &str, text: &str) -> String {
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -17,9 +26,13 @@ fn user(id: &str, parent: &str, text: &str) -> String {
     )
 }
 
+fn session(lines: &[String]) -> Session {
+    Session::from_content(lines.join("\n").into_bytes()).unwrap()
+}
+
 fn page_of(lines: &[String], options: &Options) -> String {
     let mut page = Vec::new();
-    export_lines(lines.join("\n").as_bytes(), &mut page, options).unwrap();
+    export_session(&session(lines), &mut page, options).unwrap();
     String::from_utf8(page).unwrap()
 }
 
@@ -27,14 +40,14 @@ fn branched() -> Vec<String> {
     vec![HEADER.into(), user("a", "", "root"), user("b", "a", "old branch"), user("c", "a", "new branch")]
 }
 
-/// Returns the part of the page that is shown before the reader does anything.
+/// Returns the part of the page that is displayed at first.
 fn conversation(page: &str) -> &str {
     let start = page.find("<main").unwrap();
     &page[start..start + page[start..].find("</main>").unwrap()]
 }
 
 #[test]
-fn the_last_entry_is_the_leaf_and_other_branches_wait_in_templates() {
+fn the_last_branch_is_displayed_and_others_are_templates() {
     let page = page_of(&branched(), &Options::default());
     assert!(conversation(&page).contains("root") && conversation(&page).contains("new branch"));
     assert!(!conversation(&page).contains("old branch"));
@@ -43,12 +56,15 @@ fn the_last_entry_is_the_leaf_and_other_branches_wait_in_templates() {
 }
 
 #[test]
-fn another_leaf_can_be_asked_for() {
-    let page = page_of(&branched(), &Options { leaf: Some("b".into()), title: Some("T <i>".into()) });
+fn another_leaf_can_be_requested() {
+    let page = page_of(
+        &branched(),
+        &Options { leaf: Some("b".into()), title: Some("T <i>".into()), ..Options::default() },
+    );
     assert!(conversation(&page).contains("old branch") && !conversation(&page).contains("new branch"));
     assert!(page.contains("<title>T &lt;i&gt;</title>"));
     let unknown = Options { leaf: Some("x".into()), ..Options::default() };
-    let result = export_lines(branched().join("\n").as_bytes(), Vec::new(), &unknown);
+    let result = export_session(&session(&branched()), &mut Vec::new(), &unknown);
     assert_eq!(result.unwrap_err().to_string(), "the session has no entry \"x\"");
 }
 
@@ -61,11 +77,11 @@ fn every_entry_is_in_the_page_once() {
 }
 
 #[test]
-fn a_call_and_its_result_are_one_block() {
+fn a_call_and_its_result_are_rendered_together() {
     let call = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"ls <x>"}}],"usage":{"input":1200,"output":7,"cost":{"total":0.25}}}}"#;
     let result = r#"{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[{"type":"text","text":"one\ntwo"}],"isError":false}}"#;
-    let page =
-        page_of(&[HEADER.into(), user("a", "", "hi"), call.into(), result.into()], &Options::default());
+    let options = Options { tools: |name| (name == BASH.name).then_some(&BASH), ..Options::default() };
+    let page = page_of(&[HEADER.into(), user("a", "", "hi"), call.into(), result.into()], &options);
     let block = &page[page.find("<section class=\"tool\" id=\"entry-c\"").unwrap()..];
     let block = &block[..block.find("</section>").unwrap()];
     assert!(block.contains("ls</span> &lt;x&gt;") && block.contains("one\ntwo"), "{block}");
@@ -73,12 +89,12 @@ fn a_call_and_its_result_are_one_block() {
 }
 
 #[test]
-fn an_empty_session_and_bad_lines_make_a_page() {
+fn empty_sessions_and_malformed_lines_are_exported() {
     let page = page_of(&[HEADER.into(), "bad".into(), "worse".into(), String::new()], &Options::default());
     assert!(page.contains("<title>Session s1</title>") && page.contains("2 lines of the session file"));
 }
 
-/// One entry of every kind, with `nasty` wherever a text can be.
+/// Returns one entry of every kind, with `nasty` in every string.
 fn entries_full_of(nasty: &str) -> Vec<String> {
     let kinds = [
         ("session_info", r#""name":"@""#),
@@ -130,7 +146,7 @@ fn nothing_in_a_session_becomes_markup() {
 }
 
 #[test]
-fn a_page_appears_whole_with_its_absolute_path() {
+fn export_replaces_the_page_and_returns_its_absolute_path() {
     let folder = tempfile::tempdir().unwrap();
     let session = folder.path().join("2026_s1.jsonl");
     fs::write(&session, branched().join("\n")).unwrap();
@@ -143,7 +159,7 @@ fn a_page_appears_whole_with_its_absolute_path() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_refused_clearly() {
+fn errors_tell_what_is_wrong_and_leave_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let session = folder.path().join("s.jsonl");
     fs::write(&session, branched().join("\n")).unwrap();
@@ -152,9 +168,15 @@ fn a_page_that_cannot_be_written_is_refused_clearly() {
     assert!(!folder.path().join("no").exists());
     assert!(matches!(export(&session, folder.path()), Error::IsFolder { .. }));
     assert!(matches!(export(&session, &session), Error::IsTheSession { .. }));
-    assert!(matches!(export(&folder.path().join("none"), &folder.path().join("p")), Error::Open { .. }));
+    assert!(matches!(
+        export(&folder.path().join("none"), &folder.path().join("p")),
+        Error::Session(bowline_session::Error::NotFound { .. })
+    ));
     let text = folder.path().join("notes.txt");
     fs::write(&text, "hello").unwrap();
-    assert!(matches!(export(&text, &folder.path().join("p")), Error::FileNotASession { .. }));
+    assert!(matches!(
+        export(&text, &folder.path().join("p")),
+        Error::Session(bowline_session::Error::NotASession { .. })
+    ));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }

@@ -1,15 +1,15 @@
-//! Times lists over 5,000 sessions of about 20 lines, one in a hundred of them of 1 MB.
+//! Measures listing 5,000 sessions of about 20 lines; one in a hundred has 1 MB.
 //!
 //! `cargo run --release -p bowline-session --example list_sessions -- DIRECTORY`
 //!
-//! The directory is filled if it does not exist.
+//! The directory is created and filled if it does not exist.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bowline_session::{ListQuery, Scope, Store};
+use bowline_session::{Layout, ListQuery, Scope, Store};
 
 const SESSIONS: usize = 5_000;
 const DIRECTORIES: usize = 50;
@@ -17,7 +17,7 @@ const DIRECTORIES: usize = 50;
 #[expect(clippy::disallowed_methods, reason = "an example reads its arguments")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::args().nth(1).ok_or("usage: list_sessions DIRECTORY")?);
-    let store = Store::new(root.clone(), false);
+    let store = Store::new(root.clone(), Layout::ByWorkingDirectory);
     if !root.exists() {
         for number in 0..SESSIONS {
             write_session(&store, number)?;
@@ -30,9 +30,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("first page", ListQuery::default()),
         ("first page of one directory", ListQuery { scope: directory, ..ListQuery::default() }),
         ("everything", ListQuery { limit: SESSIONS, ..ListQuery::default() }),
-        ("search for what many have", ListQuery { search: search("QUESTION 1"), ..ListQuery::default() }),
-        ("search for what one has", ListQuery { search: search("question 4321 "), ..ListQuery::default() }),
-        ("search for what none has", ListQuery { search: search("no such text"), ..ListQuery::default() }),
+        ("search with many matches", ListQuery { search: search("QUESTION 1"), ..ListQuery::default() }),
+        ("search with one match", ListQuery { search: search("question 4321 "), ..ListQuery::default() }),
+        ("search without matches", ListQuery { search: search("no such text"), ..ListQuery::default() }),
     ] {
         let start = Instant::now();
         let page = store.list(&query)?;

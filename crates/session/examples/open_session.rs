@@ -1,4 +1,4 @@
-//! Times the opening of a session and what is asked of it.
+//! Measures how long it takes to open a session and to query it.
 //!
 //! `cargo run --release -p bowline-session --example open_session -- PATH`
 
@@ -76,7 +76,7 @@ fn time<E: Into<Box<dyn std::error::Error>>>(
     Ok(())
 }
 
-/// Returns a figure of Linux about this process, in kB; elsewhere 0.
+/// Returns a value from `/proc/self/status` in kB; 0 where there is no such file.
 fn memory(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();

@@ -1,46 +1,47 @@
-//! Looks for what is wrong with a session file.
+//! Checks a session file and reports what is wrong with it, without changing it. `repair` acts on the report.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use crate::decode::Head;
 use crate::entry::Kind;
-use crate::header::{self, Header};
-use crate::scan::{is_object, read_head, read_header};
+use crate::header::Header;
+use crate::line::{Accept, Line, is_object};
 use crate::{EntryId, Error};
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     pub id: String,
-    /// The version of the format.
+    /// The format version.
     pub version: u32,
     pub entries: u64,
-    /// The lines that are not entries. They are passed over when the session is opened.
+    /// The lines that are not entries. They are skipped when the session is opened.
     pub bad_lines: Vec<BadLine>,
-    /// Whether the last line is whole but for its end.
+    /// Whether the last line is complete except for its line feed.
     pub lacks_final_line_feed: bool,
-    /// The ids that more than one entry has: they mean the last of those.
+    /// The ids of several entries each: such an id refers to the last of them.
     pub duplicate_ids: Vec<EntryId>,
-    /// Entries whose parent, named second, is not in the file: they are taken as roots.
+    /// Entries whose parent, the second of the pair, is not in the file: they are treated as roots.
     pub missing_parents: Vec<(EntryId, EntryId)>,
-    /// The types of entry that this program does not know, and how many there are. They do no harm.
+    /// The unknown entry types and their counts. They are harmless.
     pub unknown_types: BTreeMap<String, u64>,
-    /// Where a repair has put the bad lines.
+    /// The file that a repair moved the bad lines to.
     pub set_aside: Option<PathBuf>,
-    /// Where a repair has left the file as it was.
+    /// The copy of the original file that a repair kept.
     pub backup: Option<PathBuf>,
 }
 
 /// A line that is not an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BadLine {
-    /// The first line is number 1.
+    /// The line number, from 1.
     pub number: u64,
-    /// Where the line starts.
+    /// The byte offset of the line.
     pub offset: u64,
-    /// How long the line is, without its line feed.
+    /// The length of the line in bytes, without its line feed.
     pub length: u64,
     pub problem: Problem,
 }
@@ -48,27 +49,27 @@ pub struct BadLine {
 /// Why a line is not an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
-    /// It is the end of the file, and a write was cut off in it.
+    /// It is the last line, and its write was interrupted.
     Torn,
     NotJson,
-    /// It is JSON, but without the type or the id that an entry has.
+    /// It is JSON, but lacks the type or the id of an entry.
     NotAnEntry,
 }
 
 impl Report {
-    /// Tells whether there is something that a repair would change.
+    /// Returns whether a repair would change the file.
     pub fn needs_repair(&self) -> bool {
         !self.bad_lines.is_empty() || self.lacks_final_line_feed
     }
 }
 
-/// Reads the session file at `path` and reports what is wrong with it. The file may be in use meanwhile.
+/// Checks the session file at `path`, which may be in use.
 pub fn check_file(path: &Path) -> Result<Report, Error> {
     let file = File::open(path).map_err(|error| Error::read(path, error))?;
     check(BufReader::with_capacity(256 * 1024, file), path)
 }
 
-/// Reports what is wrong with the lines of the file at `path`.
+/// Checks the lines of the file at `path`.
 pub(crate) fn check(mut reader: impl BufRead, path: &Path) -> Result<Report, Error> {
     let mut check = Check::default();
     let mut line = Vec::new();
@@ -79,10 +80,18 @@ pub(crate) fn check(mut reader: impl BufRead, path: &Path) -> Result<Report, Err
         if length == 0 {
             return check.finish(path);
         }
-        let is_whole = line.pop_if(|last| *last == b'\n').is_some();
-        check.line(&line, offset, is_whole, path)?;
+        let line_feed = line.pop_if(|last| *last == b'\n');
+        let ending = if line_feed.is_some() { Ending::LineFeed } else { Ending::EndOfFile };
+        check.line(&line, offset, ending, path)?;
         offset += length as u64;
     }
+}
+
+/// What ends a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    LineFeed,
+    EndOfFile,
 }
 
 #[derive(Default)]
@@ -91,53 +100,47 @@ struct Check {
     header: Option<Header>,
     lines: u64,
     ids: HashSet<EntryId>,
-    /// The entries whose parent had not been seen when they were, and that parent.
+    /// The entries whose parent had not been read yet, with that parent.
     orphans: Vec<(EntryId, EntryId)>,
 }
 
 impl Check {
-    fn line(&mut self, line: &[u8], offset: u64, is_whole: bool, path: &Path) -> Result<(), Error> {
+    fn line(&mut self, line: &[u8], offset: u64, ending: Ending, path: &Path) -> Result<(), Error> {
         self.lines += 1;
-        if line.trim_ascii().is_empty() && is_whole {
+        if line.trim_ascii().is_empty() && ending == Ending::LineFeed {
             return Ok(());
         }
-        let problem = self.content(line, path)?;
-        let problem = if is_whole || is_object(line) { problem } else { Some(Problem::Torn) };
+        let problem = match Line::read(line, self.header.as_ref(), Accept::Supported, path)? {
+            _ if ending == Ending::EndOfFile && !is_object(line) => Some(Problem::Torn),
+            Line::Malformed(problem) => Some(problem),
+            Line::Header(header) => {
+                self.header = Some(header);
+                None
+            }
+            Line::Entry(head) => {
+                self.entry(head);
+                None
+            }
+            Line::Blank | Line::RepeatedHeader => None,
+        };
         match problem {
             Some(problem) => {
                 let (number, length) = (self.lines, line.len() as u64);
                 self.report.bad_lines.push(BadLine { number, offset, length, problem });
             }
-            None => self.report.lacks_final_line_feed = !is_whole,
+            None => self.report.lacks_final_line_feed = ending == Ending::EndOfFile,
         }
         Ok(())
     }
 
-    /// Takes in a line, and returns what is wrong with it.
-    fn content(&mut self, line: &[u8], path: &Path) -> Result<Option<Problem>, Error> {
-        let Some(head) = read_head(line) else {
-            return match is_object(line) {
-                true if self.header.is_none() => Err(Error::NotASession { file: path.to_path_buf() }),
-                true => Ok(Some(Problem::NotAnEntry)),
-                false => Ok(Some(Problem::NotJson)),
-            };
-        };
-        let Some(header) = &self.header else {
-            self.header = Some(read_header(&head, line, path)?);
-            return Ok(None);
-        };
-        if head.kind.0 == header::TYPE {
-            return Ok(None);
-        }
-        if header.version >= 2 {
-            let Some(id) = &head.id else { return Ok(Some(Problem::NotAnEntry)) };
+    fn entry(&mut self, head: Head<'_>) {
+        self.report.entries += 1;
+        if let Some(id) = head.id.filter(|_| self.header.as_ref().is_some_and(|header| header.version >= 2)) {
             self.identify(EntryId::from(id.0.as_ref()), head.parent.as_ref().map(|parent| parent.0.as_ref()));
         }
-        self.report.entries += 1;
         if Kind::from_name(&head.kind.0) == Kind::Unknown {
             *self.report.unknown_types.entry(head.kind.0.into_owned()).or_default() += 1;
         }
-        Ok(None)
     }
 
     fn identify(&mut self, id: EntryId, parent: Option<&str>) {
@@ -169,7 +172,7 @@ mod tests {
     use crate::fixture::Written;
 
     #[test]
-    fn a_report_names_everything_that_is_odd() {
+    fn a_report_lists_every_irregularity() {
         let written = Written::new(&[
             "before the header",
             r#"{"type":"session","version":3,"id":"s"}"#,
@@ -182,7 +185,7 @@ mod tests {
             r#"{"a":1}"#,
         ]);
         let mut content = fs::read(written.path()).unwrap();
-        let whole = content.len() as u64;
+        let complete = content.len() as u64;
         content.extend_from_slice(br#"{"type":"mess"#);
         fs::write(written.path(), &content).unwrap();
         let report = check_file(written.path()).unwrap();
@@ -202,12 +205,12 @@ mod tests {
             ]
         );
         let torn = report.bad_lines.last().unwrap();
-        assert_eq!((torn.offset, torn.length), (whole, 13));
+        assert_eq!((torn.offset, torn.length), (complete, 13));
         assert_eq!(fs::read(written.path()).unwrap(), content);
     }
 
     #[test]
-    fn a_file_in_use_can_be_checked_and_a_good_one_needs_nothing() {
+    fn a_file_in_use_can_be_checked() {
         let entry = r#"{"type":"custom","id":"1","parentId":null}"#;
         let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, entry]);
         let _session = written.open();
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_session_is_not_checked() {
+    fn a_file_that_is_not_a_session_is_rejected() {
         for lines in [&[r#"{"a":1}"#][..], &["text"], &[]] {
             let result = check_file(Written::new(lines).path());
             assert!(matches!(result, Err(Error::NotASession { .. })), "{lines:?}");

@@ -1,5 +1,5 @@
-//! Where times, ids and chance come from, and how the session file spells times: ISO 8601 in UTC with milliseconds, as
-//! JavaScript does.
+//! The source of times, ids and random numbers, and the format of times in session files: ISO 8601 in UTC with
+//! milliseconds, as in JavaScript.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,27 +8,22 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// When it always is for a fixed clock, in milliseconds since 1970: the first moment of 2025.
+/// The time of a fixed clock in milliseconds since 1970: the start of 2025.
 const FIXED: u64 = 1_735_689_600_000;
 
-/// What differs between two runs that do the same. A clone goes on with the same count.
+/// The source of everything that differs between two identical runs. Clones share one counter.
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
     #[default]
     System,
-    /// It is always the same moment, and ids count up: two runs that do the same say the same.
+    /// The time stands still and ids count up, so that identical runs produce identical output.
     Fixed(Arc<AtomicU64>),
 }
 
 impl Clock {
-    /// Returns a clock that stands still.
+    /// Returns a fixed clock.
     pub fn fixed() -> Self {
         Self::Fixed(Arc::default())
-    }
-
-    /// Tells whether this stands still.
-    pub fn is_fixed(&self) -> bool {
-        matches!(self, Self::Fixed(_))
     }
 
     /// Returns the time in milliseconds since 1970.
@@ -39,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// Returns the day where the user is.
+    /// Returns today's date in the user's time zone.
     pub fn today(&self) -> String {
         match self {
             Self::System => jiff::Zoned::now().date().to_string(),
@@ -47,7 +42,7 @@ impl Clock {
         }
     }
 
-    /// Returns how long it is since `started`.
+    /// Returns the time since `started`; zero for a fixed clock.
     pub fn since(&self, started: Instant) -> Duration {
         match self {
             Self::System => started.elapsed(),
@@ -55,8 +50,8 @@ impl Clock {
         }
     }
 
-    /// Returns a number from 0 up to 1 that nobody can foresee; 0 for a fixed clock.
-    #[expect(clippy::cast_precision_loss, reason = "chance needs no more than 53 bits")]
+    /// Returns a random number from 0 up to 1; 0 for a fixed clock.
+    #[expect(clippy::cast_precision_loss, reason = "53 random bits are enough")]
     pub fn chance(&self) -> f64 {
         match self {
             Self::System => (Uuid::new_v4().as_u128() >> 75) as f64 / (1_u64 << 53) as f64,
@@ -64,14 +59,12 @@ impl Clock {
         }
     }
 
-    /// Returns the current time as it stands in a header or an entry.
+    /// Returns the current time in the format of headers and entries.
     pub(crate) fn text(&self) -> String {
-        let milliseconds = i64::try_from(self.milliseconds()).unwrap_or_default();
-        let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
-        time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+        text(i64::try_from(self.milliseconds()).unwrap_or_default())
     }
 
-    /// Returns an id that no other session has.
+    /// Returns a new session id.
     pub(crate) fn session_id(&self) -> String {
         match self {
             Self::System => Uuid::now_v7().to_string(),
@@ -79,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// Returns eight hexadecimal digits that an entry can be known by.
+    /// Returns eight hexadecimal digits for the id of an entry.
     pub(crate) fn entry_id(&self) -> String {
         match self {
             Self::System => Uuid::new_v4().simple().to_string()[..8].to_owned(),
@@ -92,12 +85,18 @@ fn next(count: &AtomicU64) -> u64 {
     count.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Returns a time of the file in the form that a file name may have on every system.
+/// Returns a time in milliseconds since 1970 in the format of session files.
+pub(crate) fn text(milliseconds: i64) -> String {
+    let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// Returns a time from a session file in a form that is valid in file names on every system.
 pub(crate) fn for_file_name(time: &str) -> String {
     time.replace([':', '.'], "-")
 }
 
-/// Returns a time of the file in milliseconds since 1970, as messages have it; 0 if it cannot be read.
+/// Returns a time from a session file in milliseconds since 1970; 0 if it cannot be parsed.
 pub(crate) fn milliseconds(time: &str) -> u64 {
     let parsed = time.parse::<Timestamp>().map(Timestamp::as_millisecond);
     parsed.ok().and_then(|milliseconds| u64::try_from(milliseconds).ok()).unwrap_or(0)
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_milliseconds_and_are_utc() {
+    fn times_are_in_utc_with_milliseconds() {
         let time = Clock::System.text();
         assert_eq!((time.len(), &time[10..11], &time[19..20], &time[23..]), (24, "T", ".", "Z"));
         assert!(milliseconds(&time) > 1_700_000_000_000);
@@ -118,21 +117,21 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_clock_repeats_itself() {
-        let said = || {
+    fn fixed_clocks_produce_identical_values() {
+        let values = || {
             let clock = Clock::fixed();
             let other = clock.clone();
             (clock.text(), clock.today(), clock.session_id(), clock.entry_id(), other.entry_id())
         };
-        assert_eq!(said(), said());
-        let (time, today, session, first, second) = said();
+        assert_eq!(values(), values());
+        let (time, today, session, first, second) = values();
         assert_eq!((time.as_str(), today.as_str()), ("2025-01-01T00:00:00.000Z", "2025-01-01"));
         assert_eq!(session, "00000000-0000-7000-8000-000000000001");
         assert_eq!((first.as_str(), second.as_str()), ("00000002", "00000003"));
     }
 
     #[test]
-    fn chance_is_between_nothing_and_one() {
+    fn chance_is_between_zero_and_one() {
         let chances: Vec<f64> = (0..100).map(|_| Clock::System.chance()).collect();
         assert!(chances.iter().all(|chance| (0.0..1.0).contains(chance)));
         assert!(chances.iter().any(|chance| *chance > 0.5) && chances.iter().any(|chance| *chance < 0.5));

@@ -1,4 +1,4 @@
-//! The context: what the model is shown of the path from the root to the leaf.
+//! The context: the messages on the path from the root to the leaf as the model sees them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::decode::{self, Compaction, ContextEdit, ThinkingLevelChange};
 use crate::entry::{EntryId, Kind};
-use crate::session::Storage;
+use crate::storage::Storage;
 use crate::tree::{Node, Tree};
 
-/// What a conversation has come to.
+/// The messages and settings of a conversation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Context {
     pub messages: Vec<Arc<Message>>,
     /// The entry that each of `messages` comes from.
     pub sources: Vec<EntryId>,
-    /// The provider and the id of the model that was in use last.
+    /// The provider and the id of the last model in use.
     pub model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
     /// The newest compaction on the path.
     pub last_compaction: Option<CompactionEntry>,
-    /// Whether nothing at all came after it.
+    /// Whether no entry follows it.
     pub ends_with_compaction: bool,
-    /// Entries that belong in the context but could not be understood.
+    /// Entries that belong in the context but could not be decoded.
     pub unreadable: Vec<EntryId>,
 }
 
@@ -34,14 +34,14 @@ pub struct Context {
 pub struct CompactionEntry {
     pub id: EntryId,
     pub summary: String,
-    /// The first entry that it kept, if it kept any.
+    /// The first entry that it kept, if any.
     pub first_kept: Option<EntryId>,
     pub details: Option<Value>,
-    /// Whether an extension made it, so that only the extension knows what `details` are.
+    /// Whether an extension created it, so that only the extension understands `details`.
     pub from_hook: bool,
-    /// Where in [`Context::messages`] the summary is, unless an edit has removed it.
+    /// The index of the summary in [`Context::messages`], unless an edit has removed it.
     pub position: Option<usize>,
-    /// Where in [`Context::messages`] that starts which was said after the compaction.
+    /// The index of the first message after the compaction in [`Context::messages`].
     pub first_after: usize,
 }
 
@@ -111,7 +111,7 @@ impl Context {
         Ok(())
     }
 
-    /// Applies the edits on the path; of several with the same target the last one counts.
+    /// Applies the edits on the path; the last edit of an entry wins.
     fn apply_edits(&mut self, path: &[&Node], storage: &Storage) -> Result<(), Error> {
         let mut edits = HashMap::new();
         for node in path.iter().filter(|node| node.kind == Kind::ContextEdit) {
@@ -144,7 +144,7 @@ impl Context {
         Ok(())
     }
 
-    /// Notes where the compaction is among the messages that are left.
+    /// Records the place of the compaction among the remaining messages.
     fn place_compaction(&mut self, kept: &[&Node]) {
         let Some(compaction) = &mut self.last_compaction else { return };
         let kept: HashSet<_> = kept.iter().map(|node| &node.id).chain([&compaction.id]).collect();
@@ -154,7 +154,7 @@ impl Context {
         compaction.position = position;
     }
 
-    // From the leaf backwards, so that what lies before a compaction is read only if nothing after it tells.
+    // From the leaf backwards, so that compacted entries are read only if no later one has the answer.
     fn find_settings(&mut self, path: &[&Node], storage: &Storage) -> Result<(), Error> {
         for node in path.iter().rev() {
             match node.kind {
@@ -173,7 +173,7 @@ impl Context {
     }
 }
 
-/// Returns the entry from which on a compaction keeps entries as they are.
+/// Returns the first entry that a compaction keeps.
 pub(crate) fn first_kept(compaction: &Compaction, tree: &Tree) -> Option<EntryId> {
     if let Some(id) = &compaction.first_kept_entry_id {
         return Some(EntryId::from(id.as_str()));
@@ -202,8 +202,8 @@ mod tests {
     const HEADER: &str =
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-16T00:55:48.502Z","cwd":"/"}"#;
 
-    /// Returns the line of a message that is a child of the entry with the id before its own.
-    fn said(id: u32, role: &str, text: &str) -> String {
+    /// Returns the line of a message whose parent has the preceding id.
+    fn message(id: u32, role: &str, text: &str) -> String {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":"{}","timestamp":"","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m{id}","sections":{{}},"timestamp":1}}}}"#,
             id - 1
@@ -225,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_pi_gives_what_pi_would_show_its_model() {
+    fn a_session_of_pi_has_the_context_that_pi_builds() {
         let written = written(&[
             entry(1, r#""type":"model_change","provider":"p","modelId":"m1""#),
             entry(2, r#""type":"thinking_level_change","thinkingLevel":"high""#),
-            said(3, "system", "the prompt"),
-            said(4, "user", "hello"),
-            said(5, "assistant", "hi"),
+            message(3, "system", "the prompt"),
+            message(4, "user", "hello"),
+            message(5, "assistant", "hi"),
             entry(6, r#""type":"custom","customType":"memory","data":{}"#),
             entry(7, r#""type":"custom_message","customType":"note","content":"look","display":true"#),
             entry(8, r#""type":"usage","kind":"cache_warm","provider":"p","model":"m9","usage":{}"#),
@@ -251,15 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_stands_for_what_it_does_not_keep() {
+    fn a_compaction_replaces_the_entries_before_the_first_kept_one() {
         let lines = [
-            said(1, "user", "a"),
-            said(2, "assistant", "b"),
-            said(3, "user", "c"),
+            message(1, "user", "a"),
+            message(2, "assistant", "b"),
+            message(3, "user", "c"),
             entry(4, r#""type":"compaction","summary":"first","firstKeptEntryId":"1","tokensBefore":9"#),
-            said(5, "user", "d"),
+            message(5, "user", "d"),
             entry(6, r#""type":"compaction","summary":"second","firstKeptEntryId":"3","tokensBefore":9"#),
-            said(7, "user", "e"),
+            message(7, "user", "e"),
         ];
         check(&lines, &["summary: second", "c", "d", "e"]);
         check(&lines[..6], &["summary: second", "c", "d"]);
@@ -267,15 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn the_next_compaction_can_build_on_the_last() {
+    fn the_context_describes_the_last_compaction() {
         let lines = [
-            said(1, "user", "a"),
-            said(2, "user", "b"),
+            message(1, "user", "a"),
+            message(2, "user", "b"),
             entry(
                 3,
                 r#""type":"compaction","summary":"s","firstKeptEntryId":"2","tokensBefore":9,"details":{"readFiles":[]},"fromHook":true"#,
             ),
-            said(4, "user", "c"),
+            message(4, "user", "c"),
             entry(5, r#""type":"context_edit","targetId":"2","replacement":null"#),
             entry(6, r#""type":"context_edit","targetId":"3","replacement":null"#),
             entry(7, r#""type":"compaction","summary":"t","firstKeptEntryId":"7","tokensBefore":9"#),
@@ -305,10 +305,10 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_found_also_before_a_compaction() {
+    fn the_model_is_found_even_before_a_compaction() {
         let lines = [
-            said(1, "user", "a"),
-            said(2, "assistant", "b"),
+            message(1, "user", "a"),
+            message(2, "assistant", "b"),
             entry(3, r#""type":"compaction","summary":"s","firstKeptEntryId":"3","tokensBefore":9"#),
         ];
         check(&lines, &["summary: s"]);
@@ -317,11 +317,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_edit_of_a_message_counts() {
+    fn the_last_edit_of_a_message_wins() {
         let lines = [
-            said(1, "user", "a"),
-            said(2, "assistant", "b"),
-            said(3, "user", "c"),
+            message(1, "user", "a"),
+            message(2, "assistant", "b"),
+            message(3, "user", "c"),
             entry(4, r#""type":"context_edit","targetId":"1","replacement":{"content":"A"}"#),
             entry(
                 5,
@@ -337,10 +337,10 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_outlives_a_compaction() {
+    fn edits_apply_after_a_compaction() {
         let lines = [
-            said(1, "user", "a"),
-            said(2, "user", "b"),
+            message(1, "user", "a"),
+            message(2, "user", "b"),
             entry(3, r#""type":"context_edit","targetId":"2","replacement":{"content":"B"}"#),
             entry(4, r#""type":"compaction","summary":"s","firstKeptEntryId":"2","tokensBefore":9"#),
         ];
@@ -348,9 +348,9 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_cannot_be_read_costs_only_itself() {
+    fn an_unreadable_message_does_not_affect_others() {
         let broken = entry(2, r#""type":"message","message":{"role":"bashExecution","output":""}"#);
-        let written = written(&[said(1, "user", "a"), broken, said(3, "user", "b")]);
+        let written = written(&[message(1, "user", "a"), broken, message(3, "user", "b")]);
         let session = written.open();
         assert_eq!(texts(&session), ["a", "b"]);
         assert_eq!(session.context().unwrap().unreadable, ["2".into()]);

@@ -1,4 +1,4 @@
-//! The lines of a session file, read back. Only what is asked for is parsed: the rest of a line is skipped.
+//! Decodes lines of a session file. Each type names only the fields that are needed; the rest of a line is skipped.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use serde_json::value::RawValue;
 use crate::clock;
 use crate::entry::Kind;
 
-/// A text that borrows from the line unless it has escapes.
+/// A string that borrows from the line unless it has escapes.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// What the index needs of every line.
+/// The fields that the index needs.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Head<'a> {
     #[serde(borrow, rename = "type")]
@@ -28,7 +28,7 @@ pub(crate) struct Head<'a> {
     pub(crate) parent: Option<Text<'a>>,
 }
 
-/// A name of the session.
+/// A new name of the session.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SessionInfo {
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(crate) struct ModelChange {
     pub(crate) model_id: String,
 }
 
-/// A change of the thinking level. The level stays a text: a newer program may know more of them.
+/// A change of the thinking level. It is kept as a string because newer programs may know more levels.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ThinkingLevelChange {
@@ -58,7 +58,7 @@ pub(crate) struct ContextEdit {
     pub(crate) replacement: Option<Replacement>,
 }
 
-/// What an edit puts in place of a message's content.
+/// The new content of an edited message.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Replacement {
     pub(crate) content: Value,
@@ -71,7 +71,7 @@ pub(crate) struct Compaction {
     pub(crate) summary: String,
     #[serde(default)]
     pub(crate) first_kept_entry_id: Option<String>,
-    /// The first generation counted lines, the header being line 0.
+    /// Version 1 counted lines instead; the header is line 0.
     #[serde(default)]
     pub(crate) first_kept_entry_index: Option<usize>,
     #[serde(default)]
@@ -85,7 +85,7 @@ pub(crate) struct Compaction {
 }
 
 impl Compaction {
-    /// Returns the message that stands for what was compacted.
+    /// Returns the message that replaces the compacted ones.
     pub(crate) fn message(self) -> Message {
         Message::CompactionSummary(CompactionSummaryMessage {
             summary: self.summary,
@@ -151,7 +151,7 @@ struct Role<'a> {
 }
 
 #[derive(Deserialize)]
-struct Spoken<'a> {
+struct RoleAndContent<'a> {
     #[serde(borrow)]
     role: Text<'a>,
     #[serde(borrow, default)]
@@ -159,7 +159,7 @@ struct Spoken<'a> {
 }
 
 #[derive(Deserialize)]
-struct Noted<'a> {
+struct ContentOf<'a> {
     #[serde(borrow)]
     content: &'a RawValue,
 }
@@ -172,29 +172,29 @@ struct Part<'a> {
     text: String,
 }
 
-/// Tells whether the message in a line has this role.
+/// Returns whether the message in a line has this role.
 pub(crate) fn role_is(line: &[u8], role: &str) -> bool {
     let line: Result<MessageLine<'_>, _> = serde_json::from_slice(line);
-    let spoken = line.and_then(|line| serde_json::from_str::<Spoken<'_>>(line.message.get()));
-    spoken.is_ok_and(|spoken| spoken.role.0 == role)
+    let message = line.and_then(|line| serde_json::from_str::<RoleAndContent<'_>>(line.message.get()));
+    message.is_ok_and(|message| message.role.0 == role)
 }
 
-/// Returns the text of a user's message; of any other entry, nothing.
+/// Returns the text of a user message; none for any other entry.
 pub(crate) fn user_text(kind: Kind, line: &[u8]) -> Option<String> {
     if kind != Kind::Message {
         return None;
     }
     let line: MessageLine<'_> = serde_json::from_slice(line).ok()?;
-    let spoken: Spoken<'_> = serde_json::from_str(line.message.get()).ok()?;
-    (spoken.role.0 == "user").then(|| spoken.content.map(text_of).unwrap_or_default())
+    let message: RoleAndContent<'_> = serde_json::from_str(line.message.get()).ok()?;
+    (message.role.0 == "user").then(|| message.content.map(text_of).unwrap_or_default())
 }
 
-/// Returns the text of what an extension says to the model.
+/// Returns the text of a message from an extension.
 pub(crate) fn custom_text(line: &[u8]) -> Option<String> {
-    serde_json::from_slice::<Noted<'_>>(line).ok().map(|noted| text_of(noted.content))
+    serde_json::from_slice::<ContentOf<'_>>(line).ok().map(|entry| text_of(entry.content))
 }
 
-/// Returns the texts in a content, joined without anything between them as pi does.
+/// Returns the text blocks of a content, concatenated as in pi.
 fn text_of(content: &RawValue) -> String {
     if let Ok(text) = serde_json::from_str(content.get()) {
         return text;
@@ -203,7 +203,7 @@ fn text_of(content: &RawValue) -> String {
     parts.into_iter().filter(|part| part.kind.0 == "text").map(|part| part.text).collect()
 }
 
-/// A bookmark.
+/// A label on an entry.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LabelEntry {
@@ -214,32 +214,32 @@ pub(crate) struct LabelEntry {
     pub(crate) timestamp: String,
 }
 
-/// When an entry was written.
+/// The time of an entry.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dated<'a> {
     #[serde(borrow)]
     pub(crate) timestamp: Text<'a>,
 }
 
-/// Where the id of the parent stands in a line.
+/// The place of the parent's id in a line.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ParentOf<'a> {
     #[serde(borrow, rename = "parentId")]
     pub(crate) parent: &'a RawValue,
 }
 
-/// Where the id of the first entry that a compaction keeps stands in its line.
+/// The place of the id of the first kept entry in the line of a compaction.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FirstKeptOf<'a> {
     #[serde(borrow, rename = "firstKeptEntryId")]
     pub(crate) first_kept: &'a RawValue,
 }
 
-/// Returns what an entry adds to the context, if it adds anything. Messages of a role that we do not know, such
-/// as the `system` of newer programs, add nothing.
+/// Returns the message that an entry adds to the context, if any. Unknown roles, such as `system` in newer programs,
+/// add none.
 pub(crate) fn message(kind: Kind, line: &[u8]) -> Result<Option<Message>, serde_json::Error> {
     match kind {
-        Kind::Message => written_message(serde_json::from_slice::<MessageLine<'_>>(line)?.message.get()),
+        Kind::Message => stored_message(serde_json::from_slice::<MessageLine<'_>>(line)?.message.get()),
         Kind::CustomMessage => {
             let entry: CustomEntry = serde_json::from_slice(line)?;
             Ok(Some(Message::Custom(CustomMessage {
@@ -261,16 +261,16 @@ pub(crate) fn message(kind: Kind, line: &[u8]) -> Result<Option<Message>, serde_
     }
 }
 
-// By role rather than through the tagged enum, which would first copy the whole message into a buffer and could
-// not tell an unknown role from a broken message.
-fn written_message(json: &str) -> Result<Option<Message>, serde_json::Error> {
+// Decoding by role instead of through a tagged enum avoids buffering the whole message, and tells unknown roles from
+// malformed messages.
+fn stored_message(json: &str) -> Result<Option<Message>, serde_json::Error> {
     let role: Role<'_> = serde_json::from_str(json)?;
     Ok(Some(match role.role.0.as_ref() {
         "user" => Message::User(serde_json::from_str(json)?),
         "assistant" => Message::Assistant(serde_json::from_str(json)?),
         "toolResult" => Message::ToolResult(serde_json::from_str(json)?),
         "bashExecution" => Message::BashExecution(serde_json::from_str(json)?),
-        // The name that the second generation had for it.
+        // Version 2 called it `hookMessage`.
         "custom" | "hookMessage" => Message::Custom(serde_json::from_str(json)?),
         "branchSummary" => Message::BranchSummary(serde_json::from_str(json)?),
         "compactionSummary" => Message::CompactionSummary(serde_json::from_str(json)?),
@@ -278,7 +278,7 @@ fn written_message(json: &str) -> Result<Option<Message>, serde_json::Error> {
     }))
 }
 
-/// Returns the provider and the model that an entry shows to be in use, if it shows any.
+/// Returns the provider and the model in use according to an entry, if it names them.
 pub(crate) fn model(kind: Kind, line: &[u8]) -> Option<(String, String)> {
     match kind {
         Kind::ModelChange => {
@@ -300,14 +300,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_role_is_no_message_and_a_broken_one_is_an_error() {
+    fn unknown_roles_are_ignored_and_malformed_messages_are_errors() {
         let line = br#"{"message":{"role":"system","content":"","sections":{}}}"#;
         assert_eq!(message(Kind::Message, line).unwrap(), None);
         assert!(message(Kind::Message, br#"{"message":{"role":"user"}}"#).is_err());
     }
 
     #[test]
-    fn a_head_is_read_without_the_rest() {
+    fn the_head_ignores_all_other_fields() {
         let head: Head<'_> =
             serde_json::from_slice(br#"{"type":"x","later":[{"id":1}],"id":"a\u0062","parentId":null}"#)
                 .unwrap();

@@ -1,4 +1,4 @@
-//! The entries as they stand in the file, for clients that read them themselves.
+//! Entries exactly as written in the file, for clients that parse them.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::tree::Node;
 use crate::{Error, Session, upgrade};
 
 impl Session {
-    /// Returns the entries of all branches in the order of the file; with `since`, those after that entry. An
-    /// entry of an older format is returned as its upgrade will write it.
+    /// Returns the entries of all branches in the order of the file; with `since`, only those after that entry.
+    /// Entries of an older version are returned as their upgrade will write them.
     pub fn entries(&self, since: Option<&str>) -> Result<Vec<Box<RawValue>>, Error> {
         let first = match since {
             None => 0,
@@ -19,7 +19,7 @@ impl Session {
         self.tree.nodes()[first..].iter().map(|node| self.entry(node)).collect()
     }
 
-    /// Returns the entry with this id, as it stands in the file.
+    /// Returns the entry with this id.
     pub fn written_entry(&self, id: &str) -> Result<Box<RawValue>, Error> {
         let position = self.tree.known_position(id)?;
         self.entry(self.tree.node(position))
@@ -28,9 +28,9 @@ impl Session {
     /// Returns one entry.
     pub(crate) fn entry(&self, node: &Node) -> Result<Box<RawValue>, Error> {
         let line = String::from_utf8(self.line(node)?)
-            // Not checked when the file is read. JSON cannot carry it, so nor can an answer.
+            // Indexing does not check UTF-8, but a reply must be valid.
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        // It was JSON when the file was opened.
+        // It was valid JSON when the file was indexed.
         RawValue::from_string(line).map_err(|_| Error::Changed {
             file: self.file().unwrap_or(Path::new("(in memory)")).to_path_buf(),
         })
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_cost_only_themselves() {
+    fn invalid_utf8_is_replaced() {
         let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#]);
         let mut content = fs::read(written.path()).unwrap();
         content
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_entry() {
+    fn an_array_is_not_an_entry() {
         let written =
             Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, r#"["message","1",null]"#]);
         let session = written.open();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_the_first_format_have_the_ids_that_the_upgrade_gives_them() {
+    fn entries_of_version_1_have_the_ids_of_their_upgrade() {
         let message = r#""timestamp":"T","message":{"role":"user","content":"a","timestamp":1}}"#;
         let line = format!(r#"{{"type":"message",{message}"#);
         let written = Written::new(&[r#"{"type":"session","id":"s"}"#, &line, &line]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_under_us_is_an_error() {
+    fn a_file_truncated_by_another_program_is_an_error() {
         let entry = r#"{"type":"custom","id":"1","parentId":null}"#;
         let written = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, entry]);
         let session = written.open();

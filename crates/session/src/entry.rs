@@ -1,4 +1,4 @@
-//! An entry of the session: what it can say, and the line it becomes.
+//! Entries of a session and how they are written.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::Error;
 pub struct EntryId(Arc<str>);
 
 impl EntryId {
-    /// Returns the id as text.
+    /// Returns the id as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,7 +48,7 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EntryBody {
     Message(Arc<Message>),
@@ -63,52 +63,52 @@ pub enum EntryBody {
     SessionInfo {
         name: String,
     },
-    /// Takes the target's message out of the context, or gives it another content.
+    /// Removes the target's message from the context, or replaces its content.
     ContextEdit {
         target: EntryId,
-        /// The content that the message has from now on; without one the message is gone.
+        /// The new content; without it the message is removed.
         replacement: Option<Value>,
     },
-    /// A summary that stands for what came before.
+    /// A summary that replaces earlier entries in the context.
     Compaction {
         summary: String,
-        /// The first entry that stays in the context as it is; without one nothing before the summary stays.
+        /// The first earlier entry that stays in the context; without it none does.
         first_kept: Option<EntryId>,
         tokens_before: u64,
         details: Option<Value>,
         usage: Option<Usage>,
-        /// Whether an extension made the summary.
+        /// Whether an extension created the summary.
         from_hook: bool,
     },
-    /// A summary of the branch that the conversation has left.
+    /// A summary of an abandoned branch.
     BranchSummary {
-        /// The leaf of that branch; without one the conversation was at the root.
+        /// The leaf of that branch; none if it was empty.
         from: Option<EntryId>,
         summary: String,
         details: Option<Value>,
         usage: Option<Usage>,
         from_hook: bool,
     },
-    /// What an extension remembers; the model does not see it.
+    /// Data of an extension, which the model does not see.
     Custom {
         custom_type: String,
         data: Option<Value>,
     },
-    /// What an extension says to the model.
+    /// A message from an extension to the model.
     CustomMessage {
         custom_type: String,
         content: Vec<Content>,
         display: bool,
         details: Option<Value>,
     },
-    /// A bookmark on an entry; without a label the bookmark is removed.
+    /// A label on an entry; without a text the label is removed.
     Label {
         target: EntryId,
         label: Option<String>,
     },
 }
 
-/// The kinds of entry, as the index keeps them.
+/// The kinds of entries, as stored in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Message,
@@ -121,7 +121,7 @@ pub(crate) enum Kind {
     Custom,
     CustomMessage,
     Label,
-    /// Of a newer program: kept in the file and in the tree, not looked into.
+    /// A type from a newer program: part of the tree, but its content is ignored.
     Unknown,
 }
 
@@ -139,7 +139,7 @@ impl Kind {
         (Self::Label, "label"),
     ];
 
-    /// Returns the kind with this name in the file.
+    /// Returns the kind with this name.
     pub(crate) fn from_name(name: &str) -> Self {
         Self::NAMES.iter().find(|(_, known)| *known == name).map_or(Self::Unknown, |(kind, _)| *kind)
     }
@@ -165,14 +165,14 @@ impl EntryBody {
         }
     }
 
-    /// Tells whether the entry is a reason for the session to be on disk. The settings that every session starts
-    /// with are not, so that a session in which nothing was said leaves no file.
+    /// Returns whether the entry is a reason to create the file. The initial settings are not, so that a session without
+    /// messages leaves no file.
     pub(crate) fn is_worth_a_file(&self) -> bool {
         matches!(self, Self::Message(_) | Self::CustomMessage { .. })
     }
 }
 
-/// Everything that makes up an entry's line.
+/// An entry to write.
 pub(crate) struct Entry<'a> {
     pub(crate) id: &'a EntryId,
     pub(crate) parent: Option<&'a EntryId>,
@@ -181,7 +181,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Returns the line of the file, with its line feed.
+    /// Returns the line for the file, with its line feed.
     pub(crate) fn line(&self) -> Result<Vec<u8>, Error> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
@@ -189,7 +189,7 @@ impl Entry<'_> {
     }
 }
 
-// Written by hand because the format puts the base fields between the tag and the rest.
+// Not derived, because the format puts the base fields between the tag and the rest.
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_written_in_the_order_of_the_format() {
+    fn entry_fields_are_written_in_the_order_of_the_format() {
         check(
             &EntryBody::Message(Arc::new(Message::user("hi", Vec::new(), 7))),
             r#""message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":7}"#,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_that_keeps_nothing_names_itself() {
+    fn a_compaction_that_keeps_nothing_refers_to_itself() {
         let body = EntryBody::Compaction {
             summary: "s".into(),
             first_kept: None,

@@ -1,9 +1,9 @@
-//! Why a session could not be opened, read or written.
+//! Errors of the session store.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a session.
+/// Why a session could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("Session file not found: {}", file.display())]
@@ -27,7 +27,7 @@ pub enum Error {
     #[error("Cannot read session file {}: {source}", file.display())]
     Read { file: PathBuf, source: io::Error },
 
-    /// The file is as it was before the write.
+    /// The file is unchanged.
     #[error("Cannot write session file {}: {source}", file.display())]
     Write { file: PathBuf, source: io::Error },
 
@@ -79,7 +79,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error of a failed read of `file`; a missing file gets its own.
+    /// Returns the error for a failed read of `file`.
     pub(crate) fn read(file: &Path, source: io::Error) -> Self {
         let file = file.to_path_buf();
         match source.kind() {
@@ -88,7 +88,7 @@ impl Error {
         }
     }
 
-    /// Returns the error of a failed write to `file`.
+    /// Returns the error for a failed write to `file`.
     pub(crate) fn write(file: &Path, source: io::Error) -> Self {
         Self::Write { file: file.to_path_buf(), source }
     }

@@ -1,31 +1,35 @@
-//! The file of a session: locked for us as long as it is open, and only ever made longer by whole lines.
+//! The file of an open session: locked until it is closed, and written to only by appending complete lines. What has to
+//! be taken out of a damaged file is decided in `repair`.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Error;
-use crate::durability::{Durability, sync_directory};
+use crate::durability::Durability;
+use crate::platform::{
+    create_private_directories, is_linked, is_same_file, private_file, read_exact_at, sync_directory,
+};
 
-/// How much of the file is read at a time when it is read from start to end.
-const READ_SIZE: usize = 256 * 1024;
+/// The block size when a file is read from start to end.
+pub(crate) const READ_SIZE: usize = 256 * 1024;
 
 /// An open session file.
 #[derive(Debug)]
 pub(crate) struct SessionFile {
     path: PathBuf,
-    /// Opened for appending. The lock lives and dies with this handle.
+    /// Opened for appending. Closing it releases the lock.
     file: File,
-    /// How long the file is if nobody else has touched it.
+    /// The length of the file, unless another program has changed it.
     length: u64,
     durability: Durability,
 }
 
 impl SessionFile {
-    /// Creates the file, which must not exist, with `content` in one write. Directories are made as needed.
-    /// Nothing is left behind when that fails.
+    /// Creates the file, which must not exist, with `content` in one write, and its directories if needed. Leaves
+    /// no file behind on failure.
     pub(crate) fn create(path: &Path, content: &[u8], durability: Durability) -> Result<Self, Error> {
         if let Some(directory) = path.parent() {
             create_private_directories(directory).map_err(|error| Error::write(directory, error))?;
@@ -44,7 +48,7 @@ impl SessionFile {
         Ok(Self { path: path.to_path_buf(), file, length: content.len() as u64, durability })
     }
 
-    /// Opens a file that exists and locks it.
+    /// Opens an existing file and locks it. Waits up to [`LOCK_PATIENCE`] for the lock: call it from a thread that may block.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         loop {
             let read_error = |error| Error::read(path, error);
@@ -52,7 +56,7 @@ impl SessionFile {
             let file = opened.map_err(|error| open_error(path, error))?;
             lock(&file, path)?;
             let metadata = file.metadata().map_err(read_error)?;
-            // Between the opening and the lock an upgrade may have put another file in this place.
+            // Between opening and locking, an upgrade may have replaced the file.
             if is_same_file(&metadata, &fs::metadata(path).map_err(read_error)?) {
                 let durability = Durability::default();
                 return Ok(Self { path: path.to_path_buf(), file, length: metadata.len(), durability });
@@ -72,7 +76,7 @@ impl SessionFile {
         self.durability = durability;
     }
 
-    /// Adds `line` to the end in one write and returns where it starts. After an error the file is as it was.
+    /// Appends `line` in one write and returns its offset. On failure the file is unchanged.
     pub(crate) fn append(&mut self, line: &[u8]) -> Result<u64, Error> {
         self.check_untouched()?;
         let offset = self.length;
@@ -101,17 +105,15 @@ impl SessionFile {
         Ok(BufReader::with_capacity(READ_SIZE, file))
     }
 
-    /// Moves everything from `offset` on out of the file into `<file>.torn`, where it can still be looked at.
-    pub(crate) fn set_aside(&mut self, offset: u64) -> Result<(), Error> {
-        let tail = self.read(offset, usize::try_from(self.length - offset).unwrap_or(usize::MAX))?;
-        self.keep_beside(".torn", &[tail.as_slice(), b"\n"].concat())?;
+    /// Removes everything from `offset` on.
+    pub(crate) fn truncate(&mut self, offset: u64) -> Result<(), Error> {
         self.file.set_len(offset).map_err(|error| Error::write(&self.path, error))?;
         self.length = offset;
         Ok(())
     }
 
-    /// Adds `bytes` to `<file><suffix>` and returns that file.
-    pub(crate) fn keep_beside(&self, suffix: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+    /// Appends `bytes` to `<file><suffix>` and returns its path.
+    pub(crate) fn append_beside(&self, suffix: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
         let path = with_suffix(&self.path, suffix);
         let opened = private_file().append(true).create(true).open(&path);
         let kept = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
@@ -119,11 +121,11 @@ impl SessionFile {
         Ok(path)
     }
 
-    /// Puts a file with `content` in the place of this one in a single step, and keeps this one as
-    /// `<file><suffix>`, whose name is returned.
+    /// Atomically replaces the file by one with `content`, keeps the original as `<file><suffix>`, and returns the path
+    /// of that copy.
     pub(crate) fn replace(&mut self, content: &[u8], suffix: &str) -> Result<PathBuf, Error> {
         self.check_untouched()?;
-        // Nobody but the holder of the lock makes this file, so one that is there was left by a crash.
+        // Only the holder of the lock creates this file, so an existing one was left by a crash.
         let next_path = with_suffix(&self.path, ".next");
         let _ = fs::remove_file(&next_path);
         let next = Self::create(&next_path, content, Durability::Fsync)?;
@@ -133,13 +135,13 @@ impl SessionFile {
         let copy = replaced.map_err(|error| Error::write(&self.path, error))?;
         self.file = next.file;
         self.length = next.length;
-        // Should the disk lose the new name, the file under it is the old one, which is just as good.
+        // If the disk loses the rename, the name still refers to the original, which is just as valid.
         let _ = sync_directory(&self.path);
         Ok(copy)
     }
 
-    // Writing to a file that is gone would lose the entry, and to one that someone else wrote to would make lines
-    // that contradict theirs.
+    // Appending to a deleted file would lose the entry; appending to one that another program wrote to would
+    // contradict its lines.
     fn check_untouched(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::write(&self.path, error))?;
         if !is_linked(&metadata, &self.path) {
@@ -152,15 +154,15 @@ impl SessionFile {
     }
 }
 
-/// Writes all of `bytes`; if that fails, takes back what was written of them.
+/// Writes all of `bytes`; on failure, undoes a partial write.
 fn write_whole(file: &mut impl Write, bytes: &[u8], undo: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
-        // If this fails too, the next append sees that the length is wrong, and the next opening repairs it.
+        // If this fails too, the next append notices the wrong length and the next open repairs the file.
         let _ = undo();
     })
 }
 
-/// Returns the error of a file that could not be opened for reading and writing.
+/// Returns the error for a file that could not be opened for reading and writing.
 fn open_error(path: &Path, error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if File::open(path).is_ok() => {
@@ -170,8 +172,8 @@ fn open_error(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// How long a lock is waited for. A process that was killed while it started a command leaves its lock to that command
-/// for the moment until the command is really begun; whoever opens the session right then is not to be turned away.
+/// How long to wait for a lock. A process that is killed while it spawns a command passes its lock on to the child until
+/// the child calls exec; opening the session in that moment should not fail.
 const LOCK_PATIENCE: Duration = Duration::from_millis(300);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
@@ -185,13 +187,13 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     match result {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { file: path.to_path_buf() }),
-        // A file system without locks is no reason to be without sessions.
+        // Sessions should work on file systems without locks, too.
         Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(Error::read(path, error)),
     }
 }
 
-/// Keeps the file under a second name that is not in use yet.
+/// Keeps the file under a second, unused name.
 fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     let mut copy = with_suffix(path, suffix);
     let mut number = 2;
@@ -199,7 +201,7 @@ fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
         copy = with_suffix(path, &format!("{suffix}{number}"));
         number += 1;
     }
-    // Not every file system has links.
+    // Not every file system supports links.
     fs::hard_link(path, &copy).or_else(|_| fs::copy(path, &copy).map(drop))?;
     Ok(copy)
 }
@@ -210,69 +212,11 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-#[cfg(unix)]
-fn private_file() -> OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = OpenOptions::new();
-    options.mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn private_file() -> OpenOptions {
-    OpenOptions::new()
-}
-
-#[cfg(unix)]
-fn create_private_directories(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn create_private_directories(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
-
-#[cfg(unix)]
-fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
-    true
-}
-
-#[cfg(unix)]
-fn is_linked(metadata: &Metadata, _: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    metadata.nlink() > 0
-}
-
-#[cfg(not(unix))]
-fn is_linked(_: &Metadata, path: &Path) -> bool {
-    path.exists()
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
-}
-
-#[cfg(not(unix))]
-fn read_exact_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    use std::io::Read;
-    file.seek(io::SeekFrom::Start(offset))?;
-    file.read_exact(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Writes to a file until the disk is full.
+    /// A writer that fails once `room` bytes are written.
     struct SmallDisk<'a> {
         file: &'a File,
         room: usize,
@@ -301,16 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_a_full_disk_cuts_short_is_taken_back() {
-        let (_directory, session) = new_file(b"whole\n");
+    fn a_partial_write_on_a_full_disk_is_undone() {
+        let (_directory, session) = new_file(b"first\n");
         let mut disk = SmallDisk { file: &session.file, room: 3 };
         let error = write_whole(&mut disk, b"second\n", || session.file.set_len(session.length)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
-        assert_eq!(fs::read(session.path()).unwrap(), b"whole\n");
+        assert_eq!(fs::read(session.path()).unwrap(), b"first\n");
     }
 
     #[test]
-    fn a_file_that_does_not_fit_on_the_disk_is_not_left_behind() {
+    fn a_file_that_does_not_fit_on_the_disk_is_removed() {
         let (_directory, session) = new_file(b"");
         let mut disk = SmallDisk { file: &session.file, room: 3 };
         let error = write_whole(&mut disk, b"header\n", || fs::remove_file(session.path())).unwrap_err();
@@ -319,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_can_only_be_read_is_said_to_be_that() {
+    fn a_read_only_file_is_reported_as_read_only() {
         let (_directory, session) = new_file(b"x\n");
         for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
             assert!(matches!(open_error(session.path(), kind.into()), Error::ReadOnly { .. }));
@@ -329,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_the_disk_does_not_depend_on_the_durability() {
+    fn the_content_does_not_depend_on_the_durability() {
         let directory = tempfile::tempdir().unwrap();
         for durability in [Durability::Flush, Durability::Fsync] {
             let path = directory.path().join(format!("{durability:?}/s.jsonl"));
@@ -340,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_opener_is_refused_until_the_first_is_done() {
+    fn a_file_can_be_opened_once_at_a_time() {
         let (_directory, session) = new_file(b"x\n");
         let path = session.path().to_path_buf();
         assert!(matches!(SessionFile::open(&path), Err(Error::Locked { file }) if file == path));
@@ -351,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_never_created_over_another() {
+    fn creating_never_overwrites_a_file() {
         let (_directory, session) = new_file(b"x\n");
         assert!(matches!(
             SessionFile::create(session.path(), b"y\n", Durability::Flush),
@@ -361,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_to_a_file_that_others_changed() {
+    fn append_fails_after_another_program_changed_the_file() {
         let (_directory, mut session) = new_file(b"one\n");
         OpenOptions::new().write(true).open(session.path()).unwrap().set_len(1).unwrap();
         assert!(matches!(session.append(b"two\n"), Err(Error::Changed { .. })));
@@ -370,20 +314,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_to_a_file_that_is_gone() {
+    fn append_fails_after_the_file_was_deleted() {
         let (_directory, mut session) = new_file(b"one\n");
         fs::remove_file(session.path()).unwrap();
         assert!(matches!(session.append(b"two\n"), Err(Error::Vanished { .. })));
         assert!(!session.path().exists());
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn files_and_directories_are_for_the_user_alone() {
-        use std::os::unix::fs::PermissionsExt;
-        let (directory, session) = new_file(b"x\n");
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(session.path()), 0o600);
-        assert_eq!((mode(&directory.path().join("a")), mode(&directory.path().join("a/b"))), (0o700, 0o700));
     }
 }

@@ -1,4 +1,4 @@
-//! Session files as other programs have written them, for tests.
+//! Session files for tests, as other programs would have written them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use bowline_core::message::join_text;
 
 use crate::Session;
 
-/// A session file in a directory of its own.
+/// A session file in a temporary directory.
 pub(crate) struct Written {
     path: PathBuf,
     _directory: tempfile::TempDir,
@@ -34,7 +34,7 @@ impl Written {
     }
 }
 
-/// Returns what the messages of the context say.
+/// Returns the text of each message in the context.
 #[track_caller]
 pub(crate) fn texts(session: &Session) -> Vec<String> {
     let text = |message: &Message| match message {

@@ -1,4 +1,4 @@
-//! New sessions that start with the past of another one.
+//! New sessions that start with a branch of another one.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -9,27 +9,27 @@ use crate::decode::{self, FirstKeptOf, ParentOf};
 use crate::entry::Kind;
 use crate::header::Header;
 use crate::scan::scan_content;
-use crate::session::Storage;
+use crate::storage::Storage;
 use crate::tree::{Node, Position};
 use crate::{EntryBody, EntryId, Error, Session};
 
-/// A user's message that a fork can start before.
+/// A user message that can be forked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkMessage {
     pub entry: EntryId,
     pub text: String,
 }
 
-/// A session that was forked off before a user's message.
+/// A session forked before a user message.
 #[derive(Debug)]
 pub struct Fork {
     pub session: Session,
-    /// What the message said, to be edited.
+    /// The text of the message, to be edited.
     pub text: String,
 }
 
 impl Session {
-    /// Returns the users' messages of all branches that have a text, in the order of the file.
+    /// Returns the user messages with text on all branches, in the order of the file.
     pub fn fork_messages(&self) -> Result<Vec<ForkMessage>, Error> {
         let mut messages = Vec::new();
         for node in self.tree.nodes().iter().filter(|node| node.kind == Kind::Message) {
@@ -41,8 +41,8 @@ impl Session {
         Ok(messages)
     }
 
-    /// Starts a session with everything before a user's message. Its file is in the same directory, and is written
-    /// at once if a model has answered by then, else with the first message.
+    /// Creates a session with everything before a user message. Its file is in the same directory; it is written
+    /// immediately if the session has an answer, otherwise with the next message.
     pub fn fork(&self, entry: &str) -> Result<Fork, Error> {
         let position = self.tree.position(entry).ok_or(Error::NotForkable)?;
         let node = self.tree.node(position);
@@ -50,21 +50,21 @@ impl Session {
         Ok(Fork { session: self.branch_off(node.parent)?, text })
     }
 
-    /// Starts a session with everything up to an entry. Its file is written as that of a fork.
+    /// Creates a session with everything up to and including an entry. Its file is written like that of a fork.
     pub fn fork_after(&self, entry: &str) -> Result<Self, Error> {
         let unknown = || Error::UnknownEntry { id: entry.to_owned() };
         let position = self.tree.position(entry).ok_or_else(unknown)?;
         self.branch_off(Some(position))
     }
 
-    /// Starts a session with everything up to the leaf. Its file is written as that of a fork.
+    /// Creates a session with everything up to the leaf. Its file is written like that of a fork.
     pub fn clone_at_leaf(&self) -> Result<Self, Error> {
         let leaf = self.tree.leaf_position().ok_or(Error::NothingToClone)?;
         self.branch_off(Some(leaf))
     }
 
-    /// Starts a session with the path up to `end`: the same entries with the same ids, except that labels come
-    /// last, as new entries, with those that were set on other branches.
+    /// Creates a session with the path up to `end`: the same entries with the same ids, except for labels, which are
+    /// appended as new entries, including those that were set on other branches.
     fn branch_off(&self, end: Option<Position>) -> Result<Self, Error> {
         if matches!(self.storage, Storage::Unsaved { .. }) {
             return Err(Error::NotSaved);
@@ -100,8 +100,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Returns the line of an entry on `path` as it has to be when the labels on the path are gone: where it names
-    /// one, it names its neighbour instead.
+    /// Returns the line of an entry on `path` for a copy without labels: references to a label are replaced by
+    /// references to its neighbour.
     fn line_without_labels(&self, node: &Node, path: &[&Node]) -> Result<Vec<u8>, Error> {
         let mut line = self.line(node)?;
         if node.parent.is_some_and(|parent| self.tree.node(parent).kind == Kind::Label) {
@@ -123,7 +123,7 @@ impl Session {
     }
 }
 
-/// Returns where a value that borrows from `line` stands in it.
+/// Returns the place in `line` of a value that borrows from it.
 fn place_of(value: &RawValue, line: &[u8]) -> Range<usize> {
     let start = value.get().as_ptr().addr() - line.as_ptr().addr();
     start..start + value.get().len()
@@ -140,26 +140,26 @@ mod tests {
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/work"}"#;
 
-    fn said(id: u32, parent: &str, role: &str, text: &str) -> String {
+    fn message(id: u32, parent: &str, role: &str, text: &str) -> String {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"T{id}","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"timestamp":1}}}}"#
         )
     }
 
-    /// A question, its answer, a label on the question, and then two branches, with a label on the answer in the
+    /// Writes a question, its answer, a label on the question, and then two branches, with a label on the answer in the
     /// first one.
     fn written() -> Written {
         Written::new(&[
             HEADER,
-            &said(1, "null", "user", "first"),
-            &said(2, r#""1""#, "assistant", "answer"),
+            &message(1, "null", "user", "first"),
+            &message(2, r#""1""#, "assistant", "answer"),
             r#"{"type":"label","id":"3","parentId":"2","timestamp":"T3","targetId":"1","label":"start"}"#,
             r#"{"type":"from_the_future","id":"4","parentId":"3","number":1.50}"#,
-            &said(5, r#""4""#, "user", "left"),
+            &message(5, r#""4""#, "user", "left"),
             r#"{"type":"label","id":"6","parentId":"5","timestamp":"T6","targetId":"2","label":"there"}"#,
             r#"{"type":"label","id":"7","parentId":"6","timestamp":"T7","targetId":"5","label":"not on the path"}"#,
-            &said(8, r#""4""#, "user", ""),
-            &said(9, r#""8""#, "user", "right"),
+            &message(8, r#""4""#, "user", ""),
+            &message(9, r#""8""#, "user", "right"),
         ])
     }
 
@@ -168,13 +168,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_the_path_to_the_message_with_the_labels_at_the_end() {
+    fn a_fork_has_the_path_to_the_message_and_then_the_labels() {
         let written = written();
         let session = written.open();
         let Fork { session: fork, text } = session.fork("8").unwrap();
         assert_eq!((text.as_str(), texts(&fork)), ("", vec!["first".to_owned(), "answer".to_owned()]));
         let lines = lines(&fork);
-        assert_eq!(lines[..2], [said(1, "null", "user", "first"), said(2, r#""1""#, "assistant", "answer")]);
+        assert_eq!(
+            lines[..2],
+            [message(1, "null", "user", "first"), message(2, r#""1""#, "assistant", "answer")]
+        );
         assert_eq!(lines[2], r#"{"type":"from_the_future","id":"4","parentId":"2","number":1.50}"#);
         let [start, there] = &lines[3..] else { panic!("{lines:?}") };
         assert!(
@@ -194,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_keeps_what_a_compaction_has_kept_from_a_label_on() {
+    fn a_clone_keeps_the_entries_of_a_compaction_that_starts_at_a_label() {
         let written = Written::new(&[
             HEADER,
-            &said(1, "null", "user", "gone"),
+            &message(1, "null", "user", "gone"),
             r#"{"type":"label","id":"2","parentId":"1","timestamp":"T","targetId":"1","label":"x"}"#,
-            &said(3, r#""2""#, "user", "kept"),
+            &message(3, r#""2""#, "user", "kept"),
             r#"{"type":"compaction","id":"4","parentId":"3","timestamp":"T","summary":"s","firstKeptEntryId":"2","tokensBefore":1}"#,
         ]);
         let session = written.open();
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_the_path_to_the_leaf() {
+    fn a_clone_has_the_path_to_the_leaf() {
         let written = written();
         let session = written.open();
         let clone = session.clone_at_leaf().unwrap();
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_without_an_answer_has_no_file_before_its_first_message() {
+    fn a_fork_without_an_answer_is_saved_with_its_first_message() {
         let written = written();
         let session = written.open();
         let mut fork = session.fork("1").unwrap().session;
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_message_of_the_user_can_be_forked_at() {
+    fn only_user_messages_can_be_forked_at() {
         let written = written();
         let session = written.open();
         for entry in ["2", "3", "4", "nope"] {
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_of_the_first_format_is_forked_into_the_current_one() {
+    fn a_fork_of_version_1_has_the_current_version() {
         let message = |role: &str, text: &str| {
             format!(
                 r#"{{"type":"message","timestamp":"T","message":{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}],"timestamp":1}}}}"#
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_whose_file_is_gone_can_still_be_saved_as_a_clone() {
+    fn a_session_whose_file_was_deleted_can_be_cloned() {
         let written = written();
         let mut session = written.open();
         fs::remove_file(written.path()).unwrap();

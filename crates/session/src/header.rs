@@ -4,30 +4,31 @@ use std::path::Path;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::Error;
 use crate::clock::{self, Clock};
 
-/// The format that new files have and old ones are upgraded to.
+/// The format version of new and upgraded files.
 pub(crate) const CURRENT_VERSION: u32 = 3;
 
-/// The value of `type` that marks a header.
+/// The `type` of a header.
 pub(crate) const TYPE: &str = "session";
 
 /// The first line of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
-    /// The format of the file. The first generation wrote none.
+    /// The format version. Version 1 did not write it.
     #[serde(default = "first_version")]
     pub version: u32,
     pub id: String,
     #[serde(default)]
     pub timestamp: String,
-    /// The directory that the session works in. Empty in the oldest files.
+    /// The working directory. Empty in the oldest files.
     #[serde(default)]
     pub cwd: String,
-    /// The session that this one came from, as its creator named it.
+    /// The session that this one is derived from, as its creator named it.
     #[serde(default)]
     pub parent_session: Option<String>,
 }
@@ -37,7 +38,7 @@ fn first_version() -> u32 {
 }
 
 impl Header {
-    /// Returns the header of a session that starts now; without an `id` it gets a new one.
+    /// Returns the header of a session that starts now; without an `id`, a new one is generated.
     pub(crate) fn new(
         id: Option<String>,
         working_directory: &Path,
@@ -53,12 +54,30 @@ impl Header {
         }
     }
 
-    /// Returns the name of the file for this session.
+    /// Reads a header line for display: fields that are missing or of another type are empty. Any other line gives none.
+    pub(crate) fn read_leniently(line: &[u8]) -> Option<Self> {
+        let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
+        if fields.get("type").and_then(Value::as_str) != Some(TYPE) {
+            return None;
+        }
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let version = fields.get("version").and_then(Value::as_u64).unwrap_or(1);
+        let milliseconds = || fields.get("timestamp").and_then(Value::as_i64).filter(|time| *time > 0);
+        Some(Self {
+            version: u32::try_from(version).unwrap_or(u32::MAX),
+            id: text("id").unwrap_or_default(),
+            timestamp: text("timestamp").or_else(|| milliseconds().map(clock::text)).unwrap_or_default(),
+            cwd: text("cwd").unwrap_or_default(),
+            parent_session: text("parentSession"),
+        })
+    }
+
+    /// Returns the file name for this session.
     pub(crate) fn file_name(&self) -> String {
         format!("{}_{}.jsonl", clock::for_file_name(&self.timestamp), self.id)
     }
 
-    /// Returns the header as the line of the file, with its line feed.
+    /// Returns the line for the file, with its line feed.
     pub(crate) fn line(&self) -> Result<Vec<u8>, Error> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
@@ -81,8 +100,8 @@ impl Serialize for Header {
     }
 }
 
-/// Checks that `id` can name a session: letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
-/// Such an id is also safe as a part of a file name.
+/// Checks that `id` is a valid session id: letters, digits, `.`, `_` and `-`, with a letter or digit at both ends, so
+/// that it is safe in a file name.
 pub fn validate_session_id(id: &str) -> Result<(), Error> {
     let bytes = id.as_bytes();
     let ends_are_plain =
@@ -96,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_safe_in_file_names() {
+    fn valid_ids_are_safe_in_file_names() {
         for good in ["a", "0", "a-b", "A._-9", "0190f3c8-7b1e-7c7e-8000-000000000000"] {
             assert!(validate_session_id(good).is_ok(), "{good}");
         }
@@ -106,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_written_in_the_order_of_the_format() {
+    fn header_fields_are_written_in_the_order_of_the_format() {
         let header = Header {
             version: 3,
             id: "i".into(),

@@ -1,4 +1,4 @@
-//! Bookmarks on entries.
+//! Labels: bookmarks on entries.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,13 @@ use crate::decode::LabelEntry;
 use crate::entry::Kind;
 use crate::{EntryBody, EntryId, Error, Session};
 
-/// A bookmark that is set.
-#[derive(Debug)]
-pub(crate) struct Label {
-    pub(crate) target: EntryId,
-    pub(crate) text: String,
-    pub(crate) timestamp: String,
+/// A label that is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    pub target: EntryId,
+    pub text: String,
+    /// When it was set.
+    pub timestamp: String,
 }
 
 impl Session {
@@ -23,8 +24,8 @@ impl Session {
         self.append(EntryBody::Label { target, label })
     }
 
-    /// Returns the labels that are set, of all branches, in the order in which they were.
-    pub(crate) fn labels(&self) -> Result<Vec<Label>, Error> {
+    /// Returns the labels on all branches, in the order in which they were set.
+    pub fn labels(&self) -> Result<Vec<Label>, Error> {
         let mut labels = HashMap::new();
         for node in self.tree.nodes().iter().filter(|node| node.kind == Kind::Label) {
             let Ok(entry) = serde_json::from_slice::<LabelEntry>(&self.storage.read(node)?) else { continue };
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_label_of_an_entry_counts() {
+    fn the_last_label_of_an_entry_wins() {
         let written = Written::new(&[
             r#"{"type":"session","version":3,"id":"s"}"#,
             r#"{"type":"custom","id":"1","parentId":null}"#,

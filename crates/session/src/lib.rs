@@ -1,19 +1,23 @@
 //! The session file: an append-only tree on disk, in pi's version 3 format.
 //!
 //! A session is one file of JSON lines. The first line is the header, every further line an entry with an id and
-//! the id of its parent; the path from the root to the current leaf is the conversation. Nothing in the file is
-//! ever changed: an edit, a compaction or a new branch is one more line.
+//! the id of its parent; the path from the root to the current leaf is the conversation. Lines are only appended: an
+//! edit, a compaction or a new branch is one more line.
 //!
-//! Opening reads the file once and keeps only where each entry is; bodies are read back when the context or the
-//! statistics ask for them. One process at a time has a session: its file is locked for as long as it is open.
+//! Opening reads the file once and indexes where each entry is; contents are read back when they are needed. A session
+//! is open in one process at a time: its file is locked until it is closed. `read` and `display` read files without a
+//! lock, `check` and `repair` deal with damaged ones.
 //!
-//! The crate reads no environment and no home directory: the caller says where sessions live.
+//! Everything here blocks and nothing is bound to a thread, so callers that must not block use another thread.
+//!
+//! The crate reads neither the environment nor the home directory: callers pass in where sessions are stored.
 
 mod check;
 mod clock;
 mod context;
 mod copy;
 mod decode;
+pub mod display;
 mod durability;
 mod entries;
 mod entry;
@@ -22,13 +26,19 @@ mod file;
 mod fork;
 mod header;
 mod label;
+mod line;
 mod list;
 mod navigation;
 mod outline;
+#[cfg_attr(unix, path = "platform_unix.rs")]
+#[cfg_attr(windows, path = "platform_windows.rs")]
+mod platform;
+mod read;
 mod repair;
 mod scan;
 mod session;
 mod statistics;
+mod storage;
 mod store;
 mod summary;
 mod tree;
@@ -46,10 +56,11 @@ pub use entry::{EntryBody, EntryId};
 pub use error::Error;
 pub use fork::{Fork, ForkMessage};
 pub use header::{Header, validate_session_id};
+pub use label::Label;
 pub use list::{ListQuery, Scope, SessionPage};
 pub use navigation::Navigation;
 pub use outline::TreeNode;
 pub use repair::repair_file;
 pub use session::{Location, NewSession, Session};
 pub use statistics::{ModelStatistics, Statistics};
-pub use store::Store;
+pub use store::{Layout, Store};

@@ -1,7 +1,7 @@
 //! Lists of sessions, page by page, newest first.
 //!
-//! Only the files of the requested page are read: which those are, the times of the files tell. A search has to
-//! look into more of them, but stops as soon as the page is full.
+//! Only the files of the requested page are read; modification times tell which those are. A search reads more files,
+//! but stops as soon as the page is full.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -14,21 +14,21 @@ use crate::header::Header;
 use crate::summary::{matches, shorten, summarize};
 use crate::{Error, SessionSummary, Store};
 
-/// How many files a search looks into before it sees whether those were enough.
+/// How many files a search reads before it checks whether the page is full.
 const SEARCH_BATCH: usize = 1024;
 
-/// How many files are worth a thread of their own.
+/// The minimum number of files per thread.
 const FILES_PER_THREAD: usize = 16;
 
 /// Which sessions to list.
 #[derive(Debug, Clone)]
 pub struct ListQuery {
     pub scope: Scope,
-    /// A part of the name, the id or the first message, in whatever case.
+    /// A part of the name, the id or the first message, ignoring case.
     pub search: Option<String>,
-    /// Where the previous page ended.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
-    /// How many sessions a page has.
+    /// The maximum number of sessions on a page.
     pub limit: usize,
 }
 
@@ -41,20 +41,20 @@ impl Default for ListQuery {
 /// Where to look for sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The sessions that work in this directory.
+    /// The sessions with this working directory.
     Directory(PathBuf),
     All,
 }
 
-/// Some sessions of a list.
+/// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionPage {
     pub sessions: Vec<SessionSummary>,
-    /// Where the next page starts; without one this was the last.
+    /// The cursor for the next page; none on the last page.
     pub cursor: Option<String>,
 }
 
-/// A file that may be a session, and its place in the list.
+/// A file that may be a session, with its place in the list.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     modified: Reverse<Duration>,
@@ -62,12 +62,12 @@ struct Candidate {
 }
 
 impl Store {
-    /// Returns a page of the sessions that were written to last.
+    /// Returns a page of sessions, most recently written first.
     pub fn list(&self, query: &ListQuery) -> Result<SessionPage, Error> {
         let search = query.search.as_deref().map(str::to_lowercase).filter(|search| !search.is_empty());
         let candidates = self.candidates(query)?;
         let limit = query.limit.max(1);
-        // One more than asked for, to know whether there is a next page.
+        // One more than requested, to know whether there is a next page.
         let batch = if search.is_some() { SEARCH_BATCH } else { limit.saturating_add(1) };
         let mut sessions: Vec<(&Candidate, SessionSummary)> = Vec::new();
         for batch in candidates.chunks(batch) {
@@ -89,7 +89,7 @@ impl Store {
         Ok(SessionPage { sessions, cursor })
     }
 
-    /// Returns the files that come after the cursor, newest first.
+    /// Returns the files after the cursor, newest first.
     fn candidates(&self, query: &ListQuery) -> Result<Vec<Candidate>, Error> {
         let files = match &query.scope {
             Scope::Directory(directory) => self.files_for(directory)?,
@@ -104,7 +104,7 @@ impl Store {
         Ok(candidates)
     }
 
-    /// Returns the summaries of those candidates that are sessions of the scope, in the same order.
+    /// Returns the summaries of the candidates that are sessions in scope, in the same order.
     fn summaries<'a>(&self, files: &'a [Candidate], scope: &Scope) -> Vec<(&'a Candidate, SessionSummary)> {
         let accept = |header: &Header| match scope {
             Scope::Directory(directory) => self.belongs(header, directory),
@@ -131,7 +131,7 @@ impl Store {
         })
     }
 
-    /// Returns the text that means the place after this file.
+    /// Returns the cursor for the place after this file.
     fn cursor(&self, file: &Candidate) -> String {
         let path = file.path.strip_prefix(self.root()).unwrap_or(&file.path);
         format!("{}:{}", file.modified.0.as_nanos(), path.display())
@@ -160,6 +160,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::Layout;
 
     struct Sessions {
         store: Store,
@@ -167,12 +168,12 @@ mod tests {
     }
 
     impl Sessions {
-        fn new(flat: bool) -> Self {
+        fn new(layout: Layout) -> Self {
             let directory = tempfile::tempdir().unwrap();
-            Self { store: Store::new(directory.path().join("sessions"), flat), _directory: directory }
+            Self { store: Store::new(directory.path().join("sessions"), layout), _directory: directory }
         }
 
-        /// Writes a session that was last written to `age` seconds ago.
+        /// Writes a session whose last write was `age` seconds ago.
         fn add(&self, working_directory: &str, id: &str, age: u64, lines: &[&str]) -> PathBuf {
             let directory = self.store.directory_for(Path::new(working_directory));
             fs::create_dir_all(&directory).unwrap();
@@ -200,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_a_person_recognises_a_session_by() {
-        let sessions = Sessions::new(false);
+    fn a_summary_has_the_name_and_the_first_message() {
+        let sessions = Sessions::new(Layout::ByWorkingDirectory);
         let long = "ä".repeat(300);
         let path = sessions.add(
             "/here",
@@ -235,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn a_list_starts_with_what_was_written_last() {
-        for flat in [false, true] {
-            let sessions = Sessions::new(flat);
+    fn lists_start_with_the_most_recently_written_session() {
+        for layout in [Layout::ByWorkingDirectory, Layout::Flat] {
+            let sessions = Sessions::new(layout);
             sessions.add("/here", "b", 20, &[]);
             sessions.add("/here", "a", 30, &[]);
             sessions.add("/away", "c", 10, &[]);
@@ -247,13 +248,13 @@ mod tests {
             let query = ListQuery { scope: here(), ..ListQuery::default() };
             assert_eq!(sessions.list(&query), ("b a".into(), None));
         }
-        let nothing = Sessions::new(false);
+        let nothing = Sessions::new(Layout::ByWorkingDirectory);
         assert_eq!(nothing.list(&ListQuery::default()), (String::new(), None));
     }
 
     #[test]
-    fn pages_have_every_session_once_also_when_new_ones_come_meanwhile() {
-        let sessions = Sessions::new(false);
+    fn pages_contain_every_session_once_while_others_are_added() {
+        let sessions = Sessions::new(Layout::ByWorkingDirectory);
         for number in 0..7 {
             // Pairs of the same age.
             sessions.add("/here", &format!("s{number}"), number / 2 * 10, &[]);
@@ -275,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn a_search_finds_names_ids_and_first_messages_in_any_case() {
-        let sessions = Sessions::new(false);
+    fn searches_match_names_ids_and_first_messages_in_any_case() {
+        let sessions = Sessions::new(Layout::ByWorkingDirectory);
         let user = |text: &str| {
             format!(
                 r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"user","content":"{text}"}}}}"#
@@ -299,8 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn a_search_goes_on_where_its_last_page_ended() {
-        let sessions = Sessions::new(true);
+    fn searches_continue_after_the_previous_page() {
+        let sessions = Sessions::new(Layout::Flat);
         for number in 0..100 {
             sessions.add("/here", &format!("s{number:02}"), number, &[]);
         }

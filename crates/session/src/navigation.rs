@@ -1,4 +1,4 @@
-//! Going to another place in the tree: where one arrives, and what one leaves behind.
+//! Moves to another place in the tree: the new leaf and the abandoned branch.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use crate::entry::Kind;
 use crate::tree::{Node, Position};
 use crate::{EntryId, Error, Session};
 
-/// What it means to go to an entry.
+/// The consequences of moving to an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Navigation {
-    /// Where the conversation goes on: the entry itself, or, if it is something that was said to the model, its
-    /// parent, so that it can be said in other words.
+    /// The new leaf: the entry itself or, if it is a message to the model, its parent, so that the message can be
+    /// rewritten.
     pub leaf: Option<EntryId>,
-    /// What was said there, to be edited.
+    /// The text of that message, to be edited.
     pub text: Option<String>,
-    /// The messages that are only on the branch that is left, oldest first, with tool results and summaries.
+    /// The messages that are only on the abandoned branch, oldest first, including tool results and summaries.
     pub abandoned: Vec<Arc<Message>>,
-    /// Where the conversation was.
+    /// The previous leaf.
     pub old_leaf: Option<EntryId>,
-    /// The last entry that is both on the old path and on the one to the target.
+    /// The last entry that the old path and the path to the target share.
     pub common_ancestor: Option<EntryId>,
 }
 
 impl Session {
-    /// Returns what going to `target` means. It goes nowhere yet: that is [`Session::move_leaf`].
+    /// Returns the consequences of moving to `target`. [`Session::move_leaf`] makes the move.
     pub fn navigation(&self, target: &str) -> Result<Navigation, Error> {
         let target = self.tree.known_position(target)?;
         let node = self.tree.node(target);
-        let text = self.said_to_the_model(node)?;
+        let text = self.text_to_the_model(node)?;
         let leaf = if text.is_some() { node.parent } else { Some(target) };
         let old_leaf = self.tree.leaf_position();
         let target_path: HashSet<_> = self.tree.upwards(Some(target)).collect();
@@ -52,7 +52,7 @@ impl Session {
         })
     }
 
-    fn said_to_the_model(&self, node: &Node) -> Result<Option<String>, Error> {
+    fn text_to_the_model(&self, node: &Node) -> Result<Option<String>, Error> {
         Ok(match node.kind {
             Kind::Message => decode::user_text(node.kind, &self.storage.read(node)?),
             Kind::CustomMessage => decode::custom_text(&self.storage.read(node)?),
@@ -60,7 +60,7 @@ impl Session {
         })
     }
 
-    /// Returns the message that an entry is or stands for; none if it cannot be understood.
+    /// Returns the message of an entry; none if it has none or cannot be decoded.
     fn message(&self, node: &Node) -> Result<Option<Message>, Error> {
         Ok(match node.kind {
             Kind::Message | Kind::CustomMessage | Kind::BranchSummary => {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::fixture::Written;
 
-    /// A conversation that was left after `4` and went on from `1`.
+    /// Returns a conversation that was abandoned after `4` and continued from `1`.
     fn session() -> Session {
         let message = |id: u32, parent: u32, rest: &str| {
             format!(
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_to_the_model_can_be_said_again() {
+    fn moving_to_a_message_to_the_model_goes_before_it() {
         check("4", "1", None, Some("ab"), Some("1"), &["assistant", "custom", "compactionSummary"]);
         check("6", "3", Some("2"), Some("note"), Some("1"), &["user"]);
         check("6", "6", Some("5"), Some("ab"), Some("6"), &[]);
     }
 
     #[test]
-    fn every_other_entry_is_where_the_conversation_goes_on() {
+    fn moving_to_any_other_entry_makes_it_the_leaf() {
         check("4", "2", Some("2"), None, Some("2"), &["custom", "compactionSummary"]);
         check("6", "4", Some("4"), None, Some("1"), &["user"]);
         check("4", "5", Some("5"), None, Some("1"), &["assistant", "custom", "compactionSummary"]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn from_before_the_first_entry_nothing_is_abandoned() {
+    fn nothing_is_abandoned_before_the_first_entry() {
         let mut session = session();
         session.move_leaf(None).unwrap();
         let navigation = session.navigation("2").unwrap();

@@ -1,7 +1,6 @@
-//! The whole tree, every branch of it, in an order that can be written without recursion.
+//! The complete tree with all branches, in depth-first order.
 //!
-//! A conversation without branches is a tree as deep as the conversation is long, so nothing here may use the
-//! stack in proportion to the depth.
+//! A conversation without branches is as deep as it is long, so nothing here may recurse.
 
 use std::collections::HashMap;
 
@@ -12,13 +11,13 @@ use crate::label::Label;
 use crate::tree::Position;
 use crate::{Error, Session, clock};
 
-/// An entry in its place in the tree.
+/// An entry with its place in the tree.
 #[derive(Debug, Clone)]
 pub struct TreeNode {
     pub entry: Box<RawValue>,
-    /// The number of the parent in the list that this node is in; a root has none.
+    /// The index of the parent in the list of nodes; none for a root.
     pub parent: Option<usize>,
-    /// How many ancestors the node has.
+    /// The number of ancestors.
     pub depth: usize,
     pub label: Option<String>,
     /// When the label was set.
@@ -33,7 +32,7 @@ struct Place {
 }
 
 impl Session {
-    /// Returns the nodes of the tree depth first: each before its children, the children in the order of their
+    /// Returns the nodes of the tree depth-first: each before its children, and children in the order of their
     /// timestamps.
     pub fn tree(&self) -> Result<Vec<TreeNode>, Error> {
         let labels = self.labels()?;
@@ -52,7 +51,7 @@ impl Session {
         self.outline()?.into_iter().map(node).collect()
     }
 
-    /// Returns the tree as pi writes it: a list of `{entry, children, label?, labelTimestamp?}`.
+    /// Returns the tree in pi's format: a list of `{entry, children, label?, labelTimestamp?}`.
     pub fn tree_json(&self) -> Result<Box<RawValue>, Error> {
         let labels = self.labels()?;
         let labels = by_target(&labels);
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn children_stand_in_the_order_of_their_times_and_roots_in_that_of_the_file() {
+    fn children_are_sorted_by_time_and_roots_are_in_file_order() {
         let label = r#"{"type":"label","id":"6","parentId":"1","timestamp":"2026-11-16T00:00:07.000Z","targetId":"2","label":"\"x\""}"#;
         let lines = [
             r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_of_any_length_fits_on_a_small_stack() {
+    fn long_conversations_fit_on_a_small_stack() {
         let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
         lines.extend((1..=100_000).map(|id| entry(id, &format!(r#""{}""#, id - 1), 0)));
         let lines: Vec<_> = lines.iter().map(String::as_str).collect();

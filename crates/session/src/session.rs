@@ -1,4 +1,4 @@
-//! An open session: its file, its tree, and the one way to add to them.
+//! An open session: its storage, its tree, and how entries are appended.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,31 +10,32 @@ use crate::file::SessionFile;
 use crate::header::{CURRENT_VERSION, Header, validate_session_id};
 use crate::scan::{Scan, scan};
 use crate::statistics::{Counts, ModelStatistics, Statistics};
+use crate::storage::{Save, Storage};
 use crate::tree::{Node, Tree};
 use crate::{Clock, Error, upgrade};
 
-/// What a new session is to be.
+/// The properties of a new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// The directory that the session works in, as an absolute path.
+    /// The absolute path of the session's working directory.
     pub working_directory: PathBuf,
     pub location: Location,
-    /// The session's id; without one it gets a UUID of version 7.
+    /// The session's id; a version 7 UUID if absent.
     pub id: Option<String>,
-    /// The session that this one comes from, kept as it is.
+    /// The session that this one is derived from, stored verbatim.
     pub parent: Option<String>,
 }
 
-/// Where a session is kept.
+/// Where a session is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// In a file in this directory.
     Directory(PathBuf),
-    /// Nowhere: it ends with the process.
+    /// In memory only: it ends with the process.
     Memory,
 }
 
-/// One open session.
+/// An open session. It has no thread-bound state: open, read and fork it from any thread.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) header: Header,
@@ -42,34 +43,21 @@ pub struct Session {
     pub(crate) storage: Storage,
     pub(crate) tree: Tree,
     pub(crate) durability: Durability,
-    /// The name that was given last, as it stands in the file.
+    /// The most recent name, exactly as written in the file.
     name: Option<String>,
     malformed_lines: usize,
     pub(crate) clock: Clock,
-    /// Counted when first asked for, and kept up to date from then on.
+    /// Counted on first use and kept up to date afterwards.
     counts: OnceLock<Counts>,
 }
 
-/// Where the lines of a session are. In all three, an entry's offset is the same: what is in memory is byte for
-/// byte what the file will be.
-#[derive(Debug)]
-pub(crate) enum Storage {
-    Memory(Vec<u8>),
-    /// A file that has a name but does not exist yet.
-    Unsaved {
-        path: PathBuf,
-        content: Vec<u8>,
-    },
-    File(SessionFile),
-}
-
 impl Session {
-    /// Starts a session. Nothing is on disk before the first message or [`Session::persist_now`].
+    /// Creates a session. Its file is written with the first message or by [`Session::persist_now`].
     pub fn create(options: NewSession) -> Result<Self, Error> {
         Self::create_by(options, Clock::System)
     }
 
-    /// Starts a session whose times and ids come from `clock`.
+    /// Creates a session whose times and ids come from `clock`.
     pub fn create_by(options: NewSession, clock: Clock) -> Result<Self, Error> {
         if let Some(id) = &options.id {
             validate_session_id(id)?;
@@ -95,8 +83,8 @@ impl Session {
         })
     }
 
-    /// Opens the session in an existing file and locks it. `current_directory` is for the sessions that do not
-    /// say where they work: those of the oldest format, and empty files, which become sessions here.
+    /// Opens the session in an existing file and locks it. `current_directory` becomes the working directory of
+    /// sessions that name none: those of the oldest format, and empty files, which become sessions here.
     pub fn open(path: &Path, current_directory: &Path) -> Result<Self, Error> {
         let mut file = SessionFile::open(path)?;
         let scan = scan(&mut file, current_directory)?;
@@ -114,12 +102,12 @@ impl Session {
         Self { header, working_directory, storage, tree, durability, name, malformed_lines, clock, counts }
     }
 
-    /// Returns the session with another clock than the system's.
+    /// Replaces the system clock.
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// Says how safe an entry is when [`Session::append`] returns.
+    /// Sets how safely an entry is stored by the time [`Session::append`] returns.
     pub fn set_durability(&mut self, durability: Durability) {
         self.durability = durability;
         if let Storage::File(file) = &mut self.storage {
@@ -127,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Checks that the directory that the session works in is still there.
+    /// Checks that the session's working directory still exists.
     pub fn check_working_directory(&self) -> Result<(), Error> {
         if self.working_directory.is_dir() {
             return Ok(());
@@ -136,22 +124,23 @@ impl Session {
         Err(Error::WorkingDirectoryGone { directory: self.working_directory.clone(), file })
     }
 
-    /// Adds an entry as a child of the leaf and makes it the leaf. When this returns, the entry is in the file,
-    /// if the session has one yet; after an error the session and its file are as they were.
+    /// Appends an entry as a child of the leaf and makes it the leaf. On success the entry is in the file, if there is
+    /// one yet; on failure the session and its file are unchanged.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryId, Error> {
         self.append_at(&self.clock.text(), body)
     }
 
-    /// Adds an entry that says to be from `timestamp`.
+    /// Appends an entry with a given timestamp.
     pub(crate) fn append_at(&mut self, timestamp: &str, body: EntryBody) -> Result<EntryId, Error> {
         self.upgrade_if_old()?;
         let id = self.tree.fresh_id(&self.clock);
         let line = Entry { id: &id, parent: self.leaf(), timestamp, body: &body }.line()?;
-        let offset = self.storage.append(&line, body.is_worth_a_file(), self.durability)?;
+        let save = if body.is_worth_a_file() { Save::Now } else { Save::Later };
+        let offset = self.storage.append(&line, save, self.durability)?;
         let parent = self.tree.leaf_position();
         self.tree.push(Node { id: id.clone(), parent, kind: body.kind(), offset, length: line.len() - 1 });
-        if let Some(counts) = self.counts.get_mut() {
-            counts.count(&line, parent, &self.tree, &self.storage);
+        if let (Some(counts), Some(position)) = (self.counts.get_mut(), self.tree.leaf_position()) {
+            counts.count(&line, position, self.tree.node(position));
         }
         if let EntryBody::SessionInfo { name } = body {
             self.name = Some(name);
@@ -159,18 +148,18 @@ impl Session {
         Ok(id)
     }
 
-    /// Writes the session to its file even if nothing was said in it yet.
+    /// Writes the session to its file even if it has no message yet.
     pub fn persist_now(&mut self) -> Result<(), Error> {
         self.storage.save(self.durability)
     }
 
-    /// Moves the conversation to another entry, or before the first one: the next entry starts a new branch
-    /// there. The move itself is not recorded.
+    /// Moves the leaf to another entry, or before the first one, so that the next entry starts a new branch there. The
+    /// move itself is not recorded.
     pub fn move_leaf(&mut self, leaf: Option<&EntryId>) -> Result<(), Error> {
         self.tree.set_leaf(leaf)
     }
 
-    /// Returns what the path from the root to the leaf amounts to.
+    /// Returns the context for the path from the root to the leaf.
     pub fn context(&self) -> Result<Context, Error> {
         Context::build(&self.tree, &self.storage)
     }
@@ -180,8 +169,8 @@ impl Session {
         Ok(self.counts()?.total)
     }
 
-    /// Returns what each model has said and cost, over all entries of all branches, in the order of first use.
-    /// Together they have used what [`Session::statistics`] says.
+    /// Returns the counts per model over all entries of all branches, in the order of first use. Their usage adds up to
+    /// that of [`Session::statistics`].
     pub fn statistics_by_model(&self) -> Result<Vec<ModelStatistics>, Error> {
         Ok(self.counts()?.by_model.clone())
     }
@@ -190,7 +179,7 @@ impl Session {
         if let Some(counts) = self.counts.get() {
             return Ok(counts);
         }
-        let counts = Counts::of(&self.tree, &self.storage)?;
+        let counts = Counts::new(&self.tree, &self.storage)?;
         Ok(self.counts.get_or_init(|| counts))
     }
 
@@ -204,16 +193,16 @@ impl Session {
         &self.header
     }
 
-    /// Returns the session's file, also when it does not exist yet; a session in memory has none.
+    /// Returns the path of the session's file, which may not exist yet; none for a session in memory.
     pub fn file(&self) -> Option<&Path> {
         match &self.storage {
-            Storage::Memory(_) => None,
+            Storage::Memory(_) | Storage::Snapshot(_) => None,
             Storage::Unsaved { path, .. } => Some(path),
             Storage::File(file) => Some(file.path()),
         }
     }
 
-    /// Tells whether the session's file exists.
+    /// Returns whether the session's file exists.
     pub fn is_saved(&self) -> bool {
         matches!(self.storage, Storage::File(_))
     }
@@ -223,27 +212,27 @@ impl Session {
         self.name.as_deref().map(str::trim).filter(|name| !name.is_empty())
     }
 
-    /// Returns the directory that the session works in.
+    /// Returns the session's working directory.
     pub fn working_directory(&self) -> &Path {
         &self.working_directory
     }
 
-    /// Returns the entry that the conversation is at.
+    /// Returns the current leaf.
     pub fn leaf(&self) -> Option<&EntryId> {
         self.tree.leaf().map(|node| &node.id)
     }
 
-    /// Tells whether the session has an entry with this id, on whatever branch.
+    /// Returns whether an entry with this id exists on any branch.
     pub fn has_entry(&self, id: &str) -> bool {
         self.tree.position(id).is_some()
     }
 
-    /// Returns how many lines of the file were passed over because they are not entries of a session.
+    /// Returns the number of lines that were skipped because they are not entries.
     pub fn malformed_lines(&self) -> usize {
         self.malformed_lines
     }
 
-    // An old file is only read until something is to be added to it: looking at a session does not change it.
+    // Upgrading waits for the first append, so that only looking at an old session does not change its file.
     fn upgrade_if_old(&mut self) -> Result<(), Error> {
         if self.header.version >= CURRENT_VERSION {
             return Ok(());
@@ -255,54 +244,6 @@ impl Session {
         self.tree = tree;
         self.tree.set_leaf(leaf.as_ref())
     }
-}
-
-impl Storage {
-    /// Adds a line and returns where it starts. With `save`, a session that is not on disk yet gets its file.
-    fn append(&mut self, line: &[u8], save: bool, durability: Durability) -> Result<u64, Error> {
-        match self {
-            Self::File(file) => file.append(line),
-            Self::Memory(content) => Ok(extend(content, line)),
-            Self::Unsaved { path, content } => {
-                let offset = extend(content, line);
-                if save {
-                    match SessionFile::create(path, content, durability) {
-                        Ok(file) => *self = Self::File(file),
-                        Err(error) => {
-                            content.truncate(content.len() - line.len());
-                            return Err(error);
-                        }
-                    }
-                }
-                Ok(offset)
-            }
-        }
-    }
-
-    fn save(&mut self, durability: Durability) -> Result<(), Error> {
-        if let Self::Unsaved { path, content } = self {
-            *self = Self::File(SessionFile::create(path, content, durability)?);
-        }
-        Ok(())
-    }
-
-    /// Returns the line of an entry.
-    pub(crate) fn read(&self, node: &Node) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::File(file) => file.read(node.offset, node.length),
-            Self::Memory(content) | Self::Unsaved { content, .. } => {
-                let start = usize::try_from(node.offset).unwrap_or(usize::MAX);
-                Ok(content[start..start + node.length].to_vec())
-            }
-        }
-    }
-}
-
-/// Adds `line` to `content` and returns where it starts.
-fn extend(content: &mut Vec<u8>, line: &[u8]) -> u64 {
-    let offset = content.len() as u64;
-    content.extend_from_slice(line);
-    offset
 }
 
 #[cfg(test)]
@@ -321,7 +262,7 @@ mod tests {
         Session::create(NewSession { working_directory, location, id, parent: None }).unwrap()
     }
 
-    fn said(text: &str) -> EntryBody {
+    fn user(text: &str) -> EntryBody {
         EntryBody::Message(Arc::new(Message::user(text, Vec::new(), 7)))
     }
 
@@ -330,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_exists_from_the_first_message_on_and_is_named_before() {
+    fn the_file_is_named_at_once_and_created_with_the_first_message() {
         let directory = tempfile::tempdir().unwrap();
         let mut session = new(Location::Directory(directory.path().join("sub")));
         let file = session.file().unwrap().to_path_buf();
@@ -338,7 +279,7 @@ mod tests {
         session.append(EntryBody::ModelChange { provider: "p".into(), model_id: "m".into() }).unwrap();
         session.append(EntryBody::ThinkingLevelChange { level: ThinkingLevel::Low }).unwrap();
         assert_eq!((files(directory.path()), session.is_saved()), (0, false));
-        session.append(said("hi")).unwrap();
+        session.append(user("hi")).unwrap();
         assert!(session.is_saved());
         let content = fs::read_to_string(&file).unwrap();
         let types: Vec<_> = content.lines().map(|line| line.split('"').nth(3).unwrap()).collect();
@@ -346,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_can_be_saved_before_anything_is_said() {
+    fn a_session_without_messages_can_be_saved() {
         let directory = tempfile::tempdir().unwrap();
         let mut session = new(Location::Directory(directory.path().into()));
         session.persist_now().unwrap();
@@ -363,23 +304,23 @@ mod tests {
     #[test]
     fn a_session_in_memory_has_no_file() {
         let mut session = new(Location::Memory);
-        session.append(said("hi")).unwrap();
+        session.append(user("hi")).unwrap();
         session.persist_now().unwrap();
         assert_eq!((session.file(), session.is_saved()), (None, false));
         assert_eq!(texts(&session), ["hi"]);
     }
 
     #[test]
-    fn a_failed_first_write_leaves_the_session_as_it_was() {
+    fn a_failed_first_write_leaves_the_session_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let mut session = new(Location::Directory(directory.path().join("sub")));
         session.append(EntryBody::SessionInfo { name: "n".into() }).unwrap();
         let leaf = session.leaf().cloned();
         fs::write(directory.path().join("sub"), "in the way").unwrap();
-        assert!(matches!(session.append(said("lost?")), Err(Error::Write { .. })));
+        assert!(matches!(session.append(user("lost?")), Err(Error::Write { .. })));
         assert_eq!((session.leaf(), session.statistics().unwrap().total_messages), (leaf.as_ref(), 0));
         fs::remove_file(directory.path().join("sub")).unwrap();
-        session.append(said("again")).unwrap();
+        session.append(user("again")).unwrap();
         let file = session.file().unwrap().to_path_buf();
         drop(session);
         let session = Session::open(&file, Path::new("/")).unwrap();
@@ -387,13 +328,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_branch_leaves_the_old_one_in_the_file() {
+    fn a_new_branch_keeps_the_old_one_in_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let mut session = new(Location::Directory(directory.path().into()));
-        let root = session.append(said("root")).unwrap();
-        session.append(said("left")).unwrap();
+        let root = session.append(user("root")).unwrap();
+        session.append(user("left")).unwrap();
         session.move_leaf(Some(&root)).unwrap();
-        session.append(said("right")).unwrap();
+        session.append(user("right")).unwrap();
         assert_eq!(texts(&session), ["root", "right"]);
         let statistics = session.statistics().unwrap();
         let file = session.file().unwrap().to_path_buf();
@@ -402,12 +343,12 @@ mod tests {
         assert_eq!(texts(&session), ["root", "right"]);
         assert_eq!(statistics.user_messages, 3);
         assert_eq!(session.statistics().unwrap(), statistics);
-        session.append(said("more")).unwrap();
+        session.append(user("more")).unwrap();
         assert_eq!(session.statistics().unwrap().user_messages, 4);
     }
 
     #[test]
-    fn the_last_name_counts_and_an_empty_one_clears_it() {
+    fn the_last_name_wins_and_an_empty_one_clears_it() {
         let mut session = new(Location::Memory);
         assert_eq!(session.name(), None);
         session.append(EntryBody::SessionInfo { name: "a".into() }).unwrap();
@@ -418,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_working_directory_that_is_gone_is_noticed() {
+    fn a_missing_working_directory_is_reported() {
         let gone =
             Written::new(&[r#"{"type":"session","version":3,"id":"s","cwd":"/no/such/directory"}"#]).open();
         let error = gone.check_working_directory().unwrap_err().to_string();
@@ -431,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_id_is_refused() {
+    fn an_invalid_id_is_rejected() {
         let options = NewSession {
             working_directory: "/".into(),
             location: Location::Memory,
@@ -442,8 +383,33 @@ mod tests {
     }
 
     #[test]
-    fn sessions_can_move_to_another_thread() {
-        fn check<T: Send + Sync>() {}
-        check::<Session>();
+    fn sessions_are_opened_listed_and_forked_on_other_threads() {
+        fn check<T: Send + Sync + 'static>() {}
+        check::<crate::Store>();
+        check::<Context>();
+        check::<crate::Fork>();
+        let written = Written::new(&[
+            r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"a","timestamp":1}}"#,
+        ]);
+        let path = written.path().to_path_buf();
+        let open = move || {
+            let session = Session::open(&path, Path::new("/")).unwrap();
+            let context = session.context().unwrap();
+            (session, context)
+        };
+        let (session, context) = std::thread::spawn(open).join().unwrap();
+        assert_eq!(context.messages.len(), 1);
+        let session = Arc::new(session);
+        let shared = Arc::clone(&session);
+        let forks = std::thread::spawn(move || {
+            (shared.fork("1").unwrap(), shared.fork_after("1").unwrap(), shared.clone_at_leaf().unwrap())
+        });
+        assert_eq!(texts(&session), ["a"]);
+        let (before, after, clone) = forks.join().unwrap();
+        assert_eq!(
+            (before.text.as_str(), texts(&after), texts(&clone)),
+            ("a", vec!["a".into()], vec!["a".into()])
+        );
     }
 }

@@ -1,15 +1,18 @@
-//! Counts over all entries of a session, those of abandoned branches and before compactions included.
+//! Message counts and usage over all entries of a session, including abandoned branches and compacted messages.
+
+use std::collections::HashMap;
 
 use bowline_core::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Error;
-use crate::decode::{self, Text};
-use crate::session::Storage;
-use crate::tree::{Position, Tree};
+use crate::decode::Text;
+use crate::entry::Kind;
+use crate::storage::Storage;
+use crate::tree::{Node, Position, Tree};
 
-/// How much was said in a session, and what it cost.
+/// The message counts and the usage of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Statistics {
     pub user_messages: u64,
@@ -18,46 +21,58 @@ pub struct Statistics {
     pub tool_results: u64,
     /// Messages of every role.
     pub total_messages: u64,
-    /// Of answers, tools, compactions and branch summaries together.
+    /// The sum over answers, tools, compactions and branch summaries.
     pub usage: Usage,
 }
 
-/// What one model has said in a session, and what it cost.
+/// The answers and the usage of one model in a session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ModelStatistics {
-    /// Empty, as is the model, for what was used before any model was chosen.
+    /// Empty, like `model`, for usage from before a model was chosen.
     pub provider: String,
     pub model: String,
     pub assistant_messages: u64,
-    /// Of its answers and, as those do not say who wrote them, of the summaries and tools on its branch.
+    /// The usage of its answers, and of the summaries and tools on its branches, which name no model.
     pub usage: Usage,
 }
 
-/// Everything that is counted.
+/// All counts of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) total: Statistics,
     pub(crate) by_model: Vec<ModelStatistics>,
+    models: HashMap<ModelName, ModelNumber>,
+    /// Each model by number, with its place in `by_model`; models that were chosen but not used have none.
+    places: Vec<(ModelName, Option<usize>)>,
+    /// The model in use after each entry, on the branch of that entry.
+    in_use: Vec<Option<ModelNumber>>,
 }
+
+type ModelNumber = usize;
+
+/// A provider and a model of it.
+type ModelName = (String, String);
 
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow, default)]
     message: Option<Counted<'a>>,
-    #[serde(default)]
-    usage: Option<Usage>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     provider: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "modelId")]
+    model_id: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Counted<'a> {
     #[serde(borrow)]
     role: Text<'a>,
-    #[serde(default)]
-    usage: Option<Usage>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -74,62 +89,94 @@ struct Block<'a> {
 
 impl Counts {
     /// Counts all entries.
-    pub(crate) fn of(tree: &Tree, storage: &Storage) -> Result<Self, Error> {
-        let mut counts = Self::default();
-        for node in tree.nodes() {
-            counts.count(&storage.read(node)?, node.parent, tree, storage);
+    pub(crate) fn new(tree: &Tree, storage: &Storage) -> Result<Self, Error> {
+        let mut counts = Self { in_use: vec![None; tree.nodes().len()], ..Self::default() };
+        for position in tree.parents_first() {
+            let node = tree.node(position);
+            counts.count(&storage.read(node)?, position, node);
         }
         Ok(counts)
     }
 
-    /// Counts an entry by its line. Whatever the line has that we do not know counts as nothing.
-    pub(crate) fn count(&mut self, line: &[u8], parent: Option<Position>, tree: &Tree, storage: &Storage) {
+    /// Counts an entry, whose parent must have been counted. Content of an unknown form does not count.
+    pub(crate) fn count(&mut self, line: &[u8], position: Position, node: &Node) {
+        let position = position as usize;
+        let inherited = node.parent.and_then(|parent| self.in_use.get(parent as usize).copied().flatten());
+        if self.in_use.len() <= position {
+            self.in_use.resize(position + 1, None);
+        }
+        self.in_use[position] = inherited;
         let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { return };
         let usage = self.total.count(&line);
         let is_answer = line.message.as_ref().is_some_and(|message| message.role.0 == "assistant");
-        if !is_answer && usage.is_none() {
-            return;
-        }
         let named = match &line.message {
             Some(message) => name(message.provider, message.model),
             None => name(line.provider, line.model),
         };
-        let (provider, model) = named.or_else(|| model_in_use(parent, tree, storage)).unwrap_or_default();
-        let counts = self.of_model(provider, model);
-        counts.assistant_messages += u64::from(is_answer);
-        counts.usage.add(&usage.unwrap_or_default());
+        let named = named.map(|name| self.number(name));
+        if node.kind == Kind::ModelChange {
+            let chosen = name(line.provider, line.model_id).map(|name| self.number(name));
+            self.in_use[position] = chosen.or(inherited);
+        } else if is_answer {
+            self.in_use[position] = named.or(inherited);
+        }
+        if is_answer || usage.is_some() {
+            let number = named.or(inherited).unwrap_or_else(|| self.number(ModelName::default()));
+            let counts = self.model_mut(number);
+            counts.assistant_messages += u64::from(is_answer);
+            counts.usage.add(&usage.unwrap_or_default());
+        }
     }
 
-    fn of_model(&mut self, provider: String, model: String) -> &mut ModelStatistics {
-        let known = self.by_model.iter().position(|known| known.provider == provider && known.model == model);
-        let number = known.unwrap_or(self.by_model.len());
-        if known.is_none() {
-            self.by_model.push(ModelStatistics { provider, model, ..ModelStatistics::default() });
+    fn number(&mut self, name: ModelName) -> ModelNumber {
+        if let Some(number) = self.models.get(&name) {
+            return *number;
         }
-        &mut self.by_model[number]
+        self.models.insert(name.clone(), self.places.len());
+        self.places.push((name, None));
+        self.places.len() - 1
+    }
+
+    fn model_mut(&mut self, number: ModelNumber) -> &mut ModelStatistics {
+        let (name, place) = &mut self.places[number];
+        let place = *place.get_or_insert_with(|| {
+            let (provider, model) = name.clone();
+            self.by_model.push(ModelStatistics { provider, model, ..ModelStatistics::default() });
+            self.by_model.len() - 1
+        });
+        &mut self.by_model[place]
     }
 }
 
-fn name(provider: Option<&RawValue>, model: Option<&RawValue>) -> Option<(String, String)> {
+fn name(provider: Option<&RawValue>, model: Option<&RawValue>) -> Option<ModelName> {
     let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
     let model = model.and_then(text).filter(|model| !model.is_empty())?;
     Some((provider.and_then(text).unwrap_or_default(), model))
 }
 
-/// Returns the model that was in use at an entry.
-fn model_in_use(at: Option<Position>, tree: &Tree, storage: &Storage) -> Option<(String, String)> {
-    tree.upwards(at).find_map(|position| {
-        let node = tree.node(position);
-        decode::model(node.kind, &storage.read(node).ok()?)
-    })
+/// Returns a usage with limits that keep any sum of them from overflowing.
+fn read_usage(usage: Option<&RawValue>) -> Option<Usage> {
+    const MOST: u64 = 1 << 40;
+    let mut usage: Usage = serde_json::from_str(usage?.get()).ok()?;
+    let counts = [
+        &mut usage.input,
+        &mut usage.output,
+        &mut usage.cache_read,
+        &mut usage.cache_write,
+        &mut usage.total_tokens,
+    ];
+    for count in counts.into_iter().chain(usage.reasoning.as_mut()) {
+        *count = (*count).min(MOST);
+    }
+    Some(usage)
 }
 
 impl Statistics {
-    /// Counts an entry and returns what it used.
+    /// Counts an entry and returns its usage.
     fn count(&mut self, line: &Line<'_>) -> Option<Usage> {
         let usage = match &line.message {
             Some(message) => self.count_message(message),
-            None => line.usage,
+            None => read_usage(line.usage),
         }?;
         self.usage.add(&usage);
         Some(usage)
@@ -143,12 +190,12 @@ impl Statistics {
                 self.tool_calls += count_tool_calls(message.content);
             }
             "toolResult" => self.tool_results += 1,
-            // The prompt that newer programs store is not something that was said.
+            // Newer programs store the system prompt as a message.
             "system" => return None,
             _ => {}
         }
         self.total_messages += 1;
-        message.usage
+        read_usage(message.usage)
     }
 }
 
@@ -164,7 +211,7 @@ mod tests {
     use crate::{EntryBody, Session};
 
     #[test]
-    fn every_kind_of_entry_counts_for_what_it_is() {
+    fn every_kind_of_entry_is_counted() {
         let mut statistics = Statistics::default();
         for line in [
             r#"{"type":"message","message":{"role":"system","content":"","sections":{}}}"#,
@@ -190,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_belongs_to_the_model_that_was_in_use_on_that_branch() {
+    fn usage_without_a_model_belongs_to_the_model_in_use_on_its_branch() {
         let answer = |id: u32, parent: u32, model: &str, input: u32| {
             format!(
                 r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"assistant","content":[],"provider":"p","model":"{model}","usage":{{"input":{input}}},"timestamp":1}}}}"#
@@ -222,5 +269,21 @@ mod tests {
         let (summary, details, from_hook) = (String::new(), None, false);
         session.append(EntryBody::BranchSummary { from: None, summary, details, usage, from_hook }).unwrap();
         check(&session, 10_005);
+    }
+
+    #[test]
+    fn malformed_and_enormous_usage_is_tolerated() {
+        let answer = |id: u32, usage: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":null,"message":{{"role":"assistant","content":[],"usage":{usage}}}}}"#
+            )
+        };
+        let most = r#"{"input":18446744073709551615,"reasoning":18446744073709551615}"#;
+        let lines = [answer(1, "7"), answer(2, most), answer(3, most)];
+        let [first, second, third] = lines.each_ref().map(String::as_str);
+        let session =
+            Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, first, second, third]).open();
+        let statistics = session.statistics().unwrap();
+        assert_eq!((statistics.assistant_messages, statistics.usage.input), (3, 1 << 41));
     }
 }

@@ -1,4 +1,4 @@
-//! Where sessions live, and how one is found again.
+//! The directory in which sessions are stored, and how sessions in it are found.
 
 use std::cmp::Reverse;
 use std::fs::{self, File};
@@ -11,36 +11,46 @@ use crate::decode::Head;
 use crate::file::SessionFile;
 use crate::header::{self, Header};
 
-/// How much of a file is looked at to find its header. Real headers have a few hundred bytes.
+/// How much of a file is read to find its header. Real headers have a few hundred bytes.
 const HEADER_LIMIT: u64 = 64 * 1024;
 
 /// A directory of sessions.
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
-    /// Whether the files lie in `root` itself rather than in one directory for each working directory.
-    flat: bool,
+    layout: Layout,
 }
 
-/// A session file as a search sees it.
+/// How the files of a store are arranged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// All files are in the root directory.
+    Flat,
+    /// The sessions of each working directory are in a subdirectory.
+    ByWorkingDirectory,
+}
+
+/// A session file with its header.
 struct Found {
     file: PathBuf,
     header: Header,
 }
 
 impl Store {
-    /// Returns the store at `root`. A flat one has all files there; else each working directory has its own
-    /// directory below.
-    pub fn new(root: PathBuf, flat: bool) -> Self {
-        Self { root, flat }
+    /// Returns the store at `root`, which need not exist yet.
+    pub fn new(root: PathBuf, layout: Layout) -> Self {
+        Self { root, layout }
     }
 
-    /// Returns the directory for the sessions that work in `working_directory`, which must be absolute.
+    /// Returns the directory for sessions with this working directory, which must be absolute.
     pub fn directory_for(&self, working_directory: &Path) -> PathBuf {
-        if self.flat { self.root.clone() } else { self.root.join(encode(working_directory)) }
+        match self.layout {
+            Layout::Flat => self.root.clone(),
+            Layout::ByWorkingDirectory => self.root.join(encode(working_directory)),
+        }
     }
 
-    /// Returns the session of `working_directory` that was written to last.
+    /// Returns the most recently written session of `working_directory`.
     pub fn latest(&self, working_directory: &Path) -> Result<Option<PathBuf>, Error> {
         let mut files = session_files(&self.directory_for(working_directory))?;
         files.sort_by_cached_key(|file| Reverse(modified(file)));
@@ -48,8 +58,8 @@ impl Store {
         Ok(found.find(|found| self.belongs(&found.header, working_directory)).map(|found| found.file))
     }
 
-    /// Returns the session that the user means by `text`: a file, a session's id, or the beginning of one. The
-    /// sessions of `working_directory` go before those of other directories.
+    /// Returns the session that `text` refers to: a file, a session id, or a prefix of one. Sessions of
+    /// `working_directory` take precedence over those of other directories.
     pub fn find(&self, working_directory: &Path, text: &str) -> Result<PathBuf, Error> {
         if text.contains(path::is_separator) || text.ends_with(".jsonl") {
             let file = working_directory.join(text);
@@ -65,13 +75,13 @@ impl Store {
         }
     }
 
-    /// Returns the session of `working_directory` that has exactly this id.
+    /// Returns the session of `working_directory` with exactly this id.
     pub fn with_id(&self, working_directory: &Path, id: &str) -> Result<Option<PathBuf>, Error> {
         let here = self.all_here(working_directory)?;
         Ok(here.into_iter().find(|found| found.header.id == id).map(|found| found.file))
     }
 
-    /// Deletes a session of this store. One that is open, here or in another process, is left alone.
+    /// Deletes a session of this store, unless it is open in this or another process.
     pub fn delete(&self, path: &Path) -> Result<(), Error> {
         let file = path.canonicalize().map_err(|error| Error::read(path, error))?;
         let root = self.root.canonicalize().map_err(|error| Error::read(&self.root, error))?;
@@ -79,7 +89,7 @@ impl Store {
         if !is_here || look_at(file.clone()).is_none() {
             return Err(Error::OutsideStore { file: path.to_path_buf(), root: self.root.clone() });
         }
-        // Held until the file is gone, so that nobody opens it in between.
+        // Held until the file is deleted, so that nobody opens it in between.
         let _lock = SessionFile::open(&file)?;
         fs::remove_file(&file).map_err(|error| Error::write(&file, error))
     }
@@ -100,7 +110,7 @@ impl Store {
     /// Returns the files of all sessions.
     pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
         let mut files = session_files(&self.root)?;
-        if !self.flat {
+        if self.layout == Layout::ByWorkingDirectory {
             for directory in
                 entries(&self.root)?.into_iter().filter(|entry| !is_session(entry) && entry.is_dir())
             {
@@ -110,25 +120,26 @@ impl Store {
         Ok(files)
     }
 
-    /// Returns the files among which those of a working directory are.
+    /// Returns the files that may be sessions of a working directory.
     pub(crate) fn files_for(&self, working_directory: &Path) -> Result<Vec<PathBuf>, Error> {
         session_files(&self.directory_for(working_directory))
     }
 
-    /// Returns the directory that everything is in.
+    /// Returns the root directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    // The name of a directory is not enough: `/a-b` and `/a/b` have the same. Sessions that do not say where they
-    // work are taken to belong to the directory that they lie in.
+    // The name of the subdirectory is ambiguous: `/a-b` and `/a/b` share one. Sessions without a working directory
+    // belong to the subdirectory that they are in.
     pub(crate) fn belongs(&self, header: &Header, working_directory: &Path) -> bool {
         let directory = &header.cwd;
-        Path::new(directory) == working_directory || (directory.is_empty() && !self.flat)
+        Path::new(directory) == working_directory
+            || (directory.is_empty() && self.layout == Layout::ByWorkingDirectory)
     }
 }
 
-/// Returns the one session whose id is `text` or, if there is none, starts with it.
+/// Returns the only session whose id is `text` or, failing that, starts with it.
 fn choose(found: &[Found], text: &str) -> Result<Option<PathBuf>, Error> {
     let mut matches: Vec<_> = found.iter().filter(|found| found.header.id == text).collect();
     if matches.is_empty() {
@@ -144,7 +155,7 @@ fn choose(found: &[Found], text: &str) -> Result<Option<PathBuf>, Error> {
     }
 }
 
-/// Returns the directory name that pi gives to the sessions of a working directory.
+/// Returns pi's name for the subdirectory of a working directory.
 fn encode(working_directory: &Path) -> String {
     let text = working_directory.to_string_lossy();
     let text = text.strip_prefix(['/', '\\']).unwrap_or(&text);
@@ -155,12 +166,12 @@ fn session_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(entries(directory)?.into_iter().filter(|entry| is_session(entry)).collect())
 }
 
-/// Tells whether a file has the name of a session.
+/// Returns whether a file has the extension of a session.
 fn is_session(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// Returns what is in a directory, in the order of names; a directory that does not exist has nothing in it.
+/// Returns the entries of a directory, sorted by name; a missing directory is empty.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let listing = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -175,13 +186,13 @@ fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// Returns the header of a file, if it is a session.
+/// Returns the file with its header, if it is a session.
 fn look_at(file: PathBuf) -> Option<Found> {
     let header = read_header(&mut BufReader::new(File::open(&file).ok()?))?;
     Some(Found { file, header })
 }
 
-/// Reads the header, if it is one that stands there.
+/// Reads the first line, if it is a header.
 pub(crate) fn read_header(reader: &mut impl BufRead) -> Option<Header> {
     let mut line = Vec::new();
     reader.by_ref().take(HEADER_LIMIT).read_until(b'\n', &mut line).ok()?;
@@ -194,15 +205,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Session;
+    use crate::{Session, platform};
 
-    fn store(flat: bool) -> (tempfile::TempDir, Store) {
+    fn store(layout: Layout) -> (tempfile::TempDir, Store) {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::new(directory.path().join("sessions"), flat);
+        let store = Store::new(directory.path().join("sessions"), layout);
         (directory, store)
     }
 
-    /// Writes a session that was last written to `age` seconds ago.
+    /// Writes a session whose last write was `age` seconds ago.
     fn add(store: &Store, working_directory: &str, id: &str, age: u64) -> PathBuf {
         let directory = store.directory_for(Path::new(working_directory));
         fs::create_dir_all(&directory).unwrap();
@@ -215,36 +226,36 @@ mod tests {
     }
 
     #[test]
-    fn working_directories_are_encoded_as_pi_does() {
-        let store = Store::new("/s".into(), false);
+    fn working_directories_are_encoded_as_in_pi() {
+        let store = Store::new("/s".into(), Layout::ByWorkingDirectory);
         for (working_directory, expected) in
             [("/tmp/a/b", "/s/--tmp-a-b--"), ("/", "/s/----"), ("C:\\x", "/s/--C--x--"), ("//a", "/s/---a--")]
         {
             assert_eq!(store.directory_for(Path::new(working_directory)), Path::new(expected));
         }
-        assert_eq!(Store::new("/s".into(), true).directory_for(Path::new("/a")), Path::new("/s"));
+        assert_eq!(Store::new("/s".into(), Layout::Flat).directory_for(Path::new("/a")), Path::new("/s"));
     }
 
     #[test]
-    fn the_latest_session_is_the_one_of_this_directory_that_was_written_last() {
-        for flat in [false, true] {
-            let (_directory, store) = store(flat);
+    fn the_latest_session_is_the_last_one_written_in_this_directory() {
+        for layout in [Layout::ByWorkingDirectory, Layout::Flat] {
+            let (_directory, store) = store(layout);
             assert_eq!(store.latest(Path::new("/a/b")).unwrap(), None);
             add(&store, "/a/b", "older", 50);
             let newer = add(&store, "/a/b", "newer", 30);
-            // The same directory name when encoded.
+            // Has the same encoded name.
             add(&store, "/a-b", "other", 10);
             let directory = store.directory_for(Path::new("/a/b"));
             fs::write(directory.join("broken.jsonl"), "no session").unwrap();
             fs::write(directory.join("2026_newer.jsonl.torn"), "{}").unwrap();
-            assert_eq!(store.latest(Path::new("/a/b")).unwrap(), Some(newer), "flat: {flat}");
+            assert_eq!(store.latest(Path::new("/a/b")).unwrap(), Some(newer), "{layout:?}");
         }
     }
 
     #[test]
-    fn a_session_is_found_by_the_beginning_of_its_id() {
-        for flat in [false, true] {
-            let (_directory, store) = store(flat);
+    fn a_session_is_found_by_a_prefix_of_its_id() {
+        for layout in [Layout::ByWorkingDirectory, Layout::Flat] {
+            let (_directory, store) = store(layout);
             let here = Path::new("/here");
             let one = add(&store, "/here", "abc-1", 0);
             let two = add(&store, "/here", "abc-2", 0);
@@ -252,7 +263,11 @@ mod tests {
             let short = add(&store, "/away", "abc", 0);
             assert_eq!(store.find(here, "abc-1").unwrap(), one);
             assert_eq!(store.find(here, "abc-3").unwrap(), away, "other directories come second");
-            assert_eq!(store.find(Path::new("/away"), "abc").unwrap(), short, "a whole id is not ambiguous");
+            assert_eq!(
+                store.find(Path::new("/away"), "abc").unwrap(),
+                short,
+                "a complete id is not ambiguous"
+            );
             let error = store.find(here, "abc").unwrap_err();
             assert!(matches!(&error, Error::Ambiguous { matches, .. } if *matches == [one.clone(), two]));
             assert!(error.to_string().contains(one.to_str().unwrap()));
@@ -263,15 +278,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_session_of_the_store_that_nobody_has_open_is_deleted() {
-        for flat in [false, true] {
-            let (directory, store) = store(flat);
+    fn only_unopened_sessions_of_the_store_are_deleted() {
+        for layout in [Layout::ByWorkingDirectory, Layout::Flat] {
+            let (directory, store) = store(layout);
             let file = add(&store, "/here", "one", 0);
             let outside = directory.path().join("outside.jsonl");
             fs::copy(&file, &outside).unwrap();
             let link = store.directory_for(Path::new("/here")).join("link.jsonl");
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(&outside, &link).unwrap();
+            // Without symbolic links the file is missing, which is refused too.
+            let _ = platform::symlink(&outside, &link);
             let other = file.with_extension("txt");
             fs::copy(&file, &other).unwrap();
             let no_session = file.with_file_name("no.jsonl");
@@ -292,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_taken_as_it_is() {
-        let (directory, store) = store(false);
+    fn a_path_is_used_as_it_is() {
+        let (directory, store) = store(Layout::ByWorkingDirectory);
         let file = directory.path().join("x.jsonl");
         fs::write(&file, "").unwrap();
         assert_eq!(store.find(directory.path(), "x.jsonl").unwrap(), file);

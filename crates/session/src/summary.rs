@@ -1,7 +1,7 @@
-//! One session file as a list shows it, found out without parsing the file.
+//! The summary of a session file in a list, extracted without parsing most of the file.
 //!
-//! A line is told by how it starts: every program of the family writes the type first. Only the lines that a
-//! summary quotes are parsed, and those that start in some other way.
+//! Lines are recognised by how they start, since every known program writes the type first. Only lines that a summary
+//! quotes, and lines that start differently, are parsed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,22 +15,22 @@ use crate::entry::Kind;
 use crate::header::Header;
 use crate::store::read_header;
 
-/// How many characters of the first message a summary has.
+/// The maximum number of characters of the first message in a summary.
 const FIRST_MESSAGE_LENGTH: usize = 200;
 
-/// How much of the file is read at a time.
+/// The block size for reading a file.
 const READ_SIZE: usize = 64 * 1024;
 
-/// How every line of an entry starts, as far as we know.
+/// The start of an entry's line.
 const ENTRY_START: &[u8] = br#"{"type":""#;
 
-/// What stands between the base of a message's entry and its role.
+/// The text before the role in a message's line.
 const ROLE_START: &[u8] = br#""message":{"role":""#;
 
-/// How far into its line a message's role is looked for. Only ids and a time come before it.
+/// How far into a line to look for the role. Only ids and a time come before it.
 const ROLE_WITHIN: usize = 512;
 
-/// Summarises a file; one that is no session, or whose header is not accepted, has no summary.
+/// Summarises a file; none if it is not a session or its header is not accepted.
 pub(crate) fn summarize(
     path: &Path,
     modified: u64,
@@ -51,20 +51,20 @@ pub(crate) fn summarize(
     })
 }
 
-/// Tells whether `search`, in lower case, is part of the name, the id or the first message.
+/// Returns whether `search`, in lower case, is part of the name, the id or the first message.
 pub(crate) fn matches(summary: &SessionSummary, search: &str) -> bool {
     let texts = [Some(&summary.id), summary.name.as_ref(), Some(&summary.first_message)];
     texts.into_iter().flatten().any(|text| text.to_lowercase().contains(search))
 }
 
-/// Shortens the first message to what a list shows.
+/// Truncates the first message.
 pub(crate) fn shorten(summary: &mut SessionSummary) {
     if let Some((end, _)) = summary.first_message.char_indices().nth(FIRST_MESSAGE_LENGTH) {
         summary.first_message.truncate(end);
     }
 }
 
-/// What the lines after the header say.
+/// What is collected from the lines after the header.
 #[derive(Debug, Default)]
 struct Lines {
     name: Option<String>,
@@ -84,7 +84,7 @@ impl Lines {
     }
 
     fn add(&mut self, line: &[u8]) {
-        // The end of a line that was torn.
+        // An incomplete line.
         if !line.ends_with(b"}") {
             return;
         }
@@ -106,7 +106,7 @@ impl Lines {
         let is = |role: &str| {
             starts_with(format!("{role}\"").as_bytes()).unwrap_or_else(|| decode::role_is(line, role))
         };
-        // The prompt that newer programs store is not something that was said.
+        // Newer programs store the system prompt as a message.
         if is("system") {
             return;
         }

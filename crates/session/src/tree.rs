@@ -1,4 +1,4 @@
-//! The tree of entries: who is whose child and where in the file each one is. Bodies are not kept here.
+//! The tree of entries: the parent of each entry and where its line is. Contents are not kept here.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use crate::Error;
 use crate::clock::Clock;
 use crate::entry::{EntryId, Kind};
 
-/// The place of an entry in the tree: its number in the order of the file.
+/// The number of an entry in the order of the file.
 pub(crate) type Position = u32;
 
-/// An entry without its body.
+/// An entry without its content.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: EntryId,
     pub(crate) parent: Option<Position>,
     pub(crate) kind: Kind,
-    /// Where the entry's line starts.
+    /// The offset of the entry's line.
     pub(crate) offset: u64,
-    /// How long the line is, without its line feed.
+    /// The length of the line, without its line feed.
     pub(crate) length: usize,
 }
 
-/// All entries of a session, and the one that the conversation is at.
+/// All entries of a session and the current leaf.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
@@ -30,9 +30,9 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Adds an entry and makes it the leaf. If its id was there before, the id means this entry from now on.
+    /// Adds an entry and makes it the leaf. If its id is in use already, the id refers to this entry from now on.
     pub(crate) fn push(&mut self, node: Node) {
-        // 2^32 entries of even the smallest size are a file of 300 GB.
+        // 2^32 entries of the smallest size are a file of 300 GB.
         let position = Position::try_from(self.nodes.len()).unwrap_or(Position::MAX);
         self.by_id.insert(node.id.clone(), position);
         self.nodes.push(node);
@@ -46,19 +46,19 @@ impl Tree {
 
     /// Returns the position of an entry.
     pub(crate) fn position(&self, id: &str) -> Option<Position> {
-        // Most entries are asked for by their child, right after they were added.
+        // Most look-ups are for the parent of the next entry, which is the last one added.
         if self.nodes.last().is_some_and(|last| last.id.as_str() == id) {
             return Position::try_from(self.nodes.len() - 1).ok();
         }
         self.by_id.get(id).copied()
     }
 
-    /// Returns the position of an entry that must be there.
+    /// Returns the position of an entry, or an error if it does not exist.
     pub(crate) fn known_position(&self, id: &str) -> Result<Position, Error> {
         self.position(id).ok_or_else(|| Error::UnknownEntry { id: id.to_owned() })
     }
 
-    /// Returns the entry that the conversation is at.
+    /// Returns the current leaf.
     pub(crate) fn leaf(&self) -> Option<&Node> {
         self.leaf_position().map(|position| self.node(position))
     }
@@ -71,22 +71,61 @@ impl Tree {
         &self.nodes[position as usize]
     }
 
-    /// Moves the conversation to another entry, or before the first one.
+    /// Moves the leaf to another entry, or before the first one.
     pub(crate) fn set_leaf(&mut self, id: Option<&EntryId>) -> Result<(), Error> {
         self.leaf = id.map(|id| self.known_position(id.as_str())).transpose()?;
         Ok(())
     }
 
-    /// Gives an entry a parent that stands after it in the file, unless the two would then form a ring.
-    pub(crate) fn set_later_parent(&mut self, child: Position, parent: Position) {
-        let mut ancestor = Some(parent);
-        while let Some(position) = ancestor {
-            if position == child {
-                return;
+    /// Gives entries the parents that came after them in the file. Unknown parents are ignored, and cycles are broken.
+    pub(crate) fn adopt(&mut self, orphans: &[(Position, EntryId)]) {
+        let mut has_later_parents = false;
+        for (child, parent) in orphans {
+            if let Some(parent) = self.position(parent.as_str()) {
+                self.nodes[*child as usize].parent = Some(parent);
+                has_later_parents = true;
             }
-            ancestor = self.node(position).parent;
         }
-        self.nodes[child as usize].parent = Some(parent);
+        if has_later_parents {
+            self.break_cycles();
+        }
+    }
+
+    /// Makes one entry of each cycle of parents a root. Only a damaged or malicious file has cycles.
+    fn break_cycles(&mut self) {
+        let mut walk_of = vec![0; self.nodes.len()];
+        for start in 0..self.nodes.len() {
+            let walk = start + 1;
+            let mut position = start;
+            while walk_of[position] == 0 {
+                walk_of[position] = walk;
+                let Some(parent) = self.nodes[position].parent else { break };
+                if walk_of[parent as usize] == walk {
+                    self.nodes[position].parent = None;
+                    break;
+                }
+                position = parent as usize;
+            }
+        }
+    }
+
+    /// Returns all entries with parents before their children: in the order of the file, unless a parent came later.
+    pub(crate) fn parents_first(&self) -> Vec<Position> {
+        let count = Position::try_from(self.nodes.len()).unwrap_or(Position::MAX);
+        if (0..).zip(&self.nodes).all(|(position, node)| node.parent.is_none_or(|parent| parent < position)) {
+            return (0..count).collect();
+        }
+        let mut is_listed = vec![false; self.nodes.len()];
+        let mut list = Vec::with_capacity(self.nodes.len());
+        for start in 0..count {
+            let unlisted = self.upwards(Some(start)).take_while(|position| !is_listed[*position as usize]);
+            let path: Vec<_> = unlisted.collect();
+            for position in path.into_iter().rev() {
+                is_listed[position as usize] = true;
+                list.push(position);
+            }
+        }
+        list
     }
 
     /// Returns the entries from the root to the leaf.
@@ -106,7 +145,7 @@ impl Tree {
         std::iter::successors(start, |position| self.node(*position).parent)
     }
 
-    /// Returns an id that no entry has: eight hexadecimal digits, as long as there are free ones.
+    /// Returns an unused id: eight hexadecimal digits, unless those are too crowded.
     pub(crate) fn fresh_id(&self, clock: &Clock) -> EntryId {
         for _ in 0..100 {
             let id = clock.entry_id();
@@ -148,13 +187,31 @@ mod tests {
         assert!(matches!(tree.set_leaf(Some(&"e9".into())), Err(Error::UnknownEntry { .. })));
     }
 
+    fn parents(tree: &Tree) -> Vec<Option<Position>> {
+        tree.nodes.iter().map(|node| node.parent).collect()
+    }
+
     #[test]
-    fn parents_in_a_ring_do_not_hang_the_walk() {
-        let mut tree = tree(&[None, Some(0), Some(1)]);
-        tree.set_later_parent(0, 2);
-        check_path(&tree, "e0 e1 e2");
-        tree.set_later_parent(1, 1);
-        check_path(&tree, "e0 e1 e2");
+    fn later_parents_are_found_and_cycles_are_broken() {
+        //  e0 → e1 → e2 → e0, e3 → e3, e4 → unknown, e5 → e0
+        let mut tree = tree(&[None, None, Some(0), None, None, Some(0)]);
+        let orphans = [(0, "e1"), (1, "e2"), (3, "e3"), (4, "unknown")];
+        tree.adopt(&orphans.map(|(child, parent)| (child, parent.into())));
+        assert_eq!(parents(&tree), [Some(1), Some(2), None, None, None, Some(0)]);
+        assert_eq!(tree.parents_first(), [2, 1, 0, 3, 4, 5]);
+    }
+
+    #[test]
+    fn many_orphans_of_a_long_branch_take_linear_time() {
+        let count: Position = 50_000;
+        let mut nodes = vec![None; count as usize];
+        nodes.extend((0..count).map(|number| (number > 0).then(|| count + number - 1)));
+        let mut tree = tree(&nodes);
+        let last = EntryId::from(format!("e{}", 2 * count - 1));
+        let orphans: Vec<_> = (0..count).map(|child| (child, last.clone())).collect();
+        tree.adopt(&orphans);
+        assert_eq!(tree.node(0).parent, Some(2 * count - 1));
+        assert_eq!(tree.parents_first().len(), 2 * count as usize);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Brings a file of an older format to the current one, so that something can be added to it.
+//! Upgrades files of older versions before the first entry is appended.
 //!
-//! Version 1 had no ids: the entries were a chain, and a compaction counted lines. Version 2 called the messages
-//! of extensions `hookMessage`. The upgraded file is written beside the old one and takes its place in one step;
-//! the old one stays as `<file>.v1.bak` or `.v2.bak`.
+//! Version 1 had no ids: the entries were a chain, and compactions counted lines. Version 2 called the messages of
+//! extensions `hookMessage`. The upgraded file replaces the original atomically; the original is kept as
+//! `<file>.v1.bak` or `<file>.v2.bak`.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::header::{CURRENT_VERSION, Header};
 use crate::scan::{Scan, scan};
 use crate::tree::{Node, Tree};
 
-/// Rewrites `file` in the current format. Entries keep the ids that `tree` has for them.
+/// Rewrites `file` in the current format. Entries have the same ids as in `tree`.
 pub(crate) fn upgrade(file: &mut SessionFile, header: &Header, tree: &Tree) -> Result<Scan, Error> {
     let content = upgraded_content(file, tree)?;
     file.replace(&content, &format!(".v{}.bak", header.version))?;
@@ -45,7 +45,7 @@ fn upgraded_content(file: &SessionFile, tree: &Tree) -> Result<Vec<u8>, Error> {
             upgrade_header(&mut fields);
             serde_json::to_vec(&fields)?
         } else {
-            // Whatever it is, it is the user's.
+            // Not ours to drop.
             line.trim_ascii_end().to_vec()
         };
         content.extend_from_slice(&upgraded);
@@ -69,8 +69,8 @@ pub(crate) fn upgraded_entry(line: &[u8], node: &Node, tree: &Tree) -> Result<Ve
     fields.insert("type".to_owned(), Value::Null);
     fields.insert("id".to_owned(), node.id.as_str().into());
     fields.insert("parentId".to_owned(), parent.into());
-    let stays_as_it_is = |key: &str| !matches!(key, "id" | "parentId" | "firstKeptEntryIndex");
-    fields.extend(old.into_iter().filter(|(key, _)| stays_as_it_is(key)));
+    let is_unchanged = |key: &str| !matches!(key, "id" | "parentId" | "firstKeptEntryIndex");
+    fields.extend(old.into_iter().filter(|(key, _)| is_unchanged(key)));
     if let Some(first_kept) =
         serde_json::from_slice(line).ok().and_then(|compaction| first_kept(&compaction, tree))
     {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_version_1_is_read_as_it_is_and_upgraded_by_the_first_entry() {
+    fn a_file_of_version_1_is_upgraded_by_the_first_append() {
         let written = Written::new(&[
             r#"{"type":"session","id":"s","timestamp":"T","cwd":"/w","provider":"p"}"#,
             r#"{"type":"message","timestamp":"T","message":{"role":"user","content":"a","timestamp":1}}"#,

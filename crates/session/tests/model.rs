@@ -1,4 +1,4 @@
-//! Random histories, with the file closed and opened at random points, against a model that keeps everything in
+//! Compares random histories, with the file closed and opened at random points, with a model that keeps everything in
 //! memory and builds the context in the most obvious way.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -13,10 +13,10 @@ use bowline_session::{EntryBody, EntryId, Error, Location, NewSession, Session};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// One thing that can happen to a session. The numbers choose among the entries that there are.
+/// A step in the history of a session. Numbers select one of the existing entries.
 #[derive(Debug, Clone)]
 enum Step {
-    Say(String),
+    Prompt(String),
     Answer { text: String, tokens: u64 },
     ChooseModel(String),
     ChooseLevel(ThinkingLevel),
@@ -34,7 +34,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let text = || "[a-zé\"\\\\\n\u{2028}]{0,12}";
     prop_oneof![
-        4 => text().prop_map(Step::Say),
+        4 => text().prop_map(Step::Prompt),
         4 => (text(), 0..1000_u64).prop_map(|(text, tokens)| Step::Answer { text, tokens }),
         1 => "[a-z]{1,5}".prop_map(Step::ChooseModel),
         1 => proptest::sample::select(ThinkingLevel::ALL.to_vec()).prop_map(Step::ChooseLevel),
@@ -70,7 +70,7 @@ fn answer(text: String, tokens: u64) -> Message {
     })
 }
 
-/// The same session as a list of entries, each with the number of its parent.
+/// The model of a session: a list of entries, each with the number of its parent.
 #[derive(Clone, Default)]
 struct Model {
     entries: Vec<(EntryId, Option<usize>, EntryBody)>,
@@ -88,7 +88,7 @@ impl Model {
         path
     }
 
-    /// Returns the labels that are set, each with its target, in the order in which they were set.
+    /// Returns the current labels with their targets, in the order in which they were set.
     fn labels(&self) -> Vec<(EntryId, String)> {
         let mut labels: Vec<(EntryId, String)> = Vec::new();
         for (_, _, body) in &self.entries {
@@ -100,7 +100,7 @@ impl Model {
         labels
     }
 
-    /// Returns the text of a user's message.
+    /// Returns the text of a user message.
     fn user_text(&self, at: usize) -> Option<String> {
         match &self.entries[at].2 {
             EntryBody::Message(message) => match &**message {
@@ -111,7 +111,7 @@ impl Model {
         }
     }
 
-    /// Returns the model of the session with the path to `end`; `session` tells the ids of its new labels.
+    /// Returns the model of a fork with the path to `end`; the ids of its new labels come from `session`.
     fn branch_off(&self, end: Option<usize>, session: &Session) -> Self {
         let path = self.path_to(end);
         let is_label = |at: usize| matches!(self.entries[at].2, EntryBody::Label { .. });
@@ -139,10 +139,10 @@ impl Model {
         self.leaf = Some(self.entries.len() - 1);
     }
 
-    /// Returns the messages on the path to `end`, without the first `skip` entries of it.
+    /// Returns the messages on the path to `end`, without its first `skip` entries.
     fn abandoned(&self, end: Option<usize>, skip: usize) -> Vec<String> {
         let path = self.path_to(end);
-        let said = path.into_iter().skip(skip).filter_map(|at| match &self.entries[at].2 {
+        let texts = path.into_iter().skip(skip).filter_map(|at| match &self.entries[at].2 {
             EntryBody::Message(message) => Some(text(message)),
             EntryBody::CustomMessage { content, .. } => Some(format!("{content:?}")),
             EntryBody::BranchSummary { summary, .. } if !summary.is_empty() => {
@@ -151,12 +151,12 @@ impl Model {
             EntryBody::Compaction { summary, .. } => Some(format!("summary {summary}")),
             _ => None,
         });
-        said.collect()
+        texts.collect()
     }
 
-    /// Returns what the context says, message by message, and the model and the level in use.
+    /// Returns the text of each message in the context, and the model and the thinking level in use.
     fn context(&self) -> (Vec<String>, Option<String>, Option<ThinkingLevel>) {
-        let (mut said, mut model, mut level) = (Vec::<(EntryId, String)>::new(), None, None);
+        let (mut texts, mut model, mut level) = (Vec::<(EntryId, String)>::new(), None, None);
         let mut edits = HashMap::new();
         for at in self.path() {
             let (id, _, body) = &self.entries[at];
@@ -166,7 +166,7 @@ impl Model {
                     if let Some(answer) = message.as_assistant() {
                         model = Some(answer.model.clone());
                     }
-                    said.push((id, text(message)));
+                    texts.push((id, text(message)));
                 }
                 EntryBody::ModelChange { model_id, .. } => model = Some(model_id.clone()),
                 EntryBody::ThinkingLevelChange { level: chosen } => level = Some(*chosen),
@@ -174,34 +174,34 @@ impl Model {
                     let path = self.path();
                     let place = |id: &EntryId| path.iter().position(|at| self.entries[*at].0 == *id);
                     let first = first_kept.as_ref().and_then(place).unwrap_or(usize::MAX);
-                    let all = self.all_said(at);
-                    said = all.into_iter().filter(|(id, _)| place(id) >= Some(first)).collect();
-                    said.insert(0, (id, format!("summary {summary}")));
+                    let all = self.all_texts(at);
+                    texts = all.into_iter().filter(|(id, _)| place(id) >= Some(first)).collect();
+                    texts.insert(0, (id, format!("summary {summary}")));
                 }
                 EntryBody::BranchSummary { summary, .. } if !summary.is_empty() => {
-                    said.push((id, format!("branch {summary}")));
+                    texts.push((id, format!("branch {summary}")));
                 }
-                EntryBody::CustomMessage { content, .. } => said.push((id, format!("{content:?}"))),
+                EntryBody::CustomMessage { content, .. } => texts.push((id, format!("{content:?}"))),
                 EntryBody::ContextEdit { target, replacement } => {
                     edits.insert(target.clone(), replacement.clone());
                 }
                 _ => {}
             }
         }
-        let edited = said.into_iter().filter_map(|(id, said)| match edits.get(&id) {
-            None => Some(said),
+        let edited = texts.into_iter().filter_map(|(id, texts)| match edits.get(&id) {
+            None => Some(texts),
             Some(None) => None,
-            // Only messages with a content have one that can be replaced.
-            Some(Some(_)) if said.starts_with("summary ") || said.starts_with("branch ") => Some(said),
+            // Only messages with a content can be edited.
+            Some(Some(_)) if texts.starts_with("summary ") || texts.starts_with("branch ") => Some(texts),
             Some(Some(content)) => Some(format!("{:?}", vec![Content::text(content.as_str().unwrap())])),
         });
         (edited.collect(), model, level)
     }
 
-    /// Returns everything that was said on the path before entry `end`, compactions aside.
-    fn all_said(&self, end: usize) -> Vec<(EntryId, String)> {
+    /// Returns the text of everything on the path before entry `end`, ignoring compactions.
+    fn all_texts(&self, end: usize) -> Vec<(EntryId, String)> {
         let before = self.path().into_iter().take_while(|at| *at != end);
-        let said = before.filter_map(|at| match &self.entries[at] {
+        let texts = before.filter_map(|at| match &self.entries[at] {
             (id, _, EntryBody::Message(message)) => Some((id.clone(), text(message))),
             (id, _, EntryBody::CustomMessage { content, .. }) => Some((id.clone(), format!("{content:?}"))),
             (id, _, EntryBody::BranchSummary { summary, .. }) if !summary.is_empty() => {
@@ -209,7 +209,7 @@ impl Model {
             }
             _ => None,
         });
-        said.collect()
+        texts.collect()
     }
 }
 
@@ -224,12 +224,12 @@ fn text(message: &Message) -> String {
     }
 }
 
-/// Returns the entry that a step adds, if it adds one.
+/// Returns the entry that a step appends, if any.
 fn body(step: Step, model: &Model) -> Option<EntryBody> {
     let path = model.path();
     let chosen = |number: usize| path.get(number % path.len().max(1)).map(|at| model.entries[*at].0.clone());
     Some(match step {
-        Step::Say(text) => EntryBody::Message(Arc::new(Message::user(text, Vec::new(), 7))),
+        Step::Prompt(text) => EntryBody::Message(Arc::new(Message::user(text, Vec::new(), 7))),
         Step::Answer { text, tokens } => EntryBody::Message(Arc::new(answer(text, tokens))),
         Step::ChooseModel(model_id) => EntryBody::ModelChange { provider: "p".into(), model_id },
         Step::ChooseLevel(level) => EntryBody::ThinkingLevelChange { level },
@@ -265,7 +265,7 @@ fn body(step: Step, model: &Model) -> Option<EntryBody> {
     })
 }
 
-/// Returns the ids of all entries with those of their parents, in the order of the file.
+/// Returns the ids of all entries and of their parents, in the order of the file.
 fn ids_and_parents(session: &Session) -> Vec<(String, Option<String>)> {
     let entries = session.entries(None).unwrap();
     entries.iter().map(|entry| id_and_parent(&serde_json::from_str(entry.get()).unwrap())).collect()
@@ -275,7 +275,7 @@ fn id_and_parent(entry: &Value) -> (String, Option<String>) {
     (entry["id"].as_str().unwrap().to_owned(), entry["parentId"].as_str().map(str::to_owned))
 }
 
-/// Takes the place of a session by one that came from it.
+/// Replaces a session by a fork of it.
 fn continue_in(branch: Session, end: Option<usize>, session: &mut Session, model: &mut Model) {
     let is_answer = |at: &usize| match &model.entries[*at].2 {
         EntryBody::Message(message) => message.as_assistant().is_some(),
@@ -290,7 +290,7 @@ fn continue_in(branch: Session, end: Option<usize>, session: &mut Session, model
     *session = branch;
 }
 
-/// Checks what going to entry `to` is said to mean.
+/// Checks the navigation to entry `to`.
 fn check_navigation(session: &Session, model: &Model, to: usize) {
     let navigation = session.navigation(model.entries[to].0.as_str()).unwrap();
     let (old, new) = (model.path(), model.path_to(Some(to)));
@@ -300,10 +300,10 @@ fn check_navigation(session: &Session, model: &Model, to: usize) {
     let id = |at: usize| model.entries[at].0.clone();
     assert_eq!(navigation.common_ancestor, common.checked_sub(1).map(|last| id(old[last])));
     assert_eq!(navigation.old_leaf, model.leaf.map(id));
-    let is_said =
+    let is_for_model =
         model.user_text(to).is_some() || matches!(model.entries[to].2, EntryBody::CustomMessage { .. });
-    assert_eq!(navigation.leaf, if is_said { model.entries[to].1.map(id) } else { Some(id(to)) });
-    assert_eq!(navigation.text.is_some(), is_said);
+    assert_eq!(navigation.leaf, if is_for_model { model.entries[to].1.map(id) } else { Some(id(to)) });
+    assert_eq!(navigation.text.is_some(), is_for_model);
 }
 
 fn take(step: Step, session: &mut Session, model: &mut Model) {
@@ -311,7 +311,7 @@ fn take(step: Step, session: &mut Session, model: &mut Model) {
         Step::Reopen => {
             session.persist_now().unwrap();
             let file = session.file().unwrap().to_path_buf();
-            // The lock must go before the file is opened again.
+            // Releases the lock before the file is opened again.
             let location = Location::Memory;
             let working_directory = "/".into();
             let options = NewSession { working_directory, location, id: None, parent: None };
@@ -400,9 +400,9 @@ fn check_same_entries(session: &Session, model: &Model) {
 fn check_same(session: &Session, model: &Model) {
     check_same_entries(session, model);
     let context = session.context().unwrap();
-    let said: Vec<_> = context.messages.iter().map(|message| text(message)).collect();
+    let texts: Vec<_> = context.messages.iter().map(|message| text(message)).collect();
     let model_id = context.model.map(|(_, model_id)| model_id);
-    assert_eq!((said, model_id, context.thinking_level), model.context());
+    assert_eq!((texts, model_id, context.thinking_level), model.context());
     assert_eq!((context.unreadable.len(), session.malformed_lines()), (0, 0));
     assert_eq!(context.sources.len(), context.messages.len());
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bowline_core::tool::{ToolDefinition, ToolTraits};
+use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
 use crate::error::Error;
@@ -16,9 +16,17 @@ use crate::{bash, edit, find, grep, ls, read, write};
 static BUILTIN: [&Builtin; 7] =
     [&read::TOOL, &bash::TOOL, &edit::TOOL, &write::TOOL, &grep::TOOL, &find::TOOL, &ls::TOOL];
 
-/// Returns the traits of a built-in tool, whether it is enabled or not.
+/// Tools of other agents, whose calls appear in the sessions that bowline opens.
+static FOREIGN: [ToolTraits; 1] = [ToolTraits {
+    name: "powershell",
+    mutates: true,
+    path_argument: None,
+    display: ToolDisplay::Command { argument: "command" },
+}];
+
+/// Returns the traits of a tool that is built in, enabled or not, or that another agent has.
 pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
-    BUILTIN.iter().map(|builtin| &builtin.traits).find(|traits| traits.name == name)
+    BUILTIN.iter().map(|builtin| &builtin.traits).chain(&FOREIGN).find(|traits| traits.name == name)
 }
 
 /// How the built-in tools behave, and what they may know of the process's environment.

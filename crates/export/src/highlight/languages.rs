@@ -1,23 +1,23 @@
-//! The languages: one row each.
+//! The table of languages, one row each.
 
 use super::{Token, lines, markup, scanner};
 
-/// A language, or a family of them that are written alike.
+/// A language, or several with the same syntax.
 #[derive(Debug)]
 pub(crate) struct Language {
-    /// Its names in Markdown and its file name extensions; the first is the name that people know.
+    /// Its names in Markdown and its file name extensions; the first is the common name.
     pub(crate) names: &'static [&'static str],
     form: Form,
     pub(super) line_comments: &'static [&'static str],
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     pub(super) quotes: &'static [Quote],
-    /// Separated by spaces, as the next.
+    /// Separated by spaces, like `types`.
     pub(super) keywords: &'static str,
     pub(super) types: &'static str,
     pub(super) quirks: &'static [Quirk],
 }
 
-/// How texts are quoted.
+/// A way to quote strings.
 #[derive(Debug)]
 pub(super) struct Quote {
     pub(super) mark: &'static str,
@@ -25,11 +25,11 @@ pub(super) struct Quote {
     pub(super) spans_lines: bool,
 }
 
-/// What not every language has.
+/// A syntax rule of only some languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
     CapitalsAreTypes,
-    /// Keywords in capitals or not.
+    /// Keywords are case-insensitive.
     AnyCase,
     TextBeforeColonIsKey,
     KeysBeforeColon,
@@ -63,7 +63,7 @@ impl Language {
     }
 }
 
-/// Returns the language that Markdown calls `name`. A name that is not in the table gets what most languages share.
+/// Returns the language with this name in Markdown. Unknown names get the rules that most languages share.
 pub(crate) fn of_name(name: &str) -> Option<&'static Language> {
     let name = name.split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
     match name.as_str() {
@@ -72,7 +72,7 @@ pub(crate) fn of_name(name: &str) -> Option<&'static Language> {
     }
 }
 
-/// Returns the language of a file by its name, if it tells.
+/// Returns the language of a file by its name, if known.
 pub(crate) fn of_path(path: &str) -> Option<&'static Language> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
     let extension = match file.as_str() {
@@ -110,7 +110,7 @@ const C_FAMILY: Language = Language {
     ..PLAIN
 };
 
-/// What most languages share.
+/// The rules that most languages share.
 static OTHER: Language = Language {
     names: &["code"],
     line_comments: &["//", "#"],
@@ -126,7 +126,7 @@ static OTHER: Language = Language {
     ..PLAIN
 };
 
-/// Every language with a row of its own.
+/// All known languages.
 pub(super) static LANGUAGES: &[Language] = &[
     Language {
         names: &["rust", "rs"],

@@ -1,8 +1,8 @@
-//! The tokenizers for formats in which a line is what its first characters say.
+//! The tokenizers for formats in which the first characters of a line determine its kind.
 
 use super::{Kind, Token, Tokens};
 
-/// Returns the tokens of a difference.
+/// Returns the tokens of a diff.
 pub(super) fn diff(code: &str) -> Vec<Token<'_>> {
     let mut tokens = Tokens::new(code);
     let mut position = 0;

@@ -22,7 +22,7 @@ pub(super) fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens.finish()
 }
 
-/// Takes a tag, and returns where it ends.
+/// Adds the tokens of a tag and returns its end.
 fn tag(tokens: &mut Tokens<'_>, code: &str, open: usize) -> usize {
     let is_name = |character: char| character.is_alphanumeric() || "-_:.".contains(character);
     let after_name =

@@ -1,4 +1,4 @@
-//! The tokenizer for languages of words, texts and comments.
+//! The tokenizer for languages with words, strings and comments.
 
 use super::languages::{Language, Quirk, Quote};
 use super::{Kind, Token, Tokens};
@@ -32,7 +32,7 @@ impl<'a> Scanner<'a, '_> {
         self.code[..self.position].chars().next_back()
     }
 
-    /// Makes a token of the next `length` bytes.
+    /// Adds a token for the next `length` bytes.
     fn take(&mut self, kind: Kind, length: usize) {
         self.tokens.push(Kind::Plain, self.position);
         self.position += length;
@@ -63,7 +63,7 @@ impl<'a> Scanner<'a, '_> {
         }
     }
 
-    /// Takes what means something only at the start of a line.
+    /// Adds tokens that occur only at the start of a line.
     fn line_start(&mut self) -> bool {
         let line = self.rest().split('\n').next().unwrap_or_default();
         let indent = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
@@ -102,7 +102,7 @@ impl<'a> Scanner<'a, '_> {
             return Some(end);
         }
         let starts = self.language.line_comments.iter().any(|start| {
-            // Where `#` may be part of a word, only one after a space begins a comment.
+            // `#` may be part of a word, so it starts a comment only after a space.
             rest.starts_with(start)
                 && (*start != "#"
                     || self
@@ -123,7 +123,7 @@ impl<'a> Scanner<'a, '_> {
         quoted_length(rest, quote)
     }
 
-    /// Takes what only some languages have.
+    /// Adds tokens that only some languages have.
     fn special(&mut self, first: char) -> bool {
         let rest = self.rest();
         match first {
@@ -213,7 +213,7 @@ fn number_length(text: &str) -> usize {
         !goes_on
     };
     let end = text.char_indices().find(ends).map_or(text.len(), |(index, _)| index);
-    // A range or a sentence goes on after it.
+    // The dot belongs to a range or a sentence.
     text[..end].trim_end_matches('.').len().max(1)
 }
 
@@ -226,7 +226,7 @@ fn variable_length(text: &str) -> usize {
     }
 }
 
-/// Returns the length of a text in quotes, with them. One that may not go over lines ends there at the latest.
+/// Returns the length of a string including its quotes. It ends at the end of the line unless it may span lines.
 fn quoted_length(text: &str, quote: &Quote) -> Option<usize> {
     let mark = quote.mark;
     let mut position = mark.len();
@@ -248,7 +248,7 @@ fn quoted_length(text: &str, quote: &Quote) -> Option<usize> {
     (quote.spans_lines || mark != "'").then_some(text.len())
 }
 
-/// Returns the length of a raw text or of a character, which a lifetime must not be taken for.
+/// Returns the length of a raw string or a character literal, as opposed to a lifetime.
 fn rust_text(text: &str, before: Option<char>) -> Option<usize> {
     if let Some(rest) = text.strip_prefix('\'') {
         let mut characters = rest.chars();

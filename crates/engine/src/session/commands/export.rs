@@ -22,7 +22,7 @@ impl Session {
         let out = directory.join(path.unwrap_or_else(|| default_name(&file).into()));
         let leaf = self.transcript.leaf().map(|leaf| leaf.to_string());
         self.reply_later(origin, async move {
-            let options = Options { title: None, leaf };
+            let options = Options { title: None, leaf, tools: bowline_tools::traits_of };
             let written = tokio::task::spawn_blocking(move || export_file(&file, &out, &options)).await;
             let failed = |text: String| Refusal::new(RefusalCode::StorageFailed, text);
             match written {

@@ -1,20 +1,18 @@
-//! One line of a session file, read leniently: what is missing is empty, and what is not understood is kept as it is,
-//! so that a page shows everything that is in a file, whoever wrote it.
+//! Decodes a line of a session file into a displayed entry.
 
 use bowline_core::Usage;
 use bowline_core::message::Arguments;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::entry::{Answer, BashExecution, Block, Body, Call, ToolResult};
-use crate::format;
+use super::{Answer, BashExecution, Block, Body, Call, DisplayedEntry, ToolResult};
 
-/// The fields of a JSON object, taken out one by one.
-pub(crate) struct Fields(pub(crate) Arguments);
+/// The fields of a JSON object, removed as they are read.
+struct Fields(Arguments);
 
 impl Fields {
-    /// Returns a text, or nothing if the field is absent or something else.
-    pub fn text(&mut self, name: &str) -> Option<String> {
+    /// Returns a string; none if the field is absent or of another type.
+    fn text(&mut self, name: &str) -> Option<String> {
         match self.0.shift_remove(name) {
             Some(Value::String(text)) => Some(text),
             Some(other) => {
@@ -37,43 +35,47 @@ impl Fields {
         self.0.get(name) == Some(&Value::Bool(true))
     }
 
-    /// Returns a whole number.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    fn number(&self, name: &str) -> Option<u64> {
         self.0.get(name).and_then(Value::as_u64)
     }
 
-    /// Returns tokens and cost, within limits that no sum of them can overflow.
     fn usage(&mut self, name: &str) -> Option<Usage> {
-        const MOST: u64 = 1 << 40;
-        let mut usage: Usage = serde_json::from_value(self.value(name)).ok()?;
-        let counts = [
-            &mut usage.input,
-            &mut usage.output,
-            &mut usage.cache_read,
-            &mut usage.cache_write,
-            &mut usage.total_tokens,
-        ];
-        for count in counts.into_iter().chain(usage.reasoning.as_mut()) {
-            *count = (*count).min(MOST);
-        }
-        Some(usage)
+        serde_json::from_value(self.value(name)).ok()
     }
 
     fn blocks(&mut self, name: &str) -> Vec<Block> {
         blocks(self.value(name))
     }
 
-    /// Returns a time that is a text or a number of milliseconds.
-    pub fn time(&mut self, name: &str) -> Option<Timestamp> {
+    /// Returns a time, written as a string or as milliseconds since 1970.
+    fn time(&mut self, name: &str) -> Option<Timestamp> {
         match self.value(name) {
             Value::String(text) => text.parse().ok(),
-            value => value.as_u64().and_then(format::time_of_milliseconds),
+            value => value
+                .as_i64()
+                .filter(|time| *time > 0)
+                .and_then(|time| Timestamp::from_millisecond(time).ok()),
         }
     }
 }
 
-/// Returns what an entry of type `kind` says.
-pub(crate) fn body(kind: &str, mut fields: Fields) -> Body {
+/// Returns the entry in a line.
+pub(super) fn entry(line: &[u8]) -> DisplayedEntry {
+    let text = String::from_utf8_lossy(line);
+    // The index skips over what a line contains, so the line may hold numbers or escapes that cannot be decoded.
+    let Ok(fields) = serde_json::from_str::<Arguments>(&text) else {
+        return DisplayedEntry { time: None, body: Body::Unreadable(text.into_owned()) };
+    };
+    let mut fields = Fields(fields);
+    let time = fields.time("timestamp");
+    let kind = fields.0.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    fields.text("id");
+    fields.text("parentId");
+    DisplayedEntry { time, body: body(&kind, fields) }
+}
+
+/// Returns the content of an entry of type `kind`.
+fn body(kind: &str, mut fields: Fields) -> Body {
     match kind {
         "message" => match fields.value("message") {
             Value::Object(message) => message_body(Fields(message)),
@@ -113,8 +115,6 @@ pub(crate) fn body(kind: &str, mut fields: Fields) -> Body {
         },
         "usage" => Body::Spending {
             kind: fields.text_or_empty("kind"),
-            provider: fields.text_or_empty("provider"),
-            model: fields.text_or_empty("model"),
             usage: fields.usage("usage").unwrap_or_default(),
         },
         "custom" => {
@@ -153,7 +153,7 @@ fn message_body(mut fields: Fields) -> Body {
             full_output_path: fields.text("fullOutputPath"),
             is_private: fields.is_true("excludeFromContext"),
         })),
-        // The second name is that of the second generation.
+        // Version 2 called it `hookMessage`.
         "custom" | "hookMessage" => custom(fields),
         "system" => Body::System(Value::Object(fields.0)),
         "branchSummary" => Body::BranchSummary {
@@ -179,7 +179,7 @@ fn custom(mut fields: Fields) -> Body {
     }
 }
 
-/// Returns the blocks of a message's content, which in older files may be a plain text.
+/// Returns the blocks of a message's content, which may be a plain string in older files.
 fn blocks(content: Value) -> Vec<Block> {
     match content {
         Value::String(text) => vec![Block::Text(text)],
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_empty() {
+    fn missing_fields_are_empty() {
         let Body::Answer(answer) = read("message", json!({"message": {"role": "assistant", "usage": 7}}))
         else {
             panic!("not an answer")
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_kept() {
+    fn unknown_content_is_kept() {
         let unknown = json!({"role": "oracle", "says": 1});
         assert_eq!(read("message", json!({"message": unknown})), Body::Unknown(unknown));
         let hologram = json!({"type": "hologram", "data": "x"});
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn older_files_have_plain_texts_and_other_names() {
+    fn older_files_have_plain_strings_and_other_role_names() {
         assert_eq!(
             read(
                 "message",
@@ -257,5 +257,13 @@ mod tests {
             ),
             Body::Custom { kind: "h".into(), content: vec![Block::Text("x".into())], is_shown: true }
         );
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_decoded_is_kept_as_text() {
+        let line = r#"{"type":"custom","id":"1","data":"\ud83d"}"#;
+        assert_eq!(entry(line.as_bytes()).body, Body::Unreadable(line.into()));
+        let invalid = b"{\"type\":\"session_info\",\"id\":\"1\",\"name\":\"a\xff\"}";
+        assert_eq!(entry(invalid).body, Body::Name("a\u{fffd}".into()));
     }
 }
