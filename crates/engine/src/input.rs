@@ -12,7 +12,7 @@ use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
-use crate::tool_batch::ToolStep;
+use crate::tool_call_states::ToolStep;
 
 /// Everything that can happen to a session.
 #[derive(Debug)]

@@ -12,7 +12,6 @@
 
 mod activity;
 mod agent;
-mod backoff;
 mod compaction;
 mod conversation;
 mod estimate;
@@ -22,11 +21,12 @@ mod instructions;
 mod model_choice;
 mod pending;
 mod queues;
+mod retry_delay;
 mod run;
 mod session;
 mod settings;
 mod system_prompt;
-mod tool_batch;
+mod tool_call_states;
 mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};

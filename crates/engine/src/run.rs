@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::activity::Summarizing;
 use crate::pending::PendingId;
-use crate::tool_batch::Batch;
+use crate::tool_call_states::Batch;
 
 /// A run in progress.
 #[derive(Debug)]

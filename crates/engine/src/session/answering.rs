@@ -12,9 +12,9 @@ use bowline_llm::{Assembly, ModelRequest};
 use futures_util::StreamExt;
 
 use super::Session;
-use crate::backoff::final_error;
 use crate::input::Step;
 use crate::pending::Awaited;
+use crate::retry_delay::final_error;
 use crate::run::{Answering, Phase, Run};
 
 /// What clients read in an answer that was aborted.

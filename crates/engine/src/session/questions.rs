@@ -10,7 +10,7 @@ use bowline_tools::Outcome;
 
 use super::Session;
 use crate::pending::{Awaited, PendingId};
-use crate::tool_batch::CallState;
+use crate::tool_call_states::CallState;
 
 /// What the model reads of a call that the user did not allow.
 const DENIED: &str = "The user rejected this call.";
@@ -56,7 +56,7 @@ impl Session {
 
     /// Denies every call that waits for the user, because the run is aborted.
     pub(super) fn abort_questions(&mut self) {
-        let questions = self.batch().map(crate::tool_batch::Batch::questions).unwrap_or_default();
+        let questions = self.batch().map(crate::tool_call_states::Batch::questions).unwrap_or_default();
         if questions.is_empty() {
             return;
         }

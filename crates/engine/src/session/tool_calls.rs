@@ -15,7 +15,7 @@ use crate::gate::{GatedCall, Verdict};
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
 use crate::run::{Phase, Run};
-use crate::tool_batch::{Batch, Call, CallState, ProgressSlot, ToolStep};
+use crate::tool_call_states::{Batch, Call, CallState, ProgressSlot, ToolStep};
 
 /// How long a tool may take to stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
