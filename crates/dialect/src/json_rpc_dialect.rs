@@ -104,7 +104,7 @@ impl Dialect for JsonRpcDialect {
             Ok(Decoded::Quit(_)) => Some(Incoming::Quit),
             Ok(Decoded::ProtocolInfo(origin)) => {
                 let info = encoding::to_line(&ProtocolInfo::from(&PROTOCOL));
-                records.extend(respond(&origin, "result", serde_json::from_slice(&info).unwrap()));
+                records.extend(respond(&origin, "result", &serde_json::from_slice(&info).unwrap()));
                 None
             }
             Err(Problem::Unreadable { id, reason }) => {
@@ -139,13 +139,13 @@ impl Dialect for JsonRpcDialect {
         records.extend(match &reply.result {
             Ok(Answer::RunOver(outcome)) => {
                 let reason = if *outcome == RunOutcome::Aborted { "cancelled" } else { "end_turn" };
-                respond(&reply.origin, "result", json!({ "stop_reason": reason }))
+                respond(&reply.origin, "result", &json!({ "stop_reason": reason }))
             }
-            Ok(_) => respond(&reply.origin, "result", json!({})),
+            Ok(_) => respond(&reply.origin, "result", &json!({})),
             Err(refusal) => {
                 let error =
                     json!({ "code": -32000, "message": refusal.message, "data": refusal.code.as_str() });
-                respond(&reply.origin, "error", error)
+                respond(&reply.origin, "error", &error)
             }
         });
     }
@@ -160,7 +160,7 @@ fn decision(answer: &ClientAnswer) -> Option<AskAnswer> {
 }
 
 /// Encodes the response to a request; a notification gets none.
-fn respond(origin: &Origin, member: &str, value: Value) -> Option<Record> {
+fn respond(origin: &Origin, member: &str, value: &Value) -> Option<Record> {
     let id: Value = serde_json::from_str(origin.id.as_deref()?).unwrap();
     Some(Record::Plain(encoding::to_line(&json!({ "jsonrpc": "2.0", "id": id, member: value }))))
 }

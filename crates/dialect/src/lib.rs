@@ -1,8 +1,8 @@
 //! The protocols of clients. A dialect translates between lines of JSON and the engine's vocabulary: one file or folder
 //! and one line in [`DIALECTS`] each. It does no I/O, decides nothing that the engine decides, and reads no clock.
 //!
-//! A dialect is not stateless. What it remembers is bounded by the conversation and the answer being streamed, and each
-//! such state is a type of its own:
+//! A dialect is not stateless. Its state is bounded by the conversation and the model response being streamed, and each
+//! kind of state has a named type:
 //!
 //! | state | dialects | why |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
 //! | `operator::streamed_answer::StreamedAnswer` | operator, operator-flat | every delta ends with the members of its message |
 //!
-//! Only opi reorders: every other dialect writes the records of an event when it is given the event, or, where the table
-//! says that a record waits for a later event, as part of that event's records.
+//! Only opi reorders records. The others encode each event when it occurs; a record that combines several events, such
+//! as the end of a run or the tool results of a turn, is written with the last of them.
 
 mod command_table;
 mod decode;
@@ -51,7 +51,7 @@ use protocol::Protocol;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A protocol of a client.
+/// The protocol of a kind of client.
 pub trait Dialect {
     /// Returns how the dialect's clients expect the agent to behave.
     fn policy(&self) -> Policy {
@@ -119,7 +119,7 @@ pub struct Start {
     /// The exit code when it cannot start.
     pub failure_code: u8,
     pub tools: Tools,
-    /// Short flags with a meaning of this dialect's own, each with its long flag.
+    /// Short flags that only this dialect has, or that differ in it, each with its long flag.
     pub short_flags: &'static [(&'static str, &'static str)],
     /// The environment variable that names the model.
     pub model_variable: Option<&'static str>,

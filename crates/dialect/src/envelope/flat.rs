@@ -1,5 +1,5 @@
-//! The envelope of the pi family, opi and operator-use: `type`, `id` and the fields of a command stand side by side, and
-//! a response is a record of the type `response`.
+//! The envelope of the pi family, opi and operator-use: `type`, `id` and the fields of a command are members of one
+//! object, and a response is a record of the type `response`.
 
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};

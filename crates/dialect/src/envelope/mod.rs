@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
     }
 }
 
-/// Returns the name of a command; anything but a string stands for itself in error texts.
+/// Returns the name of a command; error texts show anything but a string as JSON.
 fn name_of(value: Value) -> String {
     match value {
         Value::String(name) => name,

@@ -15,7 +15,7 @@ pub(crate) struct RunMessages {
 }
 
 impl RunMessages {
-    /// Starts a run and returns whether none was under way: a retry or a queued message starts another attempt.
+    /// Starts a run and returns whether none was in progress: a retry or a queued message starts another attempt.
     pub fn start(&mut self) -> bool {
         !std::mem::replace(&mut self.is_running, true)
     }

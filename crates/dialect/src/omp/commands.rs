@@ -23,8 +23,8 @@ pub(super) const TABLE: &[Row] = &[
         ..family::PROMPT
     },
     Row {
-        about: "Queues a message that the run takes up after the tool calls of the current turn, or that skips the \
-                remaining ones: see `set_interrupt_mode`. If no run is in progress, it starts one.",
+        about: "Queues a message. The run takes it up after the tool calls of the current turn, or skips the remaining \
+                ones: see `set_interrupt_mode`. If no run is in progress, it starts one.",
         result: None,
         ..family::STEER
     },

@@ -178,7 +178,7 @@ fn update(generator: &mut SchemaGenerator) -> Schema {
                 "oneOf": [
                     step(&["text_delta", "thinking_delta"], Some(("delta", "The text to append to the block."))),
                     step(&["thinking_start"], None),
-                    step(&["thinking_end"], Some(("content", "The whole block."))),
+                    step(&["thinking_end"], Some(("content", "The complete block."))),
                 ],
             },
             "message": message,

@@ -192,7 +192,7 @@ impl Events {
     }
 }
 
-/// Returns the record of an event that only pi has, or has in a form of its own.
+/// Returns the record of an event that is specific to pi.
 fn own(event: &Event) -> Option<OwnRecord<'_>> {
     Some(match event {
         Event::RunEnd { messages, will_retry, .. } => OwnRecord::AgentEnd { messages, will_retry: *will_retry },

@@ -206,3 +206,43 @@ fn error_text(problem: Problem) -> String {
         Problem::BadField { origin, reason, .. } => format!("{}: {reason}", origin.name),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bowline_core::event::RunOutcome;
+    use bowline_core::message::UserMessage;
+
+    use super::*;
+
+    #[test]
+    fn only_listed_records_of_the_family_are_emitted() {
+        let retry =
+            Event::RetryStart { attempt: 1, max_attempts: 2, delay: Duration::ZERO, error: String::new() };
+        for (event, count) in [(Event::TurnStart, 1), (retry, 0)] {
+            let mut records = Vec::new();
+            PiClassic::default().event(SessionTag::FIRST, &event, &mut records);
+            assert_eq!(records.len(), count, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn attempts_of_a_run_have_one_start_and_one_end_with_all_messages() {
+        let message = Arc::new(Message::User(UserMessage { content: Vec::new(), timestamp: 0 }));
+        let attempt = |will_retry| {
+            let messages = vec![Arc::clone(&message)];
+            [Event::RunStart, Event::RunEnd { messages, conversation: Vec::new(), will_retry }]
+        };
+        let events = [&attempt(true)[..], &attempt(false), &[Event::Settled(RunOutcome::Done)]].concat();
+        let (mut dialect, mut records) = (PiClassic::default(), Vec::new());
+        events.iter().for_each(|event| dialect.event(SessionTag::FIRST, event, &mut records));
+        let lines = records.iter().map(|record| match record {
+            Record::Plain(bytes) => serde_json::from_slice::<serde_json::Value>(bytes).unwrap(),
+            other => panic!("{other:?}"),
+        });
+        let [start, end] = &lines.collect::<Vec<_>>()[..] else { panic!("{records:?}") };
+        assert_eq!((&start["type"], &end["type"]), (&"agent_start".into(), &"agent_end".into()));
+        assert_eq!(end["messages"].as_array().map(Vec::len), Some(2));
+    }
+}

@@ -10,18 +10,18 @@ pub(super) fn definitions(
     records: impl Iterator<Item = (String, Value)>,
     named: &Map<String, Value>,
 ) -> Map<String, Value> {
-    let mut tidy: Map<String, Value> = records.chain(named.clone()).collect();
-    tidy.values_mut().for_each(|schema| make_plain(schema, named));
-    name_variants(&mut tidy);
+    let mut definitions: Map<String, Value> = records.chain(named.clone()).collect();
+    definitions.values_mut().for_each(|schema| make_plain(schema, named));
+    name_variants(&mut definitions);
     // A definition that was merged wherever it was used is no longer referred to.
     loop {
-        let text = Value::Object(tidy.clone()).to_string();
-        let before = tidy.len();
-        tidy.retain(|name, _| {
+        let text = Value::Object(definitions.clone()).to_string();
+        let before = definitions.len();
+        definitions.retain(|name, _| {
             !named.contains_key(name) || text.contains(&format!("\"{}\"", reference(name)))
         });
-        if tidy.len() == before {
-            return tidy;
+        if definitions.len() == before {
+            return definitions;
         }
     }
 }
