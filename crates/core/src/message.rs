@@ -9,7 +9,7 @@ use crate::usage::Usage;
 /// The arguments of a tool call, in the order in which the model wrote them.
 pub type Arguments = Map<String, Value>;
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
@@ -22,21 +22,21 @@ pub enum Message {
     CompactionSummary(CompactionSummaryMessage),
 }
 
-/// What a user said.
+/// A user message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
     #[serde(deserialize_with = "text_or_blocks")]
     pub content: Vec<Content>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
 }
 
-/// What a model answered.
+/// A model response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantContent>,
-    /// The provider API that it was asked for by.
+    /// The provider API of the request.
     #[serde(default)]
     pub api: String,
     #[serde(default)]
@@ -47,21 +47,21 @@ pub struct AssistantMessage {
     pub usage: Usage,
     #[serde(default)]
     pub stop_reason: StopReason,
-    /// When it began, in milliseconds since 1970.
+    /// When the response started, in milliseconds since the Unix epoch.
     pub timestamp: u64,
-    /// The provider's name for it.
+    /// The provider's id of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The stop reason in the provider's own words.
+    /// The stop reason as the provider sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// Why it failed or was stopped.
+    /// Why the response failed or was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// From the request to the end of the answer, in milliseconds.
+    /// The time from the request to the end of the response, in milliseconds.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// From the request to the first sign of an answer, in milliseconds.
+    /// The time from the request to the first delta of the response, in milliseconds.
     #[serde(
         default,
         rename = "ttft",
@@ -69,12 +69,12 @@ pub struct AssistantMessage {
         skip_serializing_if = "Option::is_none"
     )]
     pub time_to_first_piece: Option<u64>,
-    /// When it was complete, in milliseconds since 1970.
+    /// When the response was complete, in milliseconds since the Unix epoch.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<u64>,
 }
 
-/// What a tool gave back to the model.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
@@ -82,37 +82,37 @@ pub struct ToolResultMessage {
     pub tool_name: String,
     #[serde(deserialize_with = "text_or_blocks")]
     pub content: Vec<Content>,
-    /// Facts for the client that the model does not see.
+    /// Details for the client that the model does not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     pub is_error: bool,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
 }
 
-/// A command that the user ran by hand, with its output.
+/// A user-initiated shell command with its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
     pub command: String,
     pub output: String,
-    /// Absent when the command was cancelled or died of a signal.
+    /// Absent if the command was cancelled or killed by a signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
-    /// Whether `output` is not all of it.
+    /// Whether `output` is only the end of the whole output.
     pub truncated: bool,
-    /// The file with all of it, if it was truncated.
+    /// The file with the whole output, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
-    /// Whether the model is kept from seeing it.
+    /// Whether the command and its output are kept out of the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
 }
 
-/// A message that an extension put into the conversation.
+/// A message that an extension added to the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
@@ -126,7 +126,7 @@ pub struct CustomMessage {
     pub timestamp: u64,
 }
 
-/// The summary of a branch that the conversation came back from.
+/// The summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
@@ -135,7 +135,7 @@ pub struct BranchSummaryMessage {
     pub timestamp: u64,
 }
 
-/// The summary that stands for everything before it.
+/// The summary that replaces all earlier messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
@@ -144,7 +144,7 @@ pub struct CompactionSummaryMessage {
     pub timestamp: u64,
 }
 
-/// A block of what a user or a tool says.
+/// A block of a user message or a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
@@ -155,7 +155,7 @@ pub enum Content {
     Image { data: String, mime_type: String },
 }
 
-/// A block of what a model says.
+/// A block of a model response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AssistantContent {
@@ -164,7 +164,7 @@ pub enum AssistantContent {
     ToolCall(ToolCall),
 }
 
-/// Text of an answer.
+/// Text of a model response.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextBlock {
@@ -173,19 +173,19 @@ pub struct TextBlock {
     pub text_signature: Option<String>,
 }
 
-/// Thinking of a model, with the signature that some providers demand back.
+/// Thinking of a model, with the signature that some providers require when it is sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
     pub thinking: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// Set when the provider sent the thinking encrypted: the signature is then all there is.
+    /// Set if the provider encrypted the thinking, so that only the signature is available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
@@ -196,11 +196,11 @@ pub struct ToolCall {
     pub thought_signature: Option<String>,
 }
 
-/// Why an answer ended.
+/// Why a model response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The answer is still being streamed.
+    /// The response is still being streamed.
     Pending,
     #[default]
     Stop,
@@ -209,7 +209,7 @@ pub enum StopReason {
     ToolUse,
     Error,
     Aborted,
-    /// Written by some peers for an answer that is to be continued.
+    /// Written by some other agents for a response that is to be continued.
     Deferred,
 }
 

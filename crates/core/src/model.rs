@@ -16,30 +16,30 @@ use crate::usage::{Cost, Usage, plain_number};
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
-    /// What a user is shown.
+    /// The display name.
     pub name: String,
-    /// The provider API it is reached by, such as `anthropic-messages`.
+    /// The provider API, such as `anthropic-messages`.
     pub api: String,
     pub provider: String,
     pub base_url: String,
-    /// Whether it can think.
+    /// Whether the model can think.
     pub reasoning: bool,
     pub input: Vec<InputKind>,
     pub cost: Price,
-    /// Tokens that a conversation may have, the answer included.
+    /// The maximum number of tokens of a conversation, including the response.
     pub context_window: u64,
-    /// Tokens that an answer may have.
+    /// The maximum number of tokens of a response.
     pub max_tokens: u64,
-    /// Which thinking levels the model has beyond the usual ones (a text), and which it lacks (`null`).
+    /// The thinking levels that the model has in addition to the usual ones (a string), or does not have (`null`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
-    /// Compatibility flags of the server, as the model files spell them.
+    /// Compatibility flags of the server, as in `models.json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Value>,
 }
 
-/// What a model takes as input.
+/// A kind of input that a model accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
@@ -47,7 +47,7 @@ pub enum InputKind {
     Image,
 }
 
-/// Prices in dollars per million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Price {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A thinking level, in rising order.
+/// A thinking level, in ascending order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -20,7 +20,7 @@ pub enum ThinkingLevel {
 }
 
 impl ThinkingLevel {
-    /// Every level, in rising order.
+    /// Every level, in ascending order.
     pub const ALL: [Self; 7] =
         [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 

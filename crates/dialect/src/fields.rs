@@ -99,7 +99,7 @@ impl Kind {
                 "properties": {
                     "type": { "const": "image" },
                     "data": { "type": "string", "description": "The image in base64, or as a `data:` URL." },
-                    "mimeType": { "type": "string", "pattern": "^image/", "description": "Such as `image/png`." },
+                    "mimeType": { "type": "string", "pattern": "^image/", "description": "The media type, such as `image/png`." },
                 },
                 "required": ["data", "mimeType"],
             } }),

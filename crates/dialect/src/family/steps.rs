@@ -57,7 +57,7 @@ pub(crate) enum Bound<'event> {
     ToolCallEnd { content_index: usize, tool_call: TypedCall<'event> },
 }
 
-/// A tool call with the tag that it has as a block of a message.
+/// A tool call as a block of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ToolCallBlock")]
 pub(crate) struct TypedCall<'event> {

@@ -28,7 +28,7 @@ pub(crate) fn schema() -> Value {
             "fileName": { "type": "string", "description": "The name of a document." },
             "mimeType": {
                 "type": "string",
-                "description": "Such as `image/png`. For a document, it decides whether the content is text.",
+                "description": "The media type, such as `image/png`. For a document, it decides whether the content is text.",
             },
             "preview": { "description": "Ignored." },
             "size": { "description": "Ignored." },
