@@ -9,7 +9,7 @@ use crate::usage::Usage;
 /// The arguments of a tool call, in the order in which the model wrote them.
 pub type Arguments = Map<String, Value>;
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
@@ -22,21 +22,21 @@ pub enum Message {
     CompactionSummary(CompactionSummaryMessage),
 }
 
-/// A user's message.
+/// A user message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UserMessage {
     #[serde(deserialize_with = "text_or_blocks")]
     pub content: Vec<Content>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
 }
 
-/// A model's answer.
+/// A model response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantContent>,
-    /// The provider API that was used.
+    /// The provider API of the request.
     #[serde(default)]
     pub api: String,
     #[serde(default)]
@@ -47,21 +47,21 @@ pub struct AssistantMessage {
     pub usage: Usage,
     #[serde(default)]
     pub stop_reason: StopReason,
-    /// When it began, in milliseconds since 1970.
+    /// When the response started, in milliseconds since the Unix epoch.
     pub timestamp: u64,
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The provider's own stop reason.
+    /// The stop reason as the provider sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// Why it failed or was aborted.
+    /// Why the response failed or was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// From the request to the end of the answer, in milliseconds.
+    /// The time from the request to the end of the response, in milliseconds.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// From the request to the first event of the answer, in milliseconds.
+    /// The time from the request to the first delta of the response, in milliseconds.
     #[serde(
         default,
         rename = "ttft",
@@ -69,7 +69,7 @@ pub struct AssistantMessage {
         skip_serializing_if = "Option::is_none"
     )]
     pub time_to_first_piece: Option<u64>,
-    /// When it was complete, in milliseconds since 1970.
+    /// When the response was complete, in milliseconds since the Unix epoch.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<u64>,
 }
@@ -82,32 +82,32 @@ pub struct ToolResultMessage {
     pub tool_name: String,
     #[serde(deserialize_with = "text_or_blocks")]
     pub content: Vec<Content>,
-    /// Details for the client; the model does not see them.
+    /// Details for the client that the model does not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     pub is_error: bool,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
 }
 
-/// A user-initiated shell command and its output.
+/// A user-initiated shell command with its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecutionMessage {
     pub command: String,
     pub output: String,
-    /// Absent when the command was cancelled or killed by a signal.
+    /// Absent if the command was cancelled or killed by a signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
-    /// Whether `output` was truncated.
+    /// Whether `output` is only the end of the whole output.
     pub truncated: bool,
-    /// The file with the full output, if it was truncated.
+    /// The file with the whole output, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
-    /// Whether it is hidden from the model.
+    /// Whether the command and its output are kept out of the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
 }
@@ -135,7 +135,7 @@ pub struct BranchSummaryMessage {
     pub timestamp: u64,
 }
 
-/// The summary that replaces everything before it.
+/// The summary that replaces all earlier messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
@@ -144,7 +144,7 @@ pub struct CompactionSummaryMessage {
     pub timestamp: u64,
 }
 
-/// A content block of a user's message or a tool result.
+/// A block of a user message or a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
@@ -155,7 +155,7 @@ pub enum Content {
     Image { data: String, mime_type: String },
 }
 
-/// A content block of an answer.
+/// A block of a model response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AssistantContent {
@@ -164,7 +164,7 @@ pub enum AssistantContent {
     ToolCall(ToolCall),
 }
 
-/// Text of an answer.
+/// Text of a model response.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextBlock {
@@ -173,14 +173,14 @@ pub struct TextBlock {
     pub text_signature: Option<String>,
 }
 
-/// Thinking of a model, with the signature that some providers require in later requests.
+/// Thinking of a model, with the signature that some providers require when it is sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
     pub thinking: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// Set when the provider sent the thinking encrypted; only the signature is available then.
+    /// Set if the provider encrypted the thinking, so that only the signature is available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<bool>,
 }
@@ -196,11 +196,11 @@ pub struct ToolCall {
     pub thought_signature: Option<String>,
 }
 
-/// Why an answer ended.
+/// Why a model response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The answer is still being streamed.
+    /// The response is still being streamed.
     Pending,
     #[default]
     Stop,
@@ -209,7 +209,7 @@ pub enum StopReason {
     ToolUse,
     Error,
     Aborted,
-    /// Used by some other agents for an answer that is to be continued.
+    /// Written by some other agents for a response that is to be continued.
     Deferred,
 }
 
@@ -228,7 +228,7 @@ impl Message {
         Self::User(UserMessage { content, timestamp })
     }
 
-    /// Returns the name of the role on the wire.
+    /// Returns the role's name on the wire.
     pub fn role(&self) -> &'static str {
         match self {
             Self::User(_) => "user",
@@ -264,7 +264,7 @@ impl AssistantMessage {
         blocks.collect::<Vec<_>>().join("")
     }
 
-    /// Returns the tool calls of the answer, in order.
+    /// Returns the calls of tools in the answer, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             AssistantContent::ToolCall(call) => Some(call),
@@ -296,8 +296,8 @@ fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     })
 }
 
-/// Reads a number of milliseconds. Files of other programs may hold fractions or something else under this name, which
-/// does not make the answer unreadable.
+/// Reads a number of milliseconds. The files of other programs have fractions, or may mean something else by the name:
+/// an answer is not given up for that.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! A model: its address, its limits and its prices.
+//! A model as the agent sees it: where it is, what it takes, what it costs.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ use crate::usage::{Cost, Usage, plain_number};
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     pub id: String,
-    /// The name for display.
+    /// The display name.
     pub name: String,
     /// The provider API, such as `anthropic-messages`.
     pub api: String,
     pub provider: String,
     pub base_url: String,
-    /// Whether it supports thinking.
+    /// Whether the model can think.
     pub reasoning: bool,
     pub input: Vec<InputKind>,
     pub cost: Price,
-    /// The most tokens of a conversation, including the answer.
+    /// The maximum number of tokens of a conversation, including the response.
     pub context_window: u64,
-    /// The most tokens of an answer.
+    /// The maximum number of tokens of a response.
     pub max_tokens: u64,
-    /// Thinking levels that the model supports beyond the usual ones (a string) or lacks (`null`).
+    /// The thinking levels that the model has in addition to the usual ones (a string), or does not have (`null`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
-    /// Compatibility flags of the server, as the model files spell them.
+    /// Compatibility flags of the server, as in `models.json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Value>,
 }
@@ -47,7 +47,7 @@ pub enum InputKind {
     Image,
 }
 
-/// Prices in dollars per million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Price {
@@ -71,12 +71,12 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Tells whether the model accepts images.
+    /// Tells whether the model can look at images.
     pub fn takes_images(&self) -> bool {
         self.input.contains(&InputKind::Image)
     }
 
-    /// Returns the thinking levels that the model supports, in ascending order.
+    /// Returns the thinking levels that the model has, in rising order.
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         if !self.reasoning {
             return vec![ThinkingLevel::Off];

@@ -1,9 +1,9 @@
-//! Thinking levels.
+//! How hard a model is asked to think before it answers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much a model thinks before it answers, in ascending order.
+/// A thinking level, in ascending order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -42,7 +42,7 @@ impl ThinkingLevel {
         Self::ALL.into_iter().find(|level| level.as_str() == name)
     }
 
-    /// Returns the closest level among `supported`: itself, else the next higher one, else the highest
+    /// Returns the level among `supported` that comes closest: itself, else the next higher one, else the highest
     /// lower one. An empty list gives `Off`.
     pub fn clamp_to(self, supported: &[Self]) -> Self {
         let higher = supported.iter().copied().filter(|level| *level >= self).min();

@@ -1,29 +1,29 @@
-//! The cost of an answer, in tokens and in dollars.
+//! What an answer cost, in tokens and in dollars.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Tokens used by one or more answers, with their cost.
+/// The tokens of one or more model responses, with their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens that were not read from the cache.
     pub input: u64,
-    /// Tokens of the answer, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
     /// Input tokens that were read from the cache.
     pub cache_read: u64,
     /// Input tokens that were written to the cache.
     pub cache_write: u64,
-    /// The sum of all kinds.
+    /// The sum of all kinds of tokens.
     pub total_tokens: u64,
     pub cost: Cost,
-    /// The part of `output` that was spent on thinking, where the provider reports it.
+    /// The part of `output` that was spent on thinking, if the provider reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<u64>,
 }
 
-/// Dollars, by kind of token.
+/// The cost in US dollars by kind of token.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
@@ -63,7 +63,7 @@ impl Usage {
     }
 }
 
-/// Writes a whole number without its fraction (`0`, not `0.0`), as other agents do.
+/// Writes a whole number without its fraction (`0`, not `0.0`), as every peer does.
 pub fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {

@@ -1,9 +1,9 @@
-//! The keys by which deltas join when the reader lags: those of one block of one message have the same.
+//! The keys by which the outbox joins deltas when the reader lags: deltas of one block of one message share a key.
 
-/// Room for the blocks of one message.
+/// The number of keys reserved for each message.
 const BLOCKS_PER_MESSAGE: u64 = 1 << 20;
 
-/// Counts messages, so that deltas of different messages never join.
+/// Counts messages, so that deltas of different messages are never joined.
 #[derive(Debug, Default)]
 pub(crate) struct DeltaKeys {
     messages: u64,
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deltas_of_different_blocks_and_messages_have_different_keys() {
+    fn different_blocks_and_messages_have_different_keys() {
         let mut keys = DeltaKeys::default();
         let first = [keys.of_block(0), keys.of_block(1)];
         keys.start_message();

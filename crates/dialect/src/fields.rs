@@ -1,24 +1,24 @@
-//! The fields of a command: what each must be, and taking them out once they have been checked.
+//! The fields of a command: what each must hold, and reading them once they have been checked.
+
+use std::fmt::Display;
 
 use bowline_core::message::Content;
+use bowline_core::thinking::ThinkingLevel;
 use serde_json::{Map, Value, json};
 
 use crate::pi_classic::attachments;
 
-/// The names of the thinking levels.
-pub(crate) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-/// A field that a command takes.
+/// A field of a command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Field {
     pub name: &'static str,
     pub kind: Kind,
-    /// What it is for, in the words of the reference.
+    /// What it is for, as the reference describes it.
     pub about: &'static str,
     pub is_required: bool,
-    /// Another name that is taken for this one.
+    /// Another name that is accepted for this one.
     pub alias: Option<&'static str>,
-    /// Whether the answer repeats it.
+    /// Whether the response repeats it.
     pub is_echoed: bool,
 }
 
@@ -26,17 +26,19 @@ pub(crate) struct Field {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Kind {
     Text,
-    /// A text with something in it.
+    /// A text that is not empty.
     FilledText,
     Boolean,
-    /// A whole number from 1 on.
+    /// An integer of at least 1.
     Count,
     OneOf(&'static [&'static str]),
+    /// The name of one of these thinking levels.
+    Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
     Images,
-    /// A list of images and documents as the first generation of pi had them.
+    /// A list of images and documents as in the first generation of pi.
     Attachments,
-    /// Whatever the client sends; nothing here looks at it.
+    /// Any value; it is ignored.
     Anything,
 }
 
@@ -49,12 +51,12 @@ impl Field {
         Self { name, kind, about, is_required: false, alias: None, is_echoed: false }
     }
 
-    /// Takes another name for this one too.
+    /// Accepts another name for this one too.
     pub const fn or(self, alias: &'static str) -> Self {
         Self { alias: Some(alias), ..self }
     }
 
-    /// Has the answer repeat it.
+    /// Makes the response repeat it.
     pub const fn echoed(self) -> Self {
         Self { is_echoed: true, ..self }
     }
@@ -69,7 +71,7 @@ impl Field {
         schema
     }
 
-    /// Says what is wrong with the field, if anything is. A field that may be left out may also be `null`.
+    /// Returns what is wrong with the field, if anything. An optional field may also be `null`.
     pub fn check(&self, value: Option<&Value>) -> Result<(), String> {
         let value = value.filter(|value| self.is_required || !value.is_null());
         let name = self.name;
@@ -91,12 +93,13 @@ impl Kind {
             Self::Boolean => json!({ "type": "boolean" }),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
             Self::OneOf(names) => json!({ "enum": names }),
+            Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
                 "properties": {
                     "type": { "const": "image" },
                     "data": { "type": "string", "description": "The image in base64, or as a `data:` URL." },
-                    "mimeType": { "type": "string", "pattern": "^image/", "description": "Such as `image/png`." },
+                    "mimeType": { "type": "string", "pattern": "^image/", "description": "The media type, such as `image/png`." },
                 },
                 "required": ["data", "mimeType"],
             } }),
@@ -110,8 +113,9 @@ impl Kind {
             Self::Text => "a string".to_owned(),
             Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
-            Self::Count => "a whole number from 1 on".to_owned(),
-            Self::OneOf(names) => format!("one of {}", quoted(names)),
+            Self::Count => "an integer of at least 1".to_owned(),
+            Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
+            Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
             Self::Anything => "anything".to_owned(),
@@ -126,6 +130,10 @@ impl Kind {
             Self::Boolean => value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
+            Self::Level(levels) => {
+                let level = value.as_str().and_then(ThinkingLevel::parse);
+                level.is_some_and(|level| levels.contains(&level))
+            }
             Self::Images => match value.as_array() {
                 Some(images) => return images.iter().enumerate().try_for_each(check_image),
                 None => false,
@@ -139,7 +147,7 @@ impl Kind {
     }
 }
 
-/// A field that may be left out may also be `null`.
+/// Allows `null` too, as for every optional field.
 fn allow_null(schema: &mut Value) {
     if let Some(kind) = schema.get("type").cloned() {
         schema["type"] = json!([kind, "null"]);
@@ -160,14 +168,14 @@ fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
     if is_base64(text("data")) { Ok(()) } else { Err(format!("[{index}].data must be the image in base64")) }
 }
 
-/// Tells whether a text can be the content of an image.
+/// Returns whether a text can be the content of an image.
 pub(crate) fn is_base64(text: &str) -> bool {
     let data = base64_part(text);
     !data.is_empty()
         && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
 }
 
-/// Leaves out the head of a `data:` URL, which clients send by mistake.
+/// Returns the data of a `data:` URL, which some clients send instead of the data alone.
 pub(crate) fn base64_part(data: &str) -> &str {
     match data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,")) {
         Some((_, data)) => data,
@@ -175,11 +183,11 @@ pub(crate) fn base64_part(data: &str) -> &str {
     }
 }
 
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+fn quoted(names: impl Iterator<Item: Display>) -> String {
+    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// Shows a value in an error text, whatever its size.
+/// Returns a value as an error text shows it: short, whatever its size.
 fn shorten(value: &Value) -> String {
     const LIMIT: usize = 60;
     let text = match value {
@@ -195,8 +203,8 @@ fn shorten(value: &Value) -> String {
     }
 }
 
-/// The fields of a command after they were checked against its table row. Taking out what is not there gives the
-/// empty value of its kind.
+/// The fields of a command after they were checked against its row. Reading an absent field returns the empty value of
+/// its kind.
 #[derive(Debug)]
 pub(crate) struct Fields(Map<String, Value>);
 
@@ -214,6 +222,10 @@ impl Fields {
             Some(Value::String(text)) => Some(text),
             _ => None,
         }
+    }
+
+    pub fn level(&mut self, name: &str) -> ThinkingLevel {
+        self.optional_text(name).as_deref().and_then(ThinkingLevel::parse).unwrap_or_default()
     }
 
     pub fn flag(&self, name: &str) -> bool {

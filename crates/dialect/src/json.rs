@@ -1,35 +1,38 @@
-//! JSON as it goes out: compact, and without the two characters that some clients take for line ends.
+//! JSON as it is written: compact, and with the two characters escaped that some clients mistake for line ends.
 //!
-//! U+2028 and U+2029 may stand in a JSON string, but programs that split their input with a general-purpose line
-//! reader break there. Written as escapes they mean the same and harm nobody.
+//! U+2028 and U+2029 are allowed in JSON strings, but programs that split their input with a general-purpose line reader
+//! break there. The escapes are equivalent and safe.
+
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Serializer;
+use serde_json::value::RawValue;
 
-/// The first byte of both separators; most records have none.
+/// The first byte of both separators; most records contain neither.
 const HEAD: u8 = 0xE2;
 
 /// Appends `value` to `out`.
 pub(crate) fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     let start = out.len();
-    // Nothing that is encoded here can fail to be: no map has keys that are not text, and memory takes all bytes.
+    // Cannot fail: every map that is encoded here has text keys, and memory accepts all bytes.
     let _ = value.serialize(&mut Serializer::new(&mut *out));
-    // In JSON the separators can only stand in strings, so the finished bytes are searched once instead of every
-    // string for itself; that also finds them in what was not encoded here.
+    // In JSON the separators can only occur in strings, so one search of the finished bytes replaces one per string. It
+    // also finds them in text that was not encoded here, such as a client's id.
     if out[start..].contains(&HEAD) {
         escape_separators(out, start);
     }
 }
 
-/// Returns `value` as one record's bytes, without a line end.
+/// Returns `value` as the bytes of one record, without a line end.
 pub(crate) fn to_line(value: &impl Serialize) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     write(&mut out, value);
     out
 }
 
-/// Returns what stands between the quotes when `text` is written as a JSON string. The pieces of two texts, put one
-/// after the other, are the piece of the joined text.
+/// Returns the characters between the quotes of `text` as a JSON string. The bodies of two texts, concatenated, are the
+/// body of the concatenated texts.
 pub(crate) fn string_body(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 16);
     write(&mut out, &text);
@@ -38,7 +41,17 @@ pub(crate) fn string_body(text: &str) -> Vec<u8> {
     out
 }
 
-/// Writes the separators from `start` on as escapes.
+/// Returns JSON text, such as a client's id, as a value that is written unchanged.
+pub(crate) fn verbatim(text: &str) -> Option<&RawValue> {
+    serde_json::from_str(text).ok()
+}
+
+/// Returns a duration as records have it.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Escapes the separators from `start` on.
 fn escape_separators(out: &mut Vec<u8>, start: usize) {
     let escape_of = |bytes: &[u8]| match bytes {
         [HEAD, 0x80, 0xA8, ..] => Some(br"\u2028"),
@@ -66,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_separators_are_escaped_and_mean_the_same() {
+    fn separators_are_escaped_without_changing_the_text() {
         let text = "a\u{2028}b\u{2029}\u{2030}c\"\n";
         let line = String::from_utf8(to_line(&text)).unwrap();
         assert_eq!(line, r#""a\u2028b\u2029‰c\"\n""#);
@@ -74,10 +87,15 @@ mod tests {
     }
 
     #[test]
-    fn bodies_of_pieces_join_to_the_body_of_the_whole() {
+    fn separators_in_verbatim_json_are_escaped() {
+        assert_eq!(to_line(&verbatim("[ \"\u{2028}\" ]")), br#"[ "\u2028" ]"#);
+    }
+
+    #[test]
+    fn bodies_of_parts_concatenate_to_the_body_of_the_whole() {
         let text = "tab\t \u{1f600} \"q\" \u{2028} end";
-        for cut in text.char_indices().map(|(at, _)| at) {
-            let (head, tail) = text.split_at(cut);
+        for at in text.char_indices().map(|(at, _)| at) {
+            let (head, tail) = text.split_at(at);
             assert_eq!([string_body(head), string_body(tail)].concat(), string_body(text));
         }
     }

@@ -1,18 +1,42 @@
-//! The protocols that clients speak. Each is a translation between lines of JSON and the engine's vocabulary: no
-//! I/O, no engine logic, one file or folder each, and one line in [`DIALECTS`].
+//! The protocols of clients. A dialect translates between lines of JSON and the engine's vocabulary: one file or folder
+//! and one line in [`DIALECTS`] each. It does no I/O, decides nothing that the engine decides, and reads no clock.
+//!
+//! A dialect is not stateless. Its state is bounded by the conversation and the model response being streamed, and each
+//! kind of state has a named type:
+//!
+//! | state | dialects | why |
+//! |---|---|---|
+//! | `snapshot::Snapshot` | pi-classic, omp, opi | every update repeats the message so far; its bytes are kept and shared |
+//! | `delta_keys::DeltaKeys` | all | deltas of one block of one message have the same key, by which the outbox joins them |
+//! | `family::state_cache::StateCache` | pi, omp | most of a state is the same as in the last response, so its JSON is kept |
+//! | `pi::events::UsageCache` | pi | most deltas have the usage of the one before |
+//! | `family::run_messages::RunMessages` | pi-classic, omp | a run has one end record, which lists messages of earlier events |
+//! | `opi::held_back::HeldBack` | opi | **reorders**: records wait until the outcome of a retry is known |
+//! | `opi::conversation_memory::ConversationMemory` | opi | arguments are shown as the model wrote them, which a message does not keep |
+//! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
+//! | `operator::streamed_answer::StreamedAnswer` | operator, operator-flat | every delta ends with the members of its message |
+//!
+//! Only opi reorders records. The others encode each event when it occurs; a record that combines several events, such
+//! as the end of a run or the tool results of a turn, is written with the last of them.
 
 mod command_table;
+mod decode;
 mod delta_keys;
+mod envelope;
 mod family;
 mod fields;
 mod json;
+#[cfg(test)]
+mod json_rpc_dialect;
 mod omp;
 mod operator;
 mod opi;
 mod pi;
 mod pi_classic;
+mod protocol;
 mod protocol_info;
 mod schema;
+mod single_session;
 mod snapshot;
 
 use bowline_core::SessionTag;
@@ -23,72 +47,65 @@ use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_core::session_tag::SessionRequest;
 use bowline_wire::{Line, Record};
-use schema::Protocol;
+use protocol::Protocol;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A protocol of a client.
+/// The protocol of a kind of client.
 pub trait Dialect {
     /// Returns how the dialect's clients expect the agent to behave.
     fn policy(&self) -> Policy {
         Policy::default()
     }
 
-    /// Writes down what a client waits for before it says anything.
+    /// Encodes the records that a client waits for before it sends anything.
     fn opening(&mut self, _records: &mut Vec<Record>) {}
 
-    /// Reads one line of the client. What is to be answered at once, a refusal or an acknowledgement, is written down
-    /// here.
+    /// Decodes one line of the client. Lines that the dialect answers itself, such as invalid ones, are answered in
+    /// `records`.
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming>;
 
-    /// Encodes something that happened in a session, in as many records as it takes.
+    /// Encodes an event of a session as any number of records.
     fn event(&mut self, session: SessionTag, event: &Event, records: &mut Vec<Record>);
 
-    /// Encodes the reply to a command that was meant for a session.
+    /// Encodes the reply to a command for a session.
     fn reply(&mut self, session: SessionTag, reply: &Reply, records: &mut Vec<Record>);
 }
 
-/// What a line of the client asks for.
+/// A line of the client that is not answered by the dialect itself.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
     /// A command for a session.
     Request { session: SessionTag, request: Request },
     /// The user's answer to a question that a session asked.
     Answer { session: SessionTag, answer: AskAnswer },
-    /// That a further session is opened under this tag.
+    /// Opens another session under this tag.
     Open { session: SessionTag, origin: Origin, request: SessionRequest },
-    /// That a session is closed.
+    /// Closes a session.
     Close { session: SessionTag, origin: Origin },
-    /// That the process ends.
+    /// Ends the process.
     Quit,
-}
-
-impl Incoming {
-    /// Returns a command for the session of a connection that has only one.
-    fn for_only_session(request: Request) -> Self {
-        Self::Request { session: SessionTag::FIRST, request }
-    }
 }
 
 /// A dialect that can be chosen.
 #[derive(Debug)]
 pub struct Entry {
     pub name: &'static str,
-    /// For whom it is, in a line.
+    /// Which clients it is for, in one line.
     pub about: &'static str,
-    /// What its clients expect of the process before the first line.
+    /// How its clients expect the process to start.
     pub start: Start,
     protocol: &'static Protocol,
     make: fn() -> Box<dyn Dialect>,
 }
 
 impl Entry {
-    /// Returns the dialect, ready to use.
+    /// Creates the dialect.
     pub fn make(&self) -> Box<dyn Dialect> {
         (self.make)()
     }
 
-    /// Returns its commands and records as JSON Schema.
+    /// Returns the dialect's commands and records as JSON Schema.
     pub fn schema(&self) -> serde_json::Value {
         self.protocol.schema()
     }
@@ -102,23 +119,23 @@ pub struct Start {
     /// The exit code when it cannot start.
     pub failure_code: u8,
     pub tools: Tools,
-    /// Short flags that mean something else than elsewhere, with the long ones they stand for.
+    /// Short flags that only this dialect has, or that differ in it, each with its long flag.
     pub short_flags: &'static [(&'static str, &'static str)],
-    /// The variable of the environment that names the model.
+    /// The environment variable that names the model.
     pub model_variable: Option<&'static str>,
-    /// The variable of the environment that says where sessions are kept.
+    /// The environment variable that names the folder of sessions.
     pub sessions_variable: Option<&'static str>,
 }
 
-/// Which tools are on when nobody chose.
+/// Which tools are enabled by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tools {
     Usual,
-    /// Those that change nothing, and all once changes were allowed.
+    /// Read-only tools, or all tools if the user allows changes.
     ReadOnlyUnlessAllowed,
 }
 
-/// How bowline starts where no dialect says otherwise.
+/// How the process starts in dialects without other expectations.
 const START: Start = Start {
     called: "bowline",
     failure_code: 1,
@@ -128,24 +145,24 @@ const START: Start = Start {
     sessions_variable: None,
 };
 
-/// An agent in whose place bowline can be started, as a link with the agent's name.
+/// An agent that bowline emulates when started through a link with the agent's name.
 #[derive(Debug)]
 pub struct Program {
     pub name: &'static str,
-    /// The dialect that it speaks.
+    /// The dialect of its clients.
     pub dialect: &'static str,
-    /// The version of the agent whose protocol that is. Clients ask for it and refuse what they do not know.
+    /// The emulated version. Clients ask for it and refuse versions that they do not know.
     pub version: &'static str,
 }
 
-/// Every name that chooses a dialect.
+/// Every program name that chooses a dialect.
 pub const PROGRAMS: &[Program] = &[
     Program { name: "pi", dialect: "pi", version: "1.4.0" },
     Program { name: "omp", dialect: "omp", version: "18.2.3" },
     Program { name: "opi", dialect: "opi", version: opi::VERSION },
 ];
 
-/// Every dialect there is.
+/// Every dialect.
 pub const DIALECTS: &[Entry] = &[
     Entry {
         name: pi::PROTOCOL.dialect,
@@ -184,7 +201,7 @@ pub const DIALECTS: &[Entry] = &[
     },
     Entry {
         name: operator::PROTOCOL.dialect,
-        about: "clients written from operator-use's RPC document: wrapped events, answers on completion",
+        about: "clients written from operator-use's RPC document: wrapped events, responses on completion",
         start: START,
         protocol: &operator::PROTOCOL,
         make: || Box::new(operator::Operator::new(operator::Form::Document)),
@@ -203,43 +220,53 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     DIALECTS.iter().find(|entry| entry.name == name)
 }
 
-/// Returns the record of an error that keeps the process from starting, the same in every dialect: a client that
-/// never got to speak must still be able to tell why.
+/// Returns the record of an error that keeps the process from starting. It is the same in every dialect, because the
+/// error may be that the dialect is not known.
 pub fn fatal(message: &str) -> Record {
-    ErrorRecord::encode(message, true)
+    ErrorRecord::encode(message, Severity::Fatal)
 }
 
-/// Something is wrong.
+/// An error that is not the response to a command.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ErrorRecord<'message> {
     #[schemars(extend("const" = "error"))]
     r#type: &'static str,
-    /// A sentence for people.
+    /// The error, as a sentence for people.
     error: &'message str,
-    /// Whether the process ends; absent if it does not.
+    /// `true` if the process ends; otherwise absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     fatal: bool,
 }
 
 impl ErrorRecord<'_> {
-    pub fn encode(error: &str, fatal: bool) -> Record {
+    pub fn encode(error: &str, severity: Severity) -> Record {
+        let fatal = severity == Severity::Fatal;
         Record::Plain(json::to_line(&ErrorRecord { r#type: "error", error, fatal }))
     }
 }
 
+/// Whether the process survives an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Recoverable,
+    Fatal,
+}
+
 #[cfg(test)]
 mod tests {
+    use bowline_core::policy::Questions;
     use proptest::prelude::*;
     use serde_json::Value;
 
     use super::*;
+    use crate::envelope::flat::UI_RESPONSE;
 
-    /// A line with every kind of thing in it, in the words of each dialect.
+    /// A line with every kind of JSON value, and a field of each dialect.
     const LINE: &str =
         r#"{"id":"a\u2028","type":"prompt","message":"m","text":"é","options":{"n":[1,-2.5e3,null,true]}}"#;
 
     #[test]
-    fn whatever_a_line_is_it_is_taken_or_answered() {
+    fn broken_lines_are_decoded_or_answered_once() {
         let broken = LINE.char_indices().skip(1).flat_map(|(at, _)| {
             let (head, tail) = LINE.split_at(at);
             [head.to_owned(), tail.to_owned(), format!("{head}\"{tail}"), format!("{head}]{tail}")]
@@ -256,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Any JSON, with the names in it that mean something.
+    /// Any JSON, often with the names of fields.
     fn any_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -275,7 +302,7 @@ mod tests {
         })
     }
 
-    /// A command of a dialect whose fields may hold anything.
+    /// A command of a dialect with any values in its fields.
     fn any_command() -> impl Strategy<Value = (usize, Value)> {
         (0..DIALECTS.len()).prop_flat_map(|index| {
             let rows = DIALECTS[index].protocol.commands;
@@ -292,7 +319,7 @@ mod tests {
         })
     }
 
-    /// Fails unless a line is taken, or refused in one record that is JSON.
+    /// Fails unless a line is decoded, or refused in one record that is JSON.
     #[track_caller]
     fn check_line(entry: &Entry, line: &str) {
         let mut records = Vec::new();
@@ -303,29 +330,55 @@ mod tests {
             serde_json::from_slice::<Value>(bytes).unwrap();
             assert!(!bytes.contains(&b'\n'));
         }
-        let needs_none = line.contains("extension_ui_response");
-        assert!(incoming.is_some() || records.len() == 1 || needs_none, "{}: {line}", entry.name);
+        let may_be_ignored = line.contains(UI_RESPONSE);
+        assert!(incoming.is_some() || records.len() == 1 || may_be_ignored, "{}: {line}", entry.name);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_taken_or_answered_once(line in ".{0,80}") {
+        fn any_text_is_decoded_or_answered_once(line in ".{0,80}") {
             DIALECTS.iter().for_each(|entry| check_line(entry, &line));
         }
 
         #[test]
-        fn any_json_is_taken_or_answered_once(line in any_json()) {
+        fn any_json_is_decoded_or_answered_once(line in any_json()) {
             DIALECTS.iter().for_each(|entry| check_line(entry, &line.to_string()));
         }
 
         #[test]
-        fn a_command_with_any_fields_is_taken_or_answered_once((index, line) in any_command()) {
+        fn commands_with_any_fields_are_decoded_or_answered_once((index, line) in any_command()) {
             check_line(&DIALECTS[index], &line.to_string());
         }
     }
 
     #[test]
-    fn every_dialect_says_its_own_name() {
+    fn ui_responses_are_ignored_or_unknown_because_no_dialect_asks() {
+        for entry in DIALECTS {
+            let mut dialect = entry.make();
+            assert_eq!(dialect.policy().questions, Questions::Assumed, "{}", entry.name);
+            let line = format!(r#"{{"type":"{UI_RESPONSE}","id":"1","value":"x"}}"#);
+            let mut records = Vec::new();
+            assert_eq!(dialect.decode(Line::Text(line), &mut records), None);
+            // The first pi and opi have no user interface requests, so their clients send no responses to them.
+            let knows_it = !["pi-classic", "opi"].contains(&entry.name);
+            assert_eq!(records.len(), usize::from(!knows_it), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn separators_in_an_id_come_back_escaped() {
+        for entry in DIALECTS {
+            let mut records = Vec::new();
+            let line = Line::Text("{\"id\":\"\u{2028}\",\"type\":\"get_protocol_info\"}".to_owned());
+            entry.make().decode(line, &mut records);
+            let [Record::Plain(bytes)] = &records[..] else { panic!("{records:?}") };
+            let text = String::from_utf8_lossy(bytes);
+            assert!(text.contains(r#""id":"\u2028""#) && !text.contains('\u{2028}'), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_dialect_describes_itself() {
         for entry in DIALECTS {
             assert_eq!(entry.protocol.dialect, entry.name);
             assert!(

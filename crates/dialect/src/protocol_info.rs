@@ -1,32 +1,33 @@
-//! `get_protocol_info`: what a client can rely on, told by the dialect itself. The engine has no part in it.
+//! `get_protocol_info`: the dialect's description of itself. The engine has no part in it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command_table::{Meaning, Row};
-use crate::schema::{Protocol, shape};
+use crate::command_table::{Action, Row};
+use crate::protocol::Protocol;
+use crate::schema::schema_of;
 
 pub(crate) const ROW: Row = Row {
     name: "get_protocol_info",
-    about: "Tells what this protocol has: for clients that work with more than one version or dialect.",
+    about: "Returns what this protocol supports, for clients that work with several versions or dialects.",
     fields: &[],
-    answer: Some(shape::<ProtocolInfo>),
-    meaning: Meaning::ProtocolInfo,
+    result: Some(schema_of::<ProtocolInfo>),
+    action: Action::ProtocolInfo,
 };
 
-/// What a dialect says of itself.
+/// What a dialect supports.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProtocolInfo {
-    /// The program that speaks: `bowline`.
+    /// The name of the program: `bowline`.
     name: &'static str,
-    /// The program's version.
+    /// The version of the program.
     version: &'static str,
     dialect: &'static str,
-    /// The types of the commands that are known.
+    /// The types of the supported commands.
     commands: Vec<&'static str>,
-    /// The types of the records that are not answers.
+    /// The types of the records that are not responses.
     events: Vec<String>,
-    /// What is there beyond the protocol that the dialect is named after.
+    /// What bowline adds to the protocol that the dialect is named after.
     capabilities: &'static [&'static str],
 }
 

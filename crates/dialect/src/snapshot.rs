@@ -1,13 +1,11 @@
-//! The answer so far, for the dialects that repeat it in every update.
+//! The model response so far, for the dialects that repeat it in every update.
 //!
-//! Serialising the message anew for each delta would cost the square of its length in work that escapes, formats and
-//! allocates. Here the JSON is kept as bytes: a delta is escaped once and appended to its block, and a record is put
-//! together from what is there, which it shares with the records before and after it. What a message, its blocks and
-//! its calls look like is the dialect's [`Shape`].
+//! Serialising the message again for each delta would escape, format and allocate a quadratic number of bytes. Instead its
+//! JSON is kept: a delta is escaped once and appended to its block, and records share the bytes of the blocks. The form
+//! of a message, its blocks and its tool calls is the dialect's [`Shape`].
 //!
-//! The arguments of a call that is still being written are shown as the shape likes: as a string they grow like any
-//! other, as an object they stay as the shape opens and closes them until the call is complete. They are never parsed
-//! on the way.
+//! A shape decides how the arguments of an incomplete tool call appear. As a string they grow like any text; as an object
+//! they stay empty until the call is complete. They are never parsed in between.
 
 use bowline_core::message::{AssistantMessage, ToolCall};
 use bowline_core::stream::Update;
@@ -16,25 +14,34 @@ use bowline_wire::{Pieces, Shared};
 
 use crate::delta_keys::DeltaKeys;
 
-/// What a message of a model looks like in a dialect.
+/// The form of a model response in a dialect.
 pub(crate) trait Shape {
-    /// Appends the members of the message other than its blocks, with commas between them and none around.
+    /// Appends the members of the message other than its blocks, separated by commas.
     fn members(&self, message: &AssistantMessage, out: &mut Vec<u8>);
 
-    /// Appends a block up to where its string grows.
+    /// Appends the start of a block, up to the place where deltas are appended.
     fn open(&self, block: &Block<'_>, out: &mut Vec<u8>);
 
-    /// Appends what follows the string of a block, to the end of the block.
+    /// Appends the rest of a block, from the place where deltas are appended.
     fn close(&self, block: &Block<'_>, out: &mut Vec<u8>);
 
-    /// Tells whether the arguments of a call are a string, so that their pieces are part of what is shown.
-    fn shows_argument_text(&self) -> bool;
+    /// Returns what happens to the deltas of a tool call's arguments.
+    fn argument_deltas(&self) -> Deltas;
 
-    /// Appends the block of a call that is complete.
+    /// Appends the block of a complete tool call.
     fn call(&self, call: &ToolCall, out: &mut Vec<u8>);
 }
 
-/// A block that begins.
+/// What happens to the deltas of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deltas {
+    /// They become part of the block.
+    Appended,
+    /// The block stays as it is until it is complete.
+    Ignored,
+}
+
+/// The start of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block<'update> {
     Text,
@@ -42,7 +49,7 @@ pub(crate) enum Block<'update> {
     ToolCall { id: &'update str, name: &'update str },
 }
 
-/// The answer so far.
+/// The model response so far.
 #[derive(Debug)]
 pub(crate) struct Snapshot<S> {
     shape: S,
@@ -51,17 +58,17 @@ pub(crate) struct Snapshot<S> {
     message: Option<AssistantMessage>,
     /// The members of the message other than its blocks, as bytes.
     members: Vec<u8>,
-    /// One for each block. More than one can be growing: some providers write several calls at a time.
+    /// Several blocks can grow at once: some providers stream tool calls in parallel.
     blocks: Vec<Growing>,
 }
 
 #[derive(Debug)]
 struct Growing {
-    /// From the start of the block to the end of what was said so far.
-    said: Shared,
-    /// What makes it a whole block.
+    /// The block from its start to the last delta.
+    written: Shared,
+    /// The bytes that complete the block.
     rest: Vec<u8>,
-    takes_deltas: bool,
+    deltas: Deltas,
 }
 
 impl<S: Shape> Snapshot<S> {
@@ -69,49 +76,51 @@ impl<S: Shape> Snapshot<S> {
         Self { shape, keys: DeltaKeys::default(), message: None, members: Vec::new(), blocks: Vec::new() }
     }
 
-    /// Begins another message. It has no blocks yet.
+    /// Starts another message. It has no blocks yet.
     pub fn start(&mut self, message: &AssistantMessage) {
         self.keys.start_message();
         self.blocks.clear();
         let message = AssistantMessage { content: Vec::new(), ..message.clone() };
-        self.describe(&message);
+        self.encode_members(&message);
         self.message = Some(message);
     }
 
-    /// Takes in what the answer has cost so far.
+    /// Updates the usage of the response.
     pub fn count(&mut self, usage: &Usage) {
         if let Some(mut message) = self.message.take_if(|message| message.usage != *usage) {
             message.usage = *usage;
-            self.describe(&message);
+            self.encode_members(&message);
             self.message = Some(message);
         }
     }
 
-    fn describe(&mut self, message: &AssistantMessage) {
+    fn encode_members(&mut self, message: &AssistantMessage) {
         self.members.clear();
         self.shape.members(message, &mut self.members);
     }
 
-    /// Appends a piece to a block. `body` is the piece as it stands inside a JSON string.
+    /// Appends a delta to a block. `body` is the delta as the body of a JSON string.
     pub fn grow(&mut self, content_index: usize, body: &[u8]) {
-        if let Some(block) = self.blocks.get_mut(content_index).filter(|block| block.takes_deltas) {
-            block.said.extend(body);
+        if let Some(block) =
+            self.blocks.get_mut(content_index).filter(|block| block.deltas == Deltas::Appended)
+        {
+            block.written.extend(body);
         }
     }
 
-    /// Takes in the beginning or the end of a block. Deltas are for [`Snapshot::grow`].
+    /// Applies the start or the end of a block. Deltas are for [`Snapshot::grow`].
     pub fn apply(&mut self, update: &Update) {
         match update {
-            Update::TextStart { .. } => self.open(Block::Text, true),
-            Update::ThinkingStart { .. } => self.open(Block::Thinking, true),
+            Update::TextStart { .. } => self.open(Block::Text, Deltas::Appended),
+            Update::ThinkingStart { .. } => self.open(Block::Thinking, Deltas::Appended),
             Update::ToolCallStart { id, name, .. } => {
-                self.open(Block::ToolCall { id, name }, self.shape.shows_argument_text());
+                self.open(Block::ToolCall { id, name }, self.shape.argument_deltas());
             }
             Update::ToolCallEnd { content_index, call } => {
                 if let Some(block) = self.blocks.get_mut(*content_index) {
-                    let mut said = Vec::new();
-                    self.shape.call(call, &mut said);
-                    *block = Growing { said: said.into(), rest: Vec::new(), takes_deltas: false };
+                    let mut written = Vec::new();
+                    self.shape.call(call, &mut written);
+                    *block = Growing { written: written.into(), rest: Vec::new(), deltas: Deltas::Ignored };
                 }
             }
             Update::TextEnd { .. }
@@ -122,14 +131,14 @@ impl<S: Shape> Snapshot<S> {
         }
     }
 
-    fn open(&mut self, block: Block<'_>, takes_deltas: bool) {
-        let (mut said, mut rest) = (Vec::new(), Vec::new());
-        self.shape.open(&block, &mut said);
+    fn open(&mut self, block: Block<'_>, deltas: Deltas) {
+        let (mut written, mut rest) = (Vec::new(), Vec::new());
+        self.shape.open(&block, &mut written);
         self.shape.close(&block, &mut rest);
-        self.blocks.push(Growing { said: said.into(), rest, takes_deltas });
+        self.blocks.push(Growing { written: written.into(), rest, deltas });
     }
 
-    /// Appends the message so far to `out`, with `lead`, which may be empty, before its first member.
+    /// Appends the message so far to `out`. `lead`, which may be empty, precedes its first member.
     pub fn append_to(&self, lead: &str, out: &mut Pieces) {
         out.extend(b"{");
         out.extend(lead.as_bytes());
@@ -138,7 +147,7 @@ impl<S: Shape> Snapshot<S> {
             if index > 0 {
                 out.extend(b",");
             }
-            out.share(&block.said);
+            out.share(&block.written);
             out.extend(&block.rest);
         }
         out.extend(b"],");
@@ -146,7 +155,7 @@ impl<S: Shape> Snapshot<S> {
         out.extend(b"}");
     }
 
-    /// Returns the key by which the deltas of a block of this message join.
+    /// Returns the key by which the deltas of a block of this message are joined.
     pub fn key(&self, content_index: usize) -> u64 {
         self.keys.of_block(content_index)
     }
@@ -162,7 +171,7 @@ mod tests {
     use super::*;
     use crate::json as escaping;
 
-    /// A shape that counts how many bytes it was asked to write.
+    /// A shape that counts the bytes that it writes.
     #[derive(Default)]
     struct Counting {
         written: Cell<usize>,
@@ -199,8 +208,8 @@ mod tests {
             }
         }
 
-        fn shows_argument_text(&self) -> bool {
-            self.arguments_are_text
+        fn argument_deltas(&self) -> Deltas {
+            if self.arguments_are_text { Deltas::Appended } else { Deltas::Ignored }
         }
 
         fn call(&self, call: &ToolCall, out: &mut Vec<u8>) {
@@ -226,7 +235,7 @@ mod tests {
         }
     }
 
-    fn begun(shape: Counting) -> Snapshot<Counting> {
+    fn started(shape: Counting) -> Snapshot<Counting> {
         let mut snapshot = Snapshot::new(shape);
         snapshot.start(&empty_message());
         snapshot
@@ -238,20 +247,20 @@ mod tests {
         serde_json::from_slice(&record.to_vec()).unwrap()
     }
 
-    fn say(snapshot: &mut Snapshot<Counting>, index: usize, text: &str) {
+    fn grow(snapshot: &mut Snapshot<Counting>, index: usize, text: &str) {
         snapshot.grow(index, &escaping::string_body(text));
     }
 
     #[test]
-    fn the_message_so_far_is_whole_at_every_step() {
-        let mut snapshot = begun(Counting::default());
+    fn message_is_complete_json_at_every_step() {
+        let mut snapshot = started(Counting::default());
         assert_eq!(parsed(&snapshot, ""), json!({ "content": [], "output": 0 }));
         snapshot.apply(&Update::ThinkingStart { content_index: 0 });
-        say(&mut snapshot, 0, "h\"m\n");
+        grow(&mut snapshot, 0, "h\"m\n");
         snapshot.apply(&Update::TextStart { content_index: 1 });
-        say(&mut snapshot, 1, "one\u{2028}");
+        grow(&mut snapshot, 1, "one\u{2028}");
         snapshot.count(&Usage { output: 7, ..Usage::default() });
-        say(&mut snapshot, 1, "two");
+        grow(&mut snapshot, 1, "two");
         assert_eq!(
             parsed(&snapshot, r#""role":"assistant","#),
             json!({
@@ -265,15 +274,15 @@ mod tests {
     }
 
     #[test]
-    fn calls_may_be_written_at_the_same_time() {
+    fn calls_can_be_streamed_in_parallel() {
         for arguments_are_text in [false, true] {
-            let mut snapshot = begun(Counting { arguments_are_text, ..Counting::default() });
+            let mut snapshot = started(Counting { arguments_are_text, ..Counting::default() });
             for (content_index, id) in ["a", "b"].into_iter().enumerate() {
                 snapshot.apply(&Update::ToolCallStart { content_index, id: id.into(), name: "t".into() });
             }
-            say(&mut snapshot, 1, "{\"n\":");
-            say(&mut snapshot, 0, "{");
-            say(&mut snapshot, 1, "2}");
+            grow(&mut snapshot, 1, "{\"n\":");
+            grow(&mut snapshot, 0, "{");
+            grow(&mut snapshot, 1, "2}");
             let shown =
                 if arguments_are_text { [json!("{"), json!("{\"n\":2}")] } else { [json!({}), json!({})] };
             assert_eq!(
@@ -288,9 +297,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_again_however_long_the_answer_is() {
+    fn bytes_written_do_not_depend_on_the_number_of_deltas() {
         let written_for = |deltas: usize| {
-            let mut snapshot = begun(Counting::default());
+            let mut snapshot = started(Counting::default());
             snapshot.apply(&Update::TextStart { content_index: 0 });
             for _ in 0..deltas {
                 snapshot.count(&Usage::default());

@@ -1,19 +1,19 @@
-//! The reference and the schemas in the repository are what the program says today. `BOWLINE_UPDATE=1` (`./test update`)
-//! writes them anew.
+//! The reference and the schemas in the repository match the program. `BOWLINE_UPDATE=1` (`./test update`) regenerates
+//! them.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what helps a test fails it by panicking")]
-#![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test support fails a test by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
 mod page;
-mod play;
-mod plays;
+mod recorder;
+mod scenarios;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use page::Page;
 
-/// Checks that a file of the repository holds a text, or writes it.
+/// Checks that a file of the repository has this text, or updates the file.
 #[expect(clippy::disallowed_methods, reason = "the switch that rewrites the files instead of checking them")]
 #[track_caller]
 fn check(path: &str, text: &str) {
@@ -23,24 +23,24 @@ fn check(path: &str, text: &str) {
         std::fs::write(&file, text).unwrap();
         return;
     }
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    if known == text {
+    let current = std::fs::read_to_string(&file).unwrap_or_default();
+    if current == text {
         return;
     }
-    let differs = known.lines().zip(text.lines()).position(|(known, now)| known != now);
-    let line = differs.unwrap_or_else(|| known.lines().count().min(text.lines().count()));
+    let differs = current.lines().zip(text.lines()).position(|(current, updated)| current != updated);
+    let line = differs.unwrap_or_else(|| current.lines().count().min(text.lines().count()));
     let show = |text: &str| text.lines().nth(line).unwrap_or("(nothing)").to_owned();
     panic!(
-        "{path} is not what the program says today; if that is as it should be: ./test update\n\
-         line {}:\n  in the file: {}\n  today:       {}",
+        "{path} is out of date; if the change is intended, run ./test update\n\
+         line {}:\n  file:    {}\n  program: {}",
         line + 1,
-        show(&known),
+        show(&current),
         show(text)
     );
 }
 
 #[test]
-fn the_schemas_are_those_of_the_program() {
+fn schemas_match_the_program() {
     for entry in bowline_dialect::DIALECTS {
         let output = Command::new(env!("CARGO_BIN_EXE_bowline"))
             .args(["schema", "--dialect", entry.name])
@@ -52,10 +52,10 @@ fn the_schemas_are_those_of_the_program() {
 }
 
 #[test]
-fn a_schema_that_there_is_not_is_told_on_stderr_alone() {
+fn unknown_dialect_fails_on_stderr_only() {
     for (arguments, problem) in [
         (&["schema", "omp"][..], "what is \"omp\"?"),
-        (&["schema", "--dialect", "klingon"], "no dialect \"klingon\""),
+        (&["schema", "--dialect", "klingon"], "unknown dialect \"klingon\""),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_bowline")).args(arguments).output().unwrap();
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]), "{arguments:?}");
@@ -64,36 +64,36 @@ fn a_schema_that_there_is_not_is_told_on_stderr_alone() {
 }
 
 #[track_caller]
-fn check_page(dialect: &'static str, guide: &'static str, play: &play::Play) {
-    check(&format!("docs/protocol/{dialect}.md"), &Page { dialect, guide, play }.render());
+fn check_page(dialect: &'static str, guide: &'static str, recorder: &recorder::Recorder) {
+    check(&format!("docs/protocol/{dialect}.md"), &Page { dialect, guide, recorder }.render());
 }
 
 #[test]
-fn the_reference_of_pi_is_what_the_program_says() {
-    check_page("pi", "protocol.md", &plays::pi());
+fn reference_of_pi_matches_the_program() {
+    check_page("pi", "protocol.md", &scenarios::pi());
 }
 
 #[test]
-fn the_reference_of_pi_classic_is_what_the_program_says() {
-    check_page("pi-classic", "protocol-pi-classic.md", &plays::pi_classic());
+fn reference_of_pi_classic_matches_the_program() {
+    check_page("pi-classic", "protocol-pi-classic.md", &scenarios::pi_classic());
 }
 
 #[test]
-fn the_reference_of_omp_is_what_the_program_says() {
-    check_page("omp", "protocol-omp.md", &plays::omp());
+fn reference_of_omp_matches_the_program() {
+    check_page("omp", "protocol-omp.md", &scenarios::omp());
 }
 
 #[test]
-fn the_reference_of_opi_is_what_the_program_says() {
-    check_page("opi", "protocol-opi.md", &plays::opi());
+fn reference_of_opi_matches_the_program() {
+    check_page("opi", "protocol-opi.md", &scenarios::opi());
 }
 
 #[test]
-fn the_reference_of_operator_is_what_the_program_says() {
-    check_page("operator", "protocol-operator.md", &plays::operator("operator"));
+fn reference_of_operator_matches_the_program() {
+    check_page("operator", "protocol-operator.md", &scenarios::operator("operator"));
 }
 
 #[test]
-fn the_reference_of_operator_flat_is_what_the_program_says() {
-    check_page("operator-flat", "protocol-operator.md", &plays::operator("operator-flat"));
+fn reference_of_operator_flat_matches_the_program() {
+    check_page("operator-flat", "protocol-operator.md", &scenarios::operator("operator-flat"));
 }

@@ -1,5 +1,5 @@
-//! What goes along with answers, as `pi` has it: the form of it. The comments are what clients read in the schema and in
-//! the reference.
+//! The types of the `data` of success responses as in `pi`. Their doc comments are the descriptions in the schema and the
+//! reference.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,55 +12,57 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What became of a message.
+use super::commands::QUEUE_MODES;
+
+/// What happened to a message.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Accepted {
-    /// `started` if it opened a run, `queued` if it waits in a queue.
+    /// `started` if it started a run, `queued` if it is in a queue.
     #[schemars(extend("enum" = ["started", "queued"]))]
     pub disposition: &'static str,
 }
 
-/// What was taken out of the queues.
+/// The messages that were removed from the queues.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Queues")]
 pub(crate) struct Queues<'reply> {
-    /// The texts of the messages that would have gone into the run.
+    /// The texts from the steering queue.
     pub steering: &'reply [String],
-    /// The texts of the messages that would have followed it.
+    /// The texts from the follow-up queue.
     pub follow_up: &'reply [String],
 }
 
-/// What every dialect tells of the state.
+/// The part of a state that `pi` and `omp` share.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommonState<'reply> {
-    /// Absent if none is chosen.
+    /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Model>")]
     pub model: Option<&'reply RawValue>,
-    /// The level in use.
+    /// The current thinking level.
     pub thinking_level: ThinkingLevel,
-    /// Whether a run is under way, retries included.
+    /// Whether a run is in progress, including retries.
     pub is_streaming: bool,
-    /// Whether a summary is being made.
+    /// Whether a compaction is in progress.
     pub is_compacting: bool,
-    /// How many messages leave the steering queue at a time.
-    #[schemars(extend("enum" = ["all", "one-at-a-time"]))]
+    /// How many messages are taken from the steering queue at a time.
+    #[schemars(extend("enum" = QUEUE_MODES))]
     pub steering_mode: &'static str,
-    /// How many messages leave the follow-up queue at a time.
-    #[schemars(extend("enum" = ["all", "one-at-a-time"]))]
+    /// How many messages are taken from the follow-up queue at a time.
+    #[schemars(extend("enum" = QUEUE_MODES))]
     pub follow_up_mode: &'static str,
-    /// Absent if the session is kept in memory only. The file may not exist yet.
+    /// Absent if the session is in memory only. The file may not exist yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub session_file: Option<&'reply RawValue>,
     pub session_id: &'reply str,
-    /// Absent if the session was given none.
+    /// Absent if the session has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<&'reply str>,
     pub auto_compaction_enabled: bool,
-    /// Messages in the context.
+    /// The number of messages in the context.
     pub message_count: usize,
 }
 
@@ -68,79 +70,79 @@ pub(crate) struct CommonState<'reply> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "State")]
-pub(crate) struct SpokenState<'reply> {
+pub(crate) struct StateRecord<'reply> {
     #[serde(flatten)]
     pub common: CommonState<'reply>,
-    /// Messages in both queues.
+    /// The number of messages in both queues.
     pub pending_message_count: usize,
     pub auto_retry_enabled: bool,
-    /// The tools that the model may call.
+    /// The tools available to the model.
     #[schemars(with = "Vec<String>")]
     pub tools: &'reply RawValue,
-    /// Where the tools work.
+    /// The working directory of the tools.
     #[schemars(with = "String")]
     pub cwd: &'reply RawValue,
-    /// Absent without a model.
+    /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_usage: Option<SpokenContext>,
+    pub context_usage: Option<ContextUsageRecord>,
 }
 
-/// How full the model's window is.
+/// How much of the context window is used.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ContextUsage")]
-pub(crate) struct SpokenContext {
-    /// Unknown until a model has reported its usage, and right after a compaction.
+pub(crate) struct ContextUsageRecord {
+    /// `null` until a model has reported its usage, and directly after a compaction.
     pub tokens: Option<u64>,
     pub context_window: u64,
-    /// `tokens` in percent of the window.
+    /// `tokens` as a percentage of the context window.
     pub percent: Option<f64>,
 }
 
-/// The messages of the context.
+/// The messages in the context.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Messages<'reply> {
-    /// As the model is given them.
+    /// The messages, as they are sent to the model.
     pub messages: &'reply [Arc<Message>],
 }
 
-/// What a prompt can name with a leading slash.
+/// The commands that a prompt can invoke with a leading slash.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SlashCommands")]
 pub(crate) struct Commands<'reply> {
-    pub commands: Vec<SpokenCommand<'reply>>,
+    pub commands: Vec<SlashCommandRecord<'reply>>,
 }
 
-/// A command that a prompt can name with a leading slash.
+/// A command that a prompt can invoke with a leading slash.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SlashCommand")]
-pub(crate) struct SpokenCommand<'reply> {
+pub(crate) struct SlashCommandRecord<'reply> {
     pub name: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'reply str>,
-    /// What provides it.
+    /// What provides the command.
     #[schemars(extend("enum" = ["extension", "prompt", "skill"]))]
     pub source: &'static str,
 }
 
-/// A model that was cycled to.
+/// The model that was switched to.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CycledModel<'reply> {
     pub model: &'reply Model,
     pub thinking_level: ThinkingLevel,
-    /// Whether the user limited the models that are cycled through.
+    /// Whether the user restricted the models to cycle through.
     pub is_scoped: bool,
 }
 
-/// The models that can be used.
+/// The available models.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Models<'reply> {
-    /// Those with a key, and the current one.
+    /// The models with credentials, and the current model.
     pub models: &'reply [Arc<Model>],
 }
 
-/// A thinking level that was cycled to.
+/// The thinking level that was switched to.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Level {
     pub level: ThinkingLevel,
@@ -149,41 +151,41 @@ pub(crate) struct Level {
 /// The thinking levels of the current model.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Levels<'reply> {
-    /// In rising order.
+    /// The levels, in ascending order.
     pub levels: &'reply [ThinkingLevel],
 }
 
-/// What came of a command in the shell.
+/// The result of a shell command.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ShellResult")]
-pub(crate) struct SpokenShell<'reply> {
-    /// The end of what it wrote, to stdout and stderr alike, without control characters.
+pub(crate) struct ShellResultRecord<'reply> {
+    /// The end of stdout and stderr combined, without control characters.
     pub output: Cow<'reply, str>,
-    /// Absent if it was cancelled or died of a signal.
+    /// Absent if the command was cancelled or killed by a signal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     pub cancelled: bool,
-    /// Whether `output` is not all of it.
+    /// Whether `output` is only the end of the whole output.
     pub truncated: bool,
-    /// The file with all of it, if it was truncated.
+    /// The file with the whole output, if it was truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<&'reply str>,
 }
 
-/// Another session is in use.
+/// The session was switched.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Switched {
-    /// Always `false`: there is nothing yet that could object.
+    /// Always `false`: nothing can cancel this yet.
     pub cancelled: bool,
 }
 
-/// Figures of the session, over all its branches.
+/// Statistics of the session over all its branches.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SessionStatistics")]
-pub(crate) struct SpokenStatistics<'reply> {
-    /// Absent if the session is kept in memory only.
+pub(crate) struct StatisticsRecord<'reply> {
+    /// Absent if the session is in memory only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_file: Option<Cow<'reply, str>>,
     pub session_id: &'reply str,
@@ -192,34 +194,34 @@ pub(crate) struct SpokenStatistics<'reply> {
     pub tool_calls: u64,
     pub tool_results: u64,
     pub total_messages: u64,
-    pub tokens: SpokenTokens,
-    /// Dollars, summaries included.
+    pub tokens: TokensRecord,
+    /// The cost in US dollars, including summaries.
     #[serde(serialize_with = "plain_number")]
     #[schemars(with = "f64")]
     pub cost: f64,
-    /// Absent without a model.
+    /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_usage: Option<SpokenContext>,
-    /// The same for each model, in the order of first use.
-    pub by_model: Vec<SpokenModelUsage<'reply>>,
+    pub context_usage: Option<ContextUsageRecord>,
+    /// Statistics by model, in order of first use.
+    pub by_model: Vec<ModelUsageRecord<'reply>>,
 }
 
-/// What one model did in a session.
+/// The statistics of one model in a session.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ModelUsage")]
-pub(crate) struct SpokenModelUsage<'reply> {
+pub(crate) struct ModelUsageRecord<'reply> {
     pub provider: &'reply str,
     pub model: &'reply str,
     pub assistant_messages: u64,
     pub usage: &'reply Usage,
 }
 
-/// Tokens by kind.
+/// Token counts by kind.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Tokens")]
-pub(crate) struct SpokenTokens {
+pub(crate) struct TokensRecord {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -227,58 +229,58 @@ pub(crate) struct SpokenTokens {
     pub total: u64,
 }
 
-/// The newest answer of the model.
+/// The newest model response.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LastText<'reply> {
-    /// `null` if there is none with any text.
+    /// `null` if no response has text.
     pub text: Option<&'reply str>,
 }
 
-/// A session that begins before an earlier message.
+/// A session that was forked before an earlier message.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Forked<'reply> {
-    /// The text of that message, to be edited and sent again.
+    /// The text of that message, for editing and resending.
     pub text: &'reply str,
-    /// Always `false`: there is nothing yet that could object.
+    /// Always `false`: nothing can cancel this yet.
     pub cancelled: bool,
 }
 
-/// The messages that a session can begin before.
+/// The messages that the session can be forked at.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ForkMessages<'reply> {
-    pub messages: Vec<SpokenForkMessage<'reply>>,
+    pub messages: Vec<ForkMessageRecord<'reply>>,
 }
 
-/// A message that a session can begin before.
+/// A message that the session can be forked at.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ForkMessage")]
-pub(crate) struct SpokenForkMessage<'reply> {
+pub(crate) struct ForkMessageRecord<'reply> {
     pub entry_id: &'reply str,
     pub text: &'reply str,
 }
 
-/// Entries of the session's file.
+/// Entries of the session file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Entries<'reply> {
-    /// As they stand in the file, in its order.
+    /// The entries, as in the file and in its order.
     #[schemars(with = "Vec<Entry>")]
     pub entries: &'reply [Box<RawValue>],
-    /// The entry that the conversation stands at; `null` before the first.
+    /// The current entry of the conversation; `null` before the first entry.
     pub leaf_id: Option<&'reply str>,
 }
 
-/// An entry of the session's file. What else it has depends on its type.
+/// An entry of the session file. Its other fields depend on its type.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
-#[expect(dead_code, reason = "entries are passed on as the file has them; this describes them")]
+#[expect(dead_code, reason = "entries are forwarded as raw JSON; this only describes them")]
 pub(crate) struct Entry {
     /// Such as `message`, `compaction`, `model_change` or `label`.
     r#type: String,
     id: String,
-    /// The entry that it follows; `null` for the first.
+    /// The entry that this one follows; `null` for the first entry.
     parent_id: Option<String>,
     /// ISO 8601.
     timestamp: String,
@@ -288,56 +290,56 @@ pub(crate) struct Entry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tree<'reply> {
-    /// The entries that follow none.
+    /// The entries without a parent.
     #[schemars(with = "Vec<TreeNode>")]
     pub tree: &'reply RawValue,
-    /// The entry that the conversation stands at; `null` before the first.
+    /// The current entry of the conversation; `null` before the first entry.
     pub leaf_id: Option<&'reply str>,
 }
 
-/// An entry with what follows it.
+/// An entry with the entries that follow it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "the tree is written without recursion; this describes it")]
+#[expect(dead_code, reason = "the tree is written without recursion; this only describes it")]
 pub(crate) struct TreeNode {
     entry: Entry,
     children: Vec<TreeNode>,
-    /// Absent if it was given none.
+    /// Absent if the entry has no label.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// When it was given, ISO 8601.
+    /// When the label was set, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     label_timestamp: Option<String>,
 }
 
-/// Where the conversation was moved to.
+/// The position that the conversation was moved to.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Navigated<'reply> {
-    /// The entry that the conversation stands at; `null` before the first.
+    /// The current entry of the conversation; `null` before the first entry.
     pub leaf_id: Option<&'reply str>,
-    /// The text of the user's message that was navigated to, to be edited and sent again.
+    /// The text of the user message that was navigated to, for editing and resending.
     pub text: Option<&'reply str>,
-    /// The entry with the summary of the branch that was left.
+    /// The entry that holds the summary of the abandoned branch.
     pub summary_entry_id: Option<&'reply str>,
-    /// Always `false`: there is nothing yet that could object.
+    /// Always `false`: nothing can cancel this yet.
     pub cancelled: bool,
 }
 
-/// An entry was written.
+/// The entry that was written.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Written<'reply> {
     pub entry_id: &'reply str,
 }
 
-/// A part of the list of sessions.
+/// A page of the list of sessions.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sessions<'reply> {
-    /// Those last written to come first.
-    pub sessions: Vec<SpokenSession<'reply>>,
-    /// Asks for what follows; `null` at the end.
+    /// The sessions, most recently modified first.
+    pub sessions: Vec<SessionRecord<'reply>>,
+    /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<&'reply str>,
 }
 
@@ -345,25 +347,25 @@ pub(crate) struct Sessions<'reply> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Session")]
-pub(crate) struct SpokenSession<'reply> {
+pub(crate) struct SessionRecord<'reply> {
     pub id: &'reply str,
     pub path: Cow<'reply, str>,
-    /// Empty for the oldest sessions, which do not say where they work.
+    /// Empty for sessions in the oldest format, which does not record it.
     pub cwd: Cow<'reply, str>,
-    /// Absent if it was given none.
+    /// Absent if the session has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'reply str>,
-    /// The beginning of what the user said first; empty if nothing was said yet.
+    /// The beginning of the first user message; empty if there is none yet.
     pub first_message: &'reply str,
-    /// Messages of all roles and branches.
+    /// The number of messages of all roles and branches.
     pub message_count: u64,
     /// ISO 8601.
     pub created: &'reply str,
-    /// When the file was last written to, in milliseconds since 1970.
+    /// When the file was last modified, in milliseconds since the Unix epoch.
     pub modified: u64,
 }
 
-/// A page was written.
+/// The exported file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Exported<'reply> {
     pub path: Cow<'reply, str>,

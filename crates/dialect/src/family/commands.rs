@@ -1,43 +1,44 @@
-//! The commands that several dialects of the family have, each a row for their tables.
+//! The commands that several dialects of the family share, each as a row for their tables.
 
 use bowline_core::command::{Command, Draft, Queue, QueueMode};
 use bowline_core::model::Model;
 use bowline_core::thinking::ThinkingLevel;
 
 use super::answers::{
-    Accepted, CycledModel, Exported, ForkMessages, Forked, LastText, Level, Messages, Models, SpokenShell,
-    SpokenState, SpokenStatistics, Switched,
+    Accepted, CycledModel, Exported, ForkMessages, Forked, LastText, Level, Messages, Models,
+    ShellResultRecord, StateRecord, StatisticsRecord, Switched,
 };
-use super::records::SpokenCompaction;
-use crate::command_table::Meaning::Engine;
+use super::records::CompactionRecord;
+use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::fields::Kind::{Boolean, Images, OneOf, Text};
-use crate::fields::{Field, Fields, LEVELS};
-use crate::schema::shape;
+use crate::fields::Kind::{self, Boolean, Images, OneOf, Text};
+use crate::fields::{Field, Fields};
+use crate::schema::schema_of;
 
-const MODES: &[&str] = &["all", "one-at-a-time"];
+/// The names of the queue modes.
+pub(crate) const QUEUE_MODES: &[&str] = &["all", "one-at-a-time"];
 const QUEUES: &[&str] = &["steer", "followUp"];
 
-const TEXT: Field = Field::required("message", Text, "What the user says.");
-const IMAGES: Field = Field::optional("images", Images, "What the user shows.");
+const TEXT: Field = Field::required("message", Text, "The text of the user message.");
+const IMAGES: Field = Field::optional("images", Images, "The images of the user message.");
 
-/// What every command has that brings a message along.
+/// The fields of every command that carries a user message.
 pub(crate) const MESSAGE: &[Field] = &[TEXT, IMAGES];
 
 pub(crate) const PROMPT: Row = Row {
     name: "prompt",
-    about: "Starts a run with a message of the user. The message is in the session file before it is answered.",
+    about: "Starts a run with a user message. The message is in the session file before the response is sent.",
     fields: &[
         TEXT,
         IMAGES,
         Field::optional(
             "streamingBehavior",
             OneOf(QUEUES),
-            "Which queue the message goes into if a run is under way; without it the prompt is then refused.",
+            "The queue for the message if a run is in progress; without it, the prompt is refused in that case.",
         ),
     ],
-    answer: Some(shape::<Accepted>),
-    meaning: Engine(|mut fields| {
+    result: Some(schema_of::<Accepted>),
+    action: Engine(|mut fields| {
         let when_busy = fields.optional_text("streamingBehavior").map(|name| match name.as_str() {
             "steer" => Queue::Steering,
             _ => Queue::FollowUp,
@@ -48,53 +49,53 @@ pub(crate) const PROMPT: Row = Row {
 
 pub(crate) const STEER: Row = Row {
     name: "steer",
-    about: "Queues a message that goes into the run after the tool calls of the current turn.",
+    about: "Queues a message that the run takes up after the tool calls of the current turn.",
     fields: MESSAGE,
-    answer: Some(shape::<Accepted>),
-    meaning: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::Steering }),
+    result: Some(schema_of::<Accepted>),
+    action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::Steering }),
 };
 
 pub(crate) const FOLLOW_UP: Row = Row {
     name: "follow_up",
-    about: "Queues a message for when the run would end.",
+    about: "Queues a message that the run takes up when it would otherwise end.",
     fields: MESSAGE,
-    answer: Some(shape::<Accepted>),
-    meaning: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::FollowUp }),
+    result: Some(schema_of::<Accepted>),
+    action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::FollowUp }),
 };
 
 pub(crate) const ABORT: Row = Row {
     name: "abort",
-    about: "Stops the run: the request to the model is dropped, tools are killed, a retry is given up.",
+    about: "Aborts the run: cancels the model request, kills running tools and gives up a pending retry.",
     fields: &[],
-    answer: None,
-    meaning: Engine(|_| Command::Abort),
+    result: None,
+    action: Engine(|_| Command::Abort),
 };
 
 pub(crate) const GET_STATE: Row = Row {
     name: "get_state",
-    about: "Tells the state of the agent.",
+    about: "Returns the state of the agent.",
     fields: &[],
-    answer: Some(shape::<SpokenState<'_>>),
-    meaning: Engine(|_| Command::GetState),
+    result: Some(schema_of::<StateRecord<'_>>),
+    action: Engine(|_| Command::GetState),
 };
 
 pub(crate) const GET_MESSAGES: Row = Row {
     name: "get_messages",
-    about: "Tells the messages of the context.",
+    about: "Returns the messages in the context.",
     fields: &[],
-    answer: Some(shape::<Messages<'_>>),
-    meaning: Engine(|_| Command::GetMessages),
+    result: Some(schema_of::<Messages<'_>>),
+    action: Engine(|_| Command::GetMessages),
 };
 
 pub(crate) const SET_MODEL: Row = Row {
     name: "set_model",
-    about: "Chooses the model, from the next request on.",
+    about: "Sets the model, effective from the next request.",
     fields: &[
-        Field::required("provider", Text, "The provider's exact name."),
-        Field::required("modelId", Text, "The model's exact id."),
+        Field::required("provider", Text, "The exact name of the provider."),
+        Field::required("modelId", Text, "The exact id of the model."),
     ],
-    answer: Some(shape::<Model>),
-    meaning: Engine(|mut fields| Command::SetModel {
+    result: Some(schema_of::<Model>),
+    action: Engine(|mut fields| Command::SetModel {
         provider: fields.text("provider"),
         id: fields.text("modelId"),
     }),
@@ -102,105 +103,103 @@ pub(crate) const SET_MODEL: Row = Row {
 
 pub(crate) const CYCLE_MODEL: Row = Row {
     name: "cycle_model",
-    about: "Chooses the next model of those that can be used. `data` is `null` if there is no other.",
+    about: "Switches to the next available model. `data` is `null` if there is no other.",
     fields: &[],
-    answer: Some(shape::<Option<CycledModel<'_>>>),
-    meaning: Engine(|_| Command::CycleModel),
+    result: Some(schema_of::<Option<CycledModel<'_>>>),
+    action: Engine(|_| Command::CycleModel),
 };
 
 pub(crate) const GET_AVAILABLE_MODELS: Row = Row {
     name: "get_available_models",
-    about: "Tells the models that can be used.",
+    about: "Returns the available models.",
     fields: &[],
-    answer: Some(shape::<Models<'_>>),
-    meaning: Engine(|_| Command::GetAvailableModels),
+    result: Some(schema_of::<Models<'_>>),
+    action: Engine(|_| Command::GetAvailableModels),
 };
 
 pub(crate) const SET_THINKING_LEVEL: Row = Row {
     name: "set_thinking_level",
-    about: "Says how hard the model is to think, from the next request on.",
+    about: "Sets the thinking level, effective from the next request.",
     fields: &[Field::required(
         "level",
-        OneOf(LEVELS),
-        "One that the model lacks becomes the next higher one, else the highest it has.",
+        Kind::Level(&ThinkingLevel::ALL),
+        "The level. If the model does not have it, the next higher one is used, or else the highest it has.",
     )],
-    answer: None,
-    meaning: Engine(|mut fields| Command::SetThinkingLevel {
-        level: ThinkingLevel::parse(&fields.text("level")).unwrap_or_default(),
-    }),
+    result: None,
+    action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
 };
 
 pub(crate) const CYCLE_THINKING_LEVEL: Row = Row {
     name: "cycle_thinking_level",
-    about: "Chooses the next thinking level of the model. `data` is `null` if it has only one.",
+    about: "Switches to the model's next thinking level. `data` is `null` if the model has only one.",
     fields: &[],
-    answer: Some(shape::<Option<Level>>),
-    meaning: Engine(|_| Command::CycleThinkingLevel),
+    result: Some(schema_of::<Option<Level>>),
+    action: Engine(|_| Command::CycleThinkingLevel),
 };
 
 pub(crate) const SET_STEERING_MODE: Row = Row {
     name: "set_steering_mode",
-    about: "Says how many messages leave the steering queue at a time.",
-    fields: &[Field::required("mode", OneOf(MODES), "One, or all that wait.")],
-    answer: None,
-    meaning: Engine(|fields| Command::SetQueueMode { queue: Queue::Steering, mode: mode(fields) }),
+    about: "Sets how many messages are taken from the steering queue at a time.",
+    fields: &[Field::required("mode", OneOf(QUEUE_MODES), "One message, or all queued messages.")],
+    result: None,
+    action: Engine(|fields| Command::SetQueueMode { queue: Queue::Steering, mode: mode(fields) }),
 };
 
 pub(crate) const SET_FOLLOW_UP_MODE: Row = Row {
     name: "set_follow_up_mode",
-    about: "Says how many messages leave the follow-up queue at a time.",
-    fields: &[Field::required("mode", OneOf(MODES), "One, or all that wait.")],
-    answer: None,
-    meaning: Engine(|fields| Command::SetQueueMode { queue: Queue::FollowUp, mode: mode(fields) }),
+    about: "Sets how many messages are taken from the follow-up queue at a time.",
+    fields: &[Field::required("mode", OneOf(QUEUE_MODES), "One message, or all queued messages.")],
+    result: None,
+    action: Engine(|fields| Command::SetQueueMode { queue: Queue::FollowUp, mode: mode(fields) }),
 };
 
 pub(crate) const COMPACT: Row = Row {
     name: "compact",
-    about: "Puts a summary in the place of all but the newest messages. Ends a run first.",
-    fields: &[Field::optional("customInstructions", Text, "What the summary should mind.")],
-    answer: Some(shape::<SpokenCompaction<'_>>),
-    meaning: Engine(|mut fields| Command::Compact {
+    about: "Replaces all but the newest messages with a summary. A run in progress is aborted first.",
+    fields: &[Field::optional("customInstructions", Text, "What the summary should focus on.")],
+    result: Some(schema_of::<CompactionRecord<'_>>),
+    action: Engine(|mut fields| Command::Compact {
         instructions: fields.optional_text("customInstructions"),
     }),
 };
 
 pub(crate) const SET_AUTO_COMPACTION: Row = Row {
     name: "set_auto_compaction",
-    about: "Says whether the conversation is compacted when the model's window is nearly full.",
-    fields: &[Field::required("enabled", Boolean, "Holds for this process.")],
-    answer: None,
-    meaning: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
+    about: "Enables or disables automatic compaction when the context window is nearly full.",
+    fields: &[Field::required("enabled", Boolean, "Applies until the process ends.")],
+    result: None,
+    action: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
 };
 
 pub(crate) const SET_AUTO_RETRY: Row = Row {
     name: "set_auto_retry",
-    about: "Says whether a request that failed for a passing reason is made again.",
-    fields: &[Field::required("enabled", Boolean, "Holds for this process.")],
-    answer: None,
-    meaning: Engine(|fields| Command::SetAutoRetry { enabled: fields.flag("enabled") }),
+    about: "Enables or disables automatic retries after transient errors.",
+    fields: &[Field::required("enabled", Boolean, "Applies until the process ends.")],
+    result: None,
+    action: Engine(|fields| Command::SetAutoRetry { enabled: fields.flag("enabled") }),
 };
 
 pub(crate) const ABORT_RETRY: Row = Row {
     name: "abort_retry",
-    about: "Gives up a retry that is waiting, and with it the run. At any other time it does nothing.",
+    about: "Gives up a pending retry and ends the run. Otherwise it does nothing.",
     fields: &[],
-    answer: None,
-    meaning: Engine(|_| Command::AbortRetry),
+    result: None,
+    action: Engine(|_| Command::AbortRetry),
 };
 
 pub(crate) const BASH: Row = Row {
     name: "bash",
-    about: "Runs a command in the shell, beside whatever else is going on. It is answered when the command is over.",
+    about: "Runs a shell command, concurrently with a run. The response is sent when the command has finished.",
     fields: &[
-        Field::required("command", Text, "What the shell is given."),
+        Field::required("command", Text, "The shell command."),
         Field::optional(
             "excludeFromContext",
             Boolean,
-            "Keeps the model from seeing the command and its output.",
+            "Keeps the command and its output out of the context.",
         ),
     ],
-    answer: Some(shape::<SpokenShell<'_>>),
-    meaning: Engine(|mut fields| Command::Shell {
+    result: Some(schema_of::<ShellResultRecord<'_>>),
+    action: Engine(|mut fields| Command::Shell {
         command: fields.text("command"),
         exclude_from_context: fields.flag("excludeFromContext"),
     }),
@@ -208,87 +207,91 @@ pub(crate) const BASH: Row = Row {
 
 pub(crate) const ABORT_BASH: Row = Row {
     name: "abort_bash",
-    about: "Kills all commands that `bash` runs, with all their descendants.",
+    about: "Kills all commands started with `bash`, including their descendant processes.",
     fields: &[],
-    answer: None,
-    meaning: Engine(|_| Command::AbortShell),
+    result: None,
+    action: Engine(|_| Command::AbortShell),
 };
 
 pub(crate) const NEW_SESSION: Row = Row {
     name: "new_session",
-    about: "Begins an empty session. Ends a run first.",
+    about: "Starts an empty session. A run in progress is aborted first.",
     fields: &[Field::optional(
         "parentSession",
         Text,
-        "The session's file that the new one names as its origin.",
+        "The session file that the new session records as its parent.",
     )],
-    answer: Some(shape::<Switched>),
-    meaning: Engine(|mut fields| Command::NewSession { parent: fields.optional_text("parentSession") }),
+    result: Some(schema_of::<Switched>),
+    action: Engine(|mut fields| Command::NewSession { parent: fields.optional_text("parentSession") }),
 };
 
 pub(crate) const SWITCH_SESSION: Row = Row {
     name: "switch_session",
-    about: "Opens another session. Ends a run first.",
-    fields: &[Field::required("sessionPath", Text, "The session's file.")],
-    answer: Some(shape::<Switched>),
-    meaning: Engine(|mut fields| Command::SwitchSession { path: fields.text("sessionPath").into() }),
+    about: "Opens another session. A run in progress is aborted first.",
+    fields: &[Field::required("sessionPath", Text, "The session file.")],
+    result: Some(schema_of::<Switched>),
+    action: Engine(|mut fields| Command::SwitchSession { path: fields.text("sessionPath").into() }),
 };
 
 pub(crate) const FORK: Row = Row {
     name: "fork",
-    about: "Begins a session with what came before an earlier message of the user. Ends a run first.",
-    fields: &[Field::required("entryId", Text, "That message's entry, one of `get_fork_messages`.")],
-    answer: Some(shape::<Forked<'_>>),
-    meaning: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
+    about: "Starts a session with the conversation before an earlier user message. A run in progress is aborted first.",
+    fields: &[Field::required("entryId", Text, "The entry of the message, one of `get_fork_messages`.")],
+    result: Some(schema_of::<Forked<'_>>),
+    action: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
 };
 
 pub(crate) const GET_FORK_MESSAGES: Row = Row {
     name: "get_fork_messages",
-    about: "Tells the messages of the user that a session can be forked before.",
+    about: "Returns the user messages that the session can be forked at.",
     fields: &[],
-    answer: Some(shape::<ForkMessages<'_>>),
-    meaning: Engine(|_| Command::GetForkMessages),
+    result: Some(schema_of::<ForkMessages<'_>>),
+    action: Engine(|_| Command::GetForkMessages),
 };
 
 pub(crate) const GET_SESSION_STATS: Row = Row {
     name: "get_session_stats",
-    about: "Counts what is in the session, on all its branches.",
+    about: "Returns statistics of the session over all its branches.",
     fields: &[],
-    answer: Some(shape::<SpokenStatistics<'_>>),
-    meaning: Engine(|_| Command::GetSessionStatistics),
+    result: Some(schema_of::<StatisticsRecord<'_>>),
+    action: Engine(|_| Command::GetSessionStatistics),
 };
 
 pub(crate) const EXPORT_HTML: Row = Row {
     name: "export_html",
-    about: "Writes the session as a page that a browser shows.",
+    about: "Exports the session as an HTML page.",
     fields: &[Field::optional(
         "outputPath",
         Text,
-        "Where to; without it, a name of its own in the working folder.",
+        "The output file; by default, a generated name in the working directory.",
     )],
-    answer: Some(shape::<Exported<'_>>),
-    meaning: Engine(|mut fields| Command::ExportHtml {
+    result: Some(schema_of::<Exported<'_>>),
+    action: Engine(|mut fields| Command::ExportHtml {
         path: fields.optional_text("outputPath").map(Into::into),
     }),
 };
 
 pub(crate) const GET_LAST_ASSISTANT_TEXT: Row = Row {
     name: "get_last_assistant_text",
-    about: "Tells the text of the newest answer that has any.",
+    about: "Returns the text of the newest model response that has any.",
     fields: &[],
-    answer: Some(shape::<LastText<'_>>),
-    meaning: Engine(|_| Command::GetLastAssistantText),
+    result: Some(schema_of::<LastText<'_>>),
+    action: Engine(|_| Command::GetLastAssistantText),
 };
 
 pub(crate) const SET_SESSION_NAME: Row = Row {
     name: "set_session_name",
-    about: "Names the session.",
-    fields: &[Field::required("name", Text, "What lists show. It is trimmed, and must not be empty.")],
-    answer: None,
-    meaning: Engine(|mut fields| Command::SetSessionName { name: fields.text("name") }),
+    about: "Sets the name of the session.",
+    fields: &[Field::required(
+        "name",
+        Text,
+        "The name that session lists show. It is trimmed and must not be empty.",
+    )],
+    result: None,
+    action: Engine(|mut fields| Command::SetSessionName { name: fields.text("name") }),
 };
 
-/// Takes the message out of the fields of [`MESSAGE`].
+/// Returns the message in the fields of [`MESSAGE`].
 pub(crate) fn draft(mut fields: Fields) -> Draft {
     Draft { text: fields.text("message"), images: fields.images("images") }
 }

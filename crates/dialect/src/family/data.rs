@@ -1,4 +1,4 @@
-//! What goes along with the answers to commands, as `pi` has it; a dialect may have something else for some of them.
+//! The `data` of success responses as in `pi`; a dialect may replace it for some commands.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,22 +11,22 @@ use bowline_core::reply::{
 use serde::Serialize;
 
 use super::answers::{
-    Accepted, Commands, CommonState, CycledModel, Entries, Exported, ForkMessages, Forked, LastText, Level,
-    Levels, Messages, Models, Navigated, Queues, Sessions, SpokenCommand, SpokenContext, SpokenForkMessage,
-    SpokenModelUsage, SpokenSession, SpokenShell, SpokenState, SpokenStatistics, SpokenTokens, Switched,
-    Tree, Written,
+    Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, ForkMessageRecord,
+    ForkMessages, Forked, LastText, Level, Levels, Messages, ModelUsageRecord, Models, Navigated, Queues,
+    SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched,
+    TokensRecord, Tree, Written,
 };
-use super::records::SpokenCompaction;
-use super::state_parts::StateParts;
+use super::records::CompactionRecord;
+use super::state_cache::StateCache;
 
-/// What goes along with an answer.
+/// The `data` of a success response.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Data<'reply> {
     Nothing,
     Accepted(Accepted),
     Queues(Queues<'reply>),
-    State(SpokenState<'reply>),
+    State(StateRecord<'reply>),
     Messages(Messages<'reply>),
     Commands(Commands<'reply>),
     Model(&'reply Model),
@@ -34,11 +34,11 @@ pub(crate) enum Data<'reply> {
     Models(Models<'reply>),
     Level(Level),
     Levels(Levels<'reply>),
-    Shell(SpokenShell<'reply>),
+    Shell(ShellResultRecord<'reply>),
     Switched(Switched),
-    Statistics(SpokenStatistics<'reply>),
+    Statistics(StatisticsRecord<'reply>),
     LastText(LastText<'reply>),
-    Compacted(SpokenCompaction<'reply>),
+    Compacted(CompactionRecord<'reply>),
     Forked(Forked<'reply>),
     ForkMessages(ForkMessages<'reply>),
     Entries(Entries<'reply>),
@@ -49,8 +49,8 @@ pub(crate) enum Data<'reply> {
     Exported(Exported<'reply>),
 }
 
-/// Returns what goes along with an answer: nothing at all, or `null`, or an object, as pi has it.
-pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts) -> Option<Data<'reply>> {
+/// Returns the `data` of a success response: absent, `null` or an object, as in pi.
+pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache) -> Option<Data<'reply>> {
     Some(match answer {
         Answer::Done => return None,
         Answer::Accepted(disposition) => Data::Accepted(Accepted {
@@ -59,13 +59,13 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts
                 Disposition::Queued => "queued",
             },
         }),
-        // Only a dialect with several sessions, or with prompts that are answered late, is given these.
+        // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
         Answer::RunOver(_) | Answer::SessionOpened { .. } => return None,
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
-        Answer::State(state) => Data::State(spoken_state(state, parts)),
+        Answer::State(state) => Data::State(state_record(state, cache)),
         Answer::Messages(messages) => Data::Messages(Messages { messages }),
         Answer::Commands(commands) => {
-            Data::Commands(Commands { commands: commands.iter().map(spoken_command).collect() })
+            Data::Commands(Commands { commands: commands.iter().map(slash_command).collect() })
         }
         Answer::Model(model) => Data::Model(model),
         Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
@@ -77,14 +77,14 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts
         Answer::Models(models) => Data::Models(Models { models }),
         Answer::CycledThinkingLevel(Some(level)) => Data::Level(Level { level: *level }),
         Answer::ThinkingLevels(levels) => Data::Levels(Levels { levels }),
-        Answer::Shell(result) => Data::Shell(spoken_shell(result)),
+        Answer::Shell(result) => Data::Shell(shell_result(result)),
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
-        Answer::Statistics(statistics) => Data::Statistics(spoken_statistics(statistics)),
+        Answer::Statistics(statistics) => Data::Statistics(statistics_record(statistics)),
         Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
         Answer::Forked { text } => Data::Forked(Forked { text, cancelled: false }),
         Answer::ForkMessages(messages) => {
-            Data::ForkMessages(ForkMessages { messages: messages.iter().map(spoken_fork_message).collect() })
+            Data::ForkMessages(ForkMessages { messages: messages.iter().map(fork_message).collect() })
         }
         Answer::Entries { entries, leaf } => Data::Entries(Entries { entries, leaf_id: leaf.as_deref() }),
         Answer::Tree { roots, leaf } => Data::Tree(Tree { tree: roots, leaf_id: leaf.as_deref() }),
@@ -96,31 +96,35 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts
         }),
         Answer::Written { entry } => Data::Written(Written { entry_id: entry }),
         Answer::Sessions(page) => Data::Sessions(Sessions {
-            sessions: page.sessions.iter().map(spoken_session).collect(),
+            sessions: page.sessions.iter().map(session_record).collect(),
             next_cursor: page.next_cursor.as_deref(),
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
     })
 }
 
-fn spoken_command(command: &SlashCommand) -> SpokenCommand<'_> {
-    SpokenCommand { name: &command.name, description: command.description.as_deref(), source: command.source }
+fn slash_command(command: &SlashCommand) -> SlashCommandRecord<'_> {
+    SlashCommandRecord {
+        name: &command.name,
+        description: command.description.as_deref(),
+        source: command.source,
+    }
 }
 
-fn spoken_fork_message(message: &ForkMessage) -> SpokenForkMessage<'_> {
-    SpokenForkMessage { entry_id: &message.entry, text: &message.text }
+fn fork_message(message: &ForkMessage) -> ForkMessageRecord<'_> {
+    ForkMessageRecord { entry_id: &message.entry, text: &message.text }
 }
 
 impl<'reply> CommonState<'reply> {
-    pub fn new(state: &'reply State, parts: &'reply StateParts) -> Self {
+    pub fn new(state: &'reply State, cache: &'reply StateCache) -> Self {
         Self {
-            model: parts.model(),
+            model: cache.model(),
             thinking_level: state.thinking_level,
             is_streaming: state.is_streaming,
             is_compacting: state.is_compacting,
             steering_mode: state.steering_mode.as_str(),
             follow_up_mode: state.follow_up_mode.as_str(),
-            session_file: parts.session_file(),
+            session_file: cache.session_file(),
             session_id: &state.session_id,
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
@@ -129,20 +133,20 @@ impl<'reply> CommonState<'reply> {
     }
 }
 
-fn spoken_state<'reply>(state: &'reply State, parts: &'reply mut StateParts) -> SpokenState<'reply> {
-    let parts = parts.follow(state);
-    SpokenState {
-        common: CommonState::new(state, parts),
+fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> StateRecord<'reply> {
+    let cache = cache.update(state);
+    StateRecord {
+        common: CommonState::new(state, cache),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
-        tools: parts.tools(),
-        cwd: parts.working_directory(),
-        context_usage: state.context.as_ref().map(spoken_context),
+        tools: cache.tools(),
+        cwd: cache.working_directory(),
+        context_usage: state.context.as_ref().map(context_usage),
     }
 }
 
-fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
-    SpokenSession {
+fn session_record(session: &SessionSummary) -> SessionRecord<'_> {
+    SessionRecord {
         id: &session.id,
         path: session.path.to_string_lossy(),
         cwd: session.working_directory.to_string_lossy(),
@@ -154,8 +158,8 @@ fn spoken_session(session: &SessionSummary) -> SpokenSession<'_> {
     }
 }
 
-pub(crate) fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
-    SpokenShell {
+pub(crate) fn shell_result(result: &ShellResult) -> ShellResultRecord<'_> {
+    ShellResultRecord {
         output: Cow::Borrowed(&result.output),
         exit_code: result.exit_code,
         cancelled: result.cancelled,
@@ -164,9 +168,9 @@ pub(crate) fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
     }
 }
 
-fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
+fn statistics_record(statistics: &SessionStatistics) -> StatisticsRecord<'_> {
     let usage = &statistics.usage;
-    SpokenStatistics {
+    StatisticsRecord {
         session_file: statistics.session_file.as_deref().map(Path::to_string_lossy),
         session_id: &statistics.session_id,
         user_messages: statistics.user_messages,
@@ -174,7 +178,7 @@ fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
         tool_calls: statistics.tool_calls,
         tool_results: statistics.tool_results,
         total_messages: statistics.total_messages,
-        tokens: SpokenTokens {
+        tokens: TokensRecord {
             input: usage.input,
             output: usage.output,
             cache_read: usage.cache_read,
@@ -182,13 +186,13 @@ fn spoken_statistics(statistics: &SessionStatistics) -> SpokenStatistics<'_> {
             total: usage.input + usage.output + usage.cache_read + usage.cache_write,
         },
         cost: usage.cost.total,
-        context_usage: statistics.context.as_ref().map(spoken_context),
-        by_model: statistics.by_model.iter().map(spoken_model_usage).collect(),
+        context_usage: statistics.context.as_ref().map(context_usage),
+        by_model: statistics.by_model.iter().map(model_usage).collect(),
     }
 }
 
-fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
-    SpokenModelUsage {
+fn model_usage(figures: &ModelUsage) -> ModelUsageRecord<'_> {
+    ModelUsageRecord {
         provider: &figures.provider,
         model: &figures.model,
         assistant_messages: figures.answers,
@@ -197,7 +201,7 @@ fn spoken_model_usage(figures: &ModelUsage) -> SpokenModelUsage<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-pub(crate) fn spoken_context(context: &ContextUsage) -> SpokenContext {
+pub(crate) fn context_usage(context: &ContextUsage) -> ContextUsageRecord {
     let percent = context.tokens.map(|tokens| tokens as f64 * 100.0 / context.window.max(1) as f64);
-    SpokenContext { tokens: context.tokens, context_window: context.window, percent }
+    ContextUsageRecord { tokens: context.tokens, context_window: context.window, percent }
 }

@@ -1,6 +1,5 @@
-//! What the dialects of pi's family have in common: `pi`, `pi-classic` and `omp` grew from one protocol, so most of
-//! their commands, records and answers are the same. Each is written here once; a dialect says what it does its own
-//! way.
+//! What the dialects of pi's family share: `pi`, `pi-classic` and `omp` grew out of one protocol, so most of their
+//! commands, records and responses are the same and defined here once. A dialect defines what it does differently.
 
 pub(crate) mod answers;
 pub(crate) mod commands;
@@ -8,6 +7,7 @@ pub(crate) mod data;
 pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;
+pub(crate) mod run_messages;
 mod shape;
-pub(crate) mod state_parts;
+pub(crate) mod state_cache;
 pub(crate) mod steps;

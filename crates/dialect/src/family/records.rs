@@ -1,56 +1,59 @@
-//! The records of events that every dialect of the family has, and a few that most of them have.
+//! The records of events that `pi` and `omp` share, some of them with `pi-classic`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::usage::Usage;
+use bowline_wire::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An event in the words of the family.
+use crate::json;
+use crate::json::milliseconds;
+
+/// The record of an event that has the same form in the whole family.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub(crate) enum Spoken<'event> {
-    /// The model is going to be asked.
+pub(crate) enum EventRecord<'event> {
+    /// A run starts, or an attempt after a retry, a compaction or a queued message.
     AgentStart,
-    /// A turn begins: one answer of the model, and the tools that it calls.
+    /// A turn starts: one model response and the tool calls in it.
     TurnStart,
-    /// A turn is over.
+    /// A turn ended.
     TurnEnd {
-        /// The answer of the model.
+        /// The model's response.
         message: &'event Message,
-        /// What the tools gave back, in the order of the calls.
+        /// The results of the tool calls, in the order of the calls.
         tool_results: &'event [Arc<Message>],
     },
-    /// A message begins. An answer of the model has nothing in it yet, or its first block.
+    /// A message starts. A model response is empty at this point, or has only its first block.
     MessageStart { message: &'event Message },
-    /// A message is whole, and in the session's file.
+    /// A message is complete and in the session file.
     MessageEnd {
         message: &'event Message,
-        /// Its entry in the file; absent if the session is kept in memory only.
+        /// The message's entry in the session file; absent if the session is in memory only.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
-    /// A tool begins its work.
+    /// A tool starts.
     ToolExecutionStart {
         tool_call_id: &'event str,
         tool_name: &'event str,
-        /// What the model called it with.
+        /// The arguments of the call.
         args: &'event Arguments,
     },
-    /// A tool has more to show.
+    /// A running tool has new output.
     ToolExecutionUpdate {
         tool_call_id: &'event str,
         tool_name: &'event str,
-        /// What the model called it with.
+        /// The arguments of the call.
         args: &'event Arguments,
-        /// All that it has to show so far: replaces what it showed before.
+        /// The output so far. It replaces that of earlier updates.
         partial_result: Report<'event>,
     },
-    /// A tool has done its work.
+    /// A tool finished.
     ToolExecutionEnd {
         tool_call_id: &'event str,
         tool_name: &'event str,
@@ -58,34 +61,34 @@ pub(crate) enum Spoken<'event> {
         is_error: bool,
         duration_ms: u64,
     },
-    /// A request failed for a passing reason, and is going to be made again.
+    /// A request failed with a transient error and will be retried.
     AutoRetryStart {
-        /// Which retry it is, from 1 on.
+        /// The number of the retry, starting at 1.
         attempt: u32,
         max_attempts: u32,
-        /// How long it is waited for.
+        /// The delay before the retry.
         delay_ms: u64,
         /// Why the request failed.
         error_message: &'event str,
     },
-    /// Retrying is over.
+    /// Retrying ended.
     AutoRetryEnd {
         success: bool,
-        /// How many retries it took.
+        /// The number of retries.
         attempt: u32,
-        /// Why the last one failed, if it did.
+        /// Why the last retry failed; absent on success.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'event str>,
     },
 }
 
-/// What a tool shows.
+/// The output of a tool.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ToolReport")]
 pub(crate) struct Report<'event> {
-    /// What the model sees.
+    /// The output for the model.
     content: &'event [Content],
-    /// Facts for the client that the model does not see; which, depends on the tool.
+    /// Details for the client that the model does not see; they depend on the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
 }
@@ -96,8 +99,8 @@ impl<'event> From<&'event ToolReport> for Report<'event> {
     }
 }
 
-impl<'event> Spoken<'event> {
-    /// Returns the record of an event, if it is one of these.
+impl<'event> EventRecord<'event> {
+    /// Returns the record of an event, if it has one here.
     pub fn of(event: &'event Event) -> Option<Self> {
         Some(match event {
             Event::RunStart => Self::AgentStart,
@@ -150,37 +153,57 @@ impl<'event> Spoken<'event> {
             | Event::AskResolved { .. } => return None,
         })
     }
+
+    /// Returns the record's type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AgentStart => "agent_start",
+            Self::TurnStart => "turn_start",
+            Self::TurnEnd { .. } => "turn_end",
+            Self::MessageStart { .. } => "message_start",
+            Self::MessageEnd { .. } => "message_end",
+            Self::ToolExecutionStart { .. } => "tool_execution_start",
+            Self::ToolExecutionUpdate { .. } => "tool_execution_update",
+            Self::ToolExecutionEnd { .. } => "tool_execution_end",
+            Self::AutoRetryStart { .. } => "auto_retry_start",
+            Self::AutoRetryEnd { .. } => "auto_retry_end",
+        }
+    }
+
+    pub fn encode(&self) -> Record {
+        Record::Plain(json::to_line(self))
+    }
 }
 
-/// A compaction that was made.
+/// The result of a compaction.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Compaction")]
-pub(crate) struct SpokenCompaction<'event> {
-    /// What stands for all that came before.
+pub(crate) struct CompactionRecord<'event> {
+    /// The summary that replaces the messages before the first kept entry.
     summary: &'event str,
-    /// The first entry that the model still sees as it was.
+    /// The first entry that stays in the context unchanged.
     first_kept_entry_id: &'event str,
-    /// The size of the context, as the model reported it or estimated.
+    /// The size of the context, as reported by the model or estimated.
     tokens_before: u64,
     estimated_tokens_after: u64,
-    /// What the summary cost.
+    /// The usage of the request for the summary.
     usage: &'event Usage,
-    details: SpokenFiles<'event>,
-    /// The entry with the summary.
+    details: TouchedFilesRecord<'event>,
+    /// The entry that holds the summary.
     entry_id: &'event str,
 }
 
-/// The files that tools looked at and changed in what was summarised.
+/// The files that tools read and modified in the summarised messages.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TouchedFiles")]
-struct SpokenFiles<'event> {
+struct TouchedFilesRecord<'event> {
     read_files: &'event [String],
     modified_files: &'event [String],
 }
 
-impl<'event> From<&'event CompactionResult> for SpokenCompaction<'event> {
+impl<'event> From<&'event CompactionResult> for CompactionRecord<'event> {
     fn from(result: &'event CompactionResult) -> Self {
         Self {
             summary: &result.summary,
@@ -188,29 +211,32 @@ impl<'event> From<&'event CompactionResult> for SpokenCompaction<'event> {
             tokens_before: result.tokens_before,
             estimated_tokens_after: result.estimated_tokens_after,
             usage: &result.usage,
-            details: SpokenFiles { read_files: &result.files.read, modified_files: &result.files.modified },
+            details: TouchedFilesRecord {
+                read_files: &result.files.read,
+                modified_files: &result.files.modified,
+            },
             entry_id: &result.entry,
         }
     }
 }
 
-/// What came of a compaction, as the records of its end have it.
+/// How a compaction ended, for the records of its end.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub(crate) struct SpokenOutcome<'event> {
-    /// What was made; absent if it was aborted or failed.
+pub(crate) struct CompactionOutcomeRecord<'event> {
+    /// Absent if the compaction was aborted or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<SpokenCompaction<'event>>,
+    result: Option<CompactionRecord<'event>>,
     aborted: bool,
-    /// Whether the request that did not fit is made again.
+    /// Whether the request that exceeded the context window is retried.
     will_retry: bool,
-    /// Why it failed, if it did.
+    /// Why the compaction failed; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<&'event str>,
 }
 
-impl<'event> SpokenOutcome<'event> {
+impl<'event> CompactionOutcomeRecord<'event> {
     pub fn new(outcome: &'event CompactionOutcome, will_retry: bool) -> Self {
         let (result, error_message) = match outcome {
             CompactionOutcome::Done(result) => (Some((&**result).into()), None),
@@ -221,6 +247,44 @@ impl<'event> SpokenOutcome<'event> {
     }
 }
 
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bowline_core::message::UserMessage;
+
+    use super::*;
+
+    #[test]
+    fn names_are_the_serialised_types() {
+        let message = Arc::new(Message::User(UserMessage { content: Vec::new(), timestamp: 0 }));
+        let (call_id, tool) = ("1".to_owned(), "bash".to_owned());
+        let (arguments, report) = (Arc::new(Arguments::new()), ToolReport::default());
+        let events = [
+            Event::RunStart,
+            Event::TurnStart,
+            Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() },
+            Event::MessageStart(Arc::clone(&message)),
+            Event::MessageEnd { message, entry: None },
+            Event::ToolStart {
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                arguments: Arc::clone(&arguments),
+            },
+            Event::ToolProgress {
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                arguments,
+                partial: report.clone(),
+            },
+            Event::ToolEnd { call_id, tool, result: report, is_error: false, duration: Duration::ZERO },
+            Event::RetryStart { attempt: 1, max_attempts: 2, delay: Duration::ZERO, error: String::new() },
+            Event::RetryEnd { success: true, attempt: 1, final_error: None },
+        ];
+        for event in &events {
+            let record = EventRecord::of(event).unwrap();
+            let line: Value = serde_json::from_slice(&json::to_line(&record)).unwrap();
+            assert_eq!(line["type"], record.name());
+        }
+    }
 }

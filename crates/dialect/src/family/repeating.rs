@@ -1,4 +1,4 @@
-//! Updates that repeat the message so far: `message` beside the step, and `partial` inside it.
+//! Updates that repeat the message so far: as `message` beside the step, and as `partial` inside it.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ use super::steps::{self, Step};
 use crate::json;
 use crate::snapshot::Snapshot;
 
-/// How an update reads. It is put together from bytes, so this only describes it.
+/// Describes an update, which is assembled from bytes.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "There is more of an answer.")]
+#[schemars(description = "More of a model response has arrived.")]
 #[expect(dead_code, reason = "it is a description")]
 pub(crate) struct Update<'event> {
     #[schemars(extend("const" = "message_update"))]
     r#type: &'static str,
     /// The message so far.
     message: &'event Message,
-    /// What is new; its `partial` is the message so far, too.
+    /// What is new. Its `partial` is the message so far, too.
     assistant_message_event: RepeatingStep,
 }
 
@@ -36,25 +36,25 @@ impl JsonSchema for RepeatingStep {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let message = generator.subschema_for::<Message>();
-        let mut steps = steps::shapes(generator);
+        let mut steps = steps::schemas(generator);
         for step in &mut steps {
             step["properties"]["partial"] = message.as_value().clone();
             step["required"].as_array_mut().into_iter().for_each(|names| names.push("partial".into()));
         }
-        json_schema!({ "description": "What is new in an answer.", "oneOf": steps })
+        json_schema!({ "description": "What is new in a model response.", "oneOf": steps })
     }
 }
 
 const LEAD: &str = r#""role":"assistant","#;
 
-/// Where `message` stands in an update.
+/// The position of `message` in an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     BeforeTheStep,
     AfterTheStep,
 }
 
-/// Encodes the updates of one answer after the other.
+/// Encodes the updates of one model response after another.
 #[derive(Debug)]
 pub(crate) struct Repeating {
     snapshot: Snapshot<FamilyShape>,
@@ -66,8 +66,8 @@ impl Repeating {
         Self { snapshot: Snapshot::new(FamilyShape), place }
     }
 
-    /// Begins another message. If it is an answer, returns it as these clients are told of it: that it is not
-    /// complete has no name here.
+    /// Starts another message. Returns a model response as these clients expect it: they have no stop reason for an
+    /// incomplete one.
     pub fn start(&mut self, message: &Message) -> Option<AssistantMessage> {
         let mut answer = message.as_assistant()?.clone();
         self.snapshot.start(&answer);
@@ -94,7 +94,7 @@ impl Repeating {
             Step::Bound(bound) => {
                 self.snapshot.apply(update);
                 let mut step = json::to_line(&bound);
-                // The step's own end comes after what is added to it.
+                // The step is closed after `partial` has been added to it.
                 step.pop();
                 let mut record = self.begin(&step);
                 self.end(&mut record);
@@ -103,7 +103,7 @@ impl Repeating {
         }
     }
 
-    /// Returns a record up to its step, which is still open.
+    /// Returns a record up to its step, which is left open.
     fn begin(&self, step: &[u8]) -> Pieces {
         let mut out = Pieces::default();
         out.extend(br#"{"type":"message_update","#);

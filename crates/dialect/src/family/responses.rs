@@ -1,4 +1,4 @@
-//! The form of `response` that every dialect of the family with responses has.
+//! The `response` record of the family.
 
 use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Reply};
@@ -7,60 +7,44 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::command_table::{Meant, Problem, UI_RESPONSE};
+use crate::decode::Problem;
+use crate::json;
 use crate::protocol_info::ProtocolInfo;
-use crate::schema::Protocol;
-use crate::{Incoming, json};
 
 /// A response; keys in pi's order.
 #[derive(Serialize, JsonSchema)]
 struct Response<'reply, D> {
-    /// That of the command, as it was written; absent if it had none.
+    /// The command's id, unchanged; absent if it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'reply RawValue>,
     #[schemars(extend("const" = "response"))]
     r#type: &'static str,
-    /// The command's type; `parse` for a line that cannot be read, absent for one without a type.
+    /// The command's type; `parse` for an unreadable line, absent for a line without a type.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'reply str>,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<D>,
-    /// A sentence for people.
+    /// The error, as a sentence for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'reply str>,
-    /// A stable name for programs.
+    /// A stable name of the error, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
 }
 
 /// Describes a response.
-pub(crate) fn shape(generator: &mut SchemaGenerator) -> Schema {
+pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     Response::<()>::json_schema(generator)
 }
 
-/// Passes a line on, or answers it if that is for the dialect to do.
-pub(crate) fn take(meant: Meant, protocol: &Protocol, records: &mut Vec<Record>) -> Option<Incoming> {
-    match meant {
-        Meant::Request(request) => Some(Incoming::for_only_session(request)),
-        Meant::Quit(origin) => {
-            records.push(success::<()>(&origin, None));
-            Some(Incoming::Quit)
-        }
-        Meant::ProtocolInfo(origin) => {
-            records.push(success(&origin, Some(ProtocolInfo::from(protocol))));
-            None
-        }
-    }
-}
-
-/// Encodes the answer to a command; `tell` says what goes along with it.
+/// Encodes the response to a command; `data_of` returns what a success response carries.
 pub(crate) fn encode<'reply, D: Serialize>(
     reply: &'reply Reply,
-    tell: impl FnOnce(&'reply Answer) -> Option<D>,
+    data_of: impl FnOnce(&'reply Answer) -> Option<D>,
 ) -> Record {
     match &reply.result {
-        Ok(answer) => success(&reply.origin, tell(answer)),
+        Ok(answer) => success(&reply.origin, data_of(answer)),
         Err(refusal) => failure(
             reply.origin.id.as_deref(),
             Some(reply.origin.name),
@@ -70,10 +54,15 @@ pub(crate) fn encode<'reply, D: Serialize>(
     }
 }
 
-/// Encodes a response that says yes.
+/// Encodes the response to a command that the dialect carries out itself.
+pub(crate) fn local(origin: &Origin, info: Option<ProtocolInfo>) -> Record {
+    success(origin, info)
+}
+
+/// Encodes a success response.
 pub(crate) fn success<D: Serialize>(origin: &Origin, data: Option<D>) -> Record {
     Record::Plain(json::to_line(&Response {
-        id: origin.id.as_deref().and_then(|id| serde_json::from_str(id).ok()),
+        id: origin.id.as_deref().and_then(json::verbatim),
         r#type: "response",
         command: Some(origin.name),
         success: true,
@@ -83,10 +72,10 @@ pub(crate) fn success<D: Serialize>(origin: &Origin, data: Option<D>) -> Record 
     }))
 }
 
-/// Encodes a response that says no.
+/// Encodes a failure response.
 pub(crate) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: &'static str) -> Record {
     Record::Plain(json::to_line(&Response::<()> {
-        id: id.and_then(|id| serde_json::from_str(id).ok()),
+        id: id.and_then(json::verbatim),
         r#type: "response",
         command,
         success: false,
@@ -96,16 +85,15 @@ pub(crate) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code
     }))
 }
 
-/// Words a problem with a line the way clients know it. Nobody waits for a response to an answer of the extension UI.
-pub(crate) fn refuse(problem: &Problem) -> Option<Record> {
-    Some(match problem {
-        Problem::UnknownCommand { name: Some(name), .. } if name == UI_RESPONSE => return None,
+/// Encodes the response to an invalid line, with the error texts that clients know.
+pub(crate) fn refuse(problem: &Problem) -> Record {
+    match problem {
         Problem::Unreadable { id, reason } => {
             let error = format!("Failed to parse command: {reason}");
             failure(id.as_deref(), Some("parse"), &error, "parse_error")
         }
         Problem::UnknownCommand { id, name } => {
-            // Clients look for this word where a line has no "type".
+            // Clients expect this word when a line has no "type".
             let shown = name.as_deref().unwrap_or("undefined");
             let error = format!("Unknown command: {shown}");
             failure(id.as_deref(), name.as_deref(), &error, "unknown_command")
@@ -114,5 +102,5 @@ pub(crate) fn refuse(problem: &Problem) -> Option<Record> {
             let error = format!("{}: {reason}", origin.name);
             failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
         }
-    })
+    }
 }

@@ -1,13 +1,13 @@
-//! What an answer that is being streamed looks like in the family's words.
+//! The form of a model response that is being streamed, in the family's dialects.
 
 use bowline_core::message::{AssistantContent, AssistantMessage, StopReason, ToolCall};
 use bowline_core::usage::Usage;
 use serde::Serialize;
 
 use crate::json;
-use crate::snapshot::{Block, Shape};
+use crate::snapshot::{Block, Deltas, Shape};
 
-/// The canonical form of messages. The arguments of a call are an object, so they are `{}` until the call is complete.
+/// The canonical form of messages. The arguments of a tool call are an object, so they are `{}` until the call is complete.
 #[derive(Debug)]
 pub(super) struct FamilyShape;
 
@@ -30,7 +30,7 @@ impl Shape for FamilyShape {
             provider: &message.provider,
             model: &message.model,
             usage: &message.usage,
-            // Clients that know the message so far do not know that there is a reason for its not being whole.
+            // Clients have no stop reason for an incomplete message.
             stop_reason: StopReason::Stop,
             timestamp: message.timestamp,
         });
@@ -58,8 +58,8 @@ impl Shape for FamilyShape {
         }
     }
 
-    fn shows_argument_text(&self) -> bool {
-        false
+    fn argument_deltas(&self) -> Deltas {
+        Deltas::Ignored
     }
 
     fn call(&self, call: &ToolCall, out: &mut Vec<u8>) {

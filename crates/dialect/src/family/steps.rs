@@ -1,4 +1,4 @@
-//! The steps of a streamed answer: `assistantMessageEvent` without what each dialect adds.
+//! The steps of a streamed model response: `assistantMessageEvent` without what each dialect adds.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 use crate::json;
 use crate::schema::{record, variants};
 
-/// A step as the family words it.
+/// A step in the family's form.
 #[derive(Debug)]
 pub(crate) enum Step<'event> {
     Delta(Delta<'event>),
     Bound(Bound<'event>),
 }
 
-/// More of a block. By far the most frequent step, so records of it are put together by hand.
+/// More of a block. By far the most frequent step, so its records are assembled from bytes.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "DeltaStep", description = "More of a block.")]
@@ -26,38 +26,38 @@ pub(crate) struct Delta<'event> {
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["text_delta", "thinking_delta", "toolcall_delta"]))]
     kind: &'static str,
-    /// Which block of the message it belongs to.
+    /// The index of the block in the message.
     pub content_index: usize,
-    /// What is appended to the block; of a tool call, to the text of its arguments.
+    /// The text to append to the block; for a tool call, to the text of its arguments.
     #[serde(rename = "delta")]
     pub text: &'event str,
 }
 
-/// The beginning or the end of a block.
+/// The start or the end of a block.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub(crate) enum Bound<'event> {
-    /// A block of text begins.
+    /// A text block starts.
     #[serde(rename = "text_start")]
     TextStart { content_index: usize },
-    /// A block of text is whole.
+    /// A text block is complete.
     #[serde(rename = "text_end")]
     TextEnd { content_index: usize, content: &'event str },
-    /// A block of thinking begins.
+    /// A thinking block starts.
     #[serde(rename = "thinking_start")]
     ThinkingStart { content_index: usize },
-    /// A block of thinking is whole.
+    /// A thinking block is complete.
     #[serde(rename = "thinking_end")]
     ThinkingEnd { content_index: usize, content: &'event str },
-    /// A tool call begins.
+    /// A tool call starts.
     #[serde(rename = "toolcall_start")]
     ToolCallStart { content_index: usize, id: &'event str, tool_name: &'event str },
-    /// A tool call is whole. The tool runs later.
+    /// A tool call is complete. The tool runs later.
     #[serde(rename = "toolcall_end")]
     ToolCallEnd { content_index: usize, tool_call: TypedCall<'event> },
 }
 
-/// A tool call with the tag that it has as a block of a message.
+/// A tool call as a block of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ToolCallBlock")]
 pub(crate) struct TypedCall<'event> {
@@ -73,12 +73,12 @@ impl JsonSchema for Step<'_> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "description": "What is new in an answer.", "oneOf": shapes(generator) })
+        json_schema!({ "description": "What is new in a model response.", "oneOf": schemas(generator) })
     }
 }
 
 /// Describes each kind of step.
-pub(crate) fn shapes(generator: &mut SchemaGenerator) -> Vec<Value> {
+pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
     let bounds = variants::<Bound<'_>>(generator);
     let all = std::iter::once(record::<Delta<'_>>(generator)).chain(bounds);
     all.map(Schema::to_value).collect()

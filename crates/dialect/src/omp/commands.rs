@@ -2,46 +2,48 @@
 
 use bowline_core::command::{Command, InterruptMode};
 
-use super::replies::SpokenState;
-use crate::command_table::Meaning::Engine;
+use super::replies::StateRecord;
+use crate::command_table::Action::Engine;
 use crate::command_table::Row;
 use crate::family::commands as family;
 use crate::fields::Field;
 use crate::fields::Kind::{OneOf, Text};
 use crate::protocol_info;
-use crate::schema::shape;
+use crate::schema::schema_of;
 
-const INTERRUPT_MODES: &[&str] = &["immediate", "wait"];
+/// The names of the interrupt modes.
+pub(super) const INTERRUPT_MODES: &[&str] = &["immediate", "wait"];
 
-/// Every command, grouped as omp's documentation groups them.
+/// Every command, in the groups of omp's documentation.
 pub(super) const TABLE: &[Row] = &[
     Row {
-        about: "Starts a run with a message of the user. It is acknowledged at once; if it then fails, a second answer \
-                with the same id says why.",
-        answer: None,
+        about: "Starts a run with a user message. It is acknowledged immediately; if it then fails, a second response \
+                with the same id reports the error.",
+        result: None,
         ..family::PROMPT
     },
     Row {
-        about: "Queues a message that goes into the run after the tool calls of the current turn, or cuts them short: \
-                see `set_interrupt_mode`. With no run under way it starts one.",
-        answer: None,
+        about: "Queues a message. The run takes it up after the tool calls of the current turn, or skips the remaining \
+                ones: see `set_interrupt_mode`. If no run is in progress, it starts one.",
+        result: None,
         ..family::STEER
     },
     Row {
-        about: "Queues a message for when the run would end. With no run under way it starts one.",
-        answer: None,
+        about: "Queues a message that the run takes up when it would otherwise end. If no run is in progress, it starts \
+                one.",
+        result: None,
         ..family::FOLLOW_UP
     },
     family::ABORT,
     Row {
         name: "abort_and_prompt",
-        about: "Stops the run and starts another with a message of the user, without anything between the two.",
+        about: "Aborts the run and starts another with a user message, with nothing in between.",
         fields: family::MESSAGE,
-        answer: None,
-        meaning: Engine(|fields| Command::AbortAndPrompt { message: family::draft(fields) }),
+        result: None,
+        action: Engine(|fields| Command::AbortAndPrompt { message: family::draft(fields) }),
     },
     family::NEW_SESSION,
-    Row { answer: Some(shape::<SpokenState<'_>>), ..family::GET_STATE },
+    Row { result: Some(schema_of::<StateRecord<'_>>), ..family::GET_STATE },
     protocol_info::ROW,
     family::SET_MODEL,
     family::CYCLE_MODEL,
@@ -52,14 +54,14 @@ pub(super) const TABLE: &[Row] = &[
     family::SET_FOLLOW_UP_MODE,
     Row {
         name: "set_interrupt_mode",
-        about: "Says whether a steering message waits for the tool calls of the turn.",
+        about: "Sets whether a steering message waits for the tool calls of the turn.",
         fields: &[Field::required(
             "mode",
             OneOf(INTERRUPT_MODES),
-            "`immediate` skips the calls of the turn that have not begun; `wait` lets all of them run.",
+            "`immediate` skips the calls of the turn that have not started; `wait` runs all of them.",
         )],
-        answer: None,
-        meaning: Engine(|mut fields| Command::SetInterruptMode {
+        result: None,
+        action: Engine(|mut fields| Command::SetInterruptMode {
             mode: match fields.text("mode").as_str() {
                 "wait" => InterruptMode::Wait,
                 _ => InterruptMode::Immediate,
@@ -77,12 +79,16 @@ pub(super) const TABLE: &[Row] = &[
     family::SWITCH_SESSION,
     Row {
         name: "branch",
-        fields: &[Field::required("entryId", Text, "That message's entry, one of `get_branch_messages`.")],
+        fields: &[Field::required(
+            "entryId",
+            Text,
+            "The entry of the message, one of `get_branch_messages`.",
+        )],
         ..family::FORK
     },
     Row {
         name: "get_branch_messages",
-        about: "Tells the messages of the user that a session can be branched before.",
+        about: "Returns the user messages that the session can be branched at.",
         ..family::GET_FORK_MESSAGES
     },
     family::GET_LAST_ASSISTANT_TEXT,

@@ -1,7 +1,7 @@
-//! The dialect `omp`: the wire of `omp --mode rpc`.
+//! The dialect `omp`: the protocol of `omp --mode rpc`.
 //!
-//! A prompt is acknowledged before anything is known of it, and what goes wrong afterwards is a second response with
-//! the same id. Every update repeats the message so far, and the end of all work is one `agent_end`.
+//! A prompt is acknowledged on receipt, and a later error is a second response with the same id. Every update repeats
+//! the message so far, and a run ends in a single `agent_end`.
 
 mod commands;
 mod replies;
@@ -18,27 +18,31 @@ use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::command_table::{self, Problem};
-use crate::family::records::{self, SpokenOutcome};
+use crate::decode::Problem;
+use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
-use crate::family::state_parts::StateParts;
-use crate::schema::{Answers, Id, Protocol, record, variants};
-use crate::{Dialect, Incoming, json};
+use crate::family::run_messages::RunMessages;
+use crate::family::state_cache::StateCache;
+use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::{record, variants};
+use crate::{Dialect, Incoming, json, single_session};
 
-/// What the dialect says of itself.
+/// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
+    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
     commands: commands::TABLE,
     id: Id::Anything,
-    answers: Answers::All(responses::shape),
+    answered: Answered::All,
     records,
     capabilities: &["entry_ids", "error_codes", "joined_deltas"],
 };
 
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    let mut records = variants::<Spoken<'_>>(generator);
-    records.extend(variants::<records::Spoken<'_>>(generator));
+    let mut records = variants::<OwnRecord<'_>>(generator);
+    records.extend(variants::<EventRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
     records
 }
@@ -46,46 +50,43 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
 /// The records that only this dialect has.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-enum Spoken<'event> {
-    /// The first record: commands can be sent.
+enum OwnRecord<'event> {
+    /// The first record: the agent accepts commands.
     Ready,
-    /// All work is done: retries, compaction and queued messages included. One for each run.
+    /// The run ended, including retries, compaction and queued messages. Emitted once per run.
     AgentEnd {
-        /// What the newest stretch of the run added to the conversation.
+        /// The messages that the last attempt of the run added to the conversation.
         messages: &'event [Arc<Message>],
-        /// Always `true`: nothing follows by itself.
+        /// Always `true`: nothing follows automatically.
         is_terminal: bool,
     },
-    /// The conversation is being compacted, without having been asked to.
+    /// An automatic compaction starts.
     AutoCompactionStart {
-        /// `threshold` if the model's window is nearly full, `overflow` if the conversation did not fit.
+        /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
         #[schemars(extend("enum" = ["threshold", "overflow"]))]
         reason: &'static str,
     },
-    /// Compacting is over.
+    /// An automatic compaction ended.
     AutoCompactionEnd {
         #[serde(flatten)]
-        outcome: SpokenOutcome<'event>,
+        outcome: CompactionOutcomeRecord<'event>,
     },
 }
 
-/// The state of the translation.
+/// The dialect, with what it remembers between events and replies.
 #[derive(Debug)]
 pub(crate) struct Omp {
     updates: Repeating,
-    parts: StateParts,
-    is_running: bool,
-    /// The messages of the newest stretch of the run, which are those that its end tells.
-    stretch: Vec<Arc<Message>>,
+    state_cache: StateCache,
+    run: RunMessages,
 }
 
 impl Default for Omp {
     fn default() -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
-            parts: StateParts::default(),
-            is_running: false,
-            stretch: Vec::new(),
+            state_cache: StateCache::default(),
+            run: RunMessages::default(),
         }
     }
 }
@@ -104,27 +105,21 @@ impl Dialect for Omp {
     }
 
     fn opening(&mut self, records: &mut Vec<Record>) {
-        records.push(plain(&Spoken::Ready));
+        records.push(plain(&OwnRecord::Ready));
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        match command_table::decode(commands::TABLE, line) {
-            Ok(meant) => responses::take(meant, &PROTOCOL, records),
-            Err(problem) => {
-                records.extend(responses::refuse(&without_id(problem)));
-                None
-            }
-        }
+        let decoded = PROTOCOL.decode(line).map_err(|problem| responses::refuse(&without_id(problem)));
+        single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
-            Event::RunStart => {
-                self.is_running = true;
-                records.extend(shared(event));
+            Event::RunEnd { messages, .. } => self.run.replace(messages),
+            Event::Settled(_) => {
+                let messages = self.run.finish();
+                records.push(plain(&OwnRecord::AgentEnd { messages: &messages, is_terminal: true }));
             }
-            Event::RunEnd { messages, .. } => self.stretch.clone_from(messages),
-            Event::Settled(_) => self.settle(records),
             Event::MessageStart(message) => match self.updates.start(message) {
                 Some(answer) => {
                     records.extend(shared(&Event::MessageStart(Arc::new(Message::Assistant(answer)))));
@@ -132,17 +127,18 @@ impl Dialect for Omp {
                 None => records.extend(shared(event)),
             },
             Event::MessageUpdate { usage, update } => records.push(self.updates.encode(usage, update)),
-            // A compaction that was asked for is told by its response alone.
+            // A user-initiated compaction is reported by its response only.
             Event::CompactionStart { reason: CompactionReason::Manual }
             | Event::CompactionEnd { reason: CompactionReason::Manual, .. } => {}
             Event::CompactionStart { reason } => {
-                records.push(plain(&Spoken::AutoCompactionStart { reason: reason.as_str() }));
+                records.push(plain(&OwnRecord::AutoCompactionStart { reason: reason.as_str() }));
             }
             Event::CompactionEnd { outcome, will_retry, .. } => {
-                let outcome = SpokenOutcome::new(outcome, *will_retry);
-                records.push(plain(&Spoken::AutoCompactionEnd { outcome }));
+                let outcome = CompactionOutcomeRecord::new(outcome, *will_retry);
+                records.push(plain(&OwnRecord::AutoCompactionEnd { outcome }));
             }
-            Event::TurnStart
+            Event::RunStart
+            | Event::TurnStart
             | Event::TurnEnd { .. }
             | Event::MessageEnd { .. }
             | Event::ToolStart { .. }
@@ -150,7 +146,7 @@ impl Dialect for Omp {
             | Event::ToolEnd { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. } => records.extend(shared(event)),
-            // These clients have no words for the rest.
+            // The protocol has no records for these.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
             | Event::SummaryRetryScheduled { .. }
@@ -168,7 +164,7 @@ impl Dialect for Omp {
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
         match &reply.result {
             Ok(answer) => {
-                let data = replies::data(answer, &mut self.parts);
+                let data = replies::data(answer, &mut self.state_cache);
                 records.push(responses::success(&reply.origin, data));
             }
             Err(refusal) => {
@@ -181,26 +177,16 @@ impl Dialect for Omp {
     }
 }
 
-impl Omp {
-    /// Emits the end of all work.
-    fn settle(&mut self, records: &mut Vec<Record>) {
-        self.is_running = false;
-        let messages = std::mem::take(&mut self.stretch);
-        records.push(plain(&Spoken::AgentEnd { messages: &messages, is_terminal: true }));
-    }
+fn plain(record: &OwnRecord<'_>) -> Record {
+    Record::Plain(json::to_line(record))
 }
 
-fn plain(spoken: &Spoken<'_>) -> Record {
-    Record::Plain(json::to_line(spoken))
-}
-
-/// Returns the record of an event that is the same in the whole family.
+/// Returns the record of an event that has the same form in the whole family.
 fn shared(event: &Event) -> Option<Record> {
-    let spoken = records::Spoken::of(event)?;
-    Some(Record::Plain(json::to_line(&spoken)))
+    EventRecord::of(event).map(|record| record.encode())
 }
 
-/// Leaves out the id where omp does: its clients know such a response by its having none.
+/// Removes the id where omp omits it: its clients recognise such a response by the missing id.
 fn without_id(problem: Problem) -> Problem {
     match problem {
         Problem::Unreadable { reason, .. } => Problem::Unreadable { id: None, reason },
@@ -214,13 +200,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_29_commands_of_the_document_are_known() {
-        // And the one that tells of the protocol.
+    fn table_has_the_29_commands_of_the_document() {
+        // And `get_protocol_info`.
         assert_eq!(commands::TABLE.len(), 29 + 1);
     }
 
     #[test]
-    fn every_command_refuses_every_wrong_field_and_is_not_acknowledged() {
+    fn invalid_fields_are_refused_without_acknowledgement() {
         for row in commands::TABLE {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);

@@ -1,4 +1,4 @@
-//! What goes along with answers where omp has it its own way, and how it words refusals.
+//! The `data` of success responses where omp differs from the family, and omp's error texts.
 
 use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult, State};
 use bowline_core::tool::ToolDefinition;
@@ -6,104 +6,110 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::family::answers::{CommonState, SpokenContext, SpokenShell};
+use super::commands::INTERRUPT_MODES;
+use crate::family::answers::{CommonState, ContextUsageRecord, ShellResultRecord};
 use crate::family::data;
-use crate::family::state_parts::StateParts;
+use crate::family::state_cache::StateCache;
 
-/// Clients match this text, so it is that of omp.
+/// Clients match this text, so it is omp's.
 const BUSY: &str =
     "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
 
-/// What omp says in place of, or after, the output of a command that was killed.
+/// What omp appends to the output of a command that was cancelled.
 const CANCELLED: &str = "[Command cancelled]\n";
 
-/// What goes along with an answer.
+/// The `data` of a success response.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Data<'reply> {
     Family(data::Data<'reply>),
-    State(Box<SpokenState<'reply>>),
-    Shell(SpokenShell<'reply>),
+    State(Box<StateRecord<'reply>>),
+    Shell(ShellResultRecord<'reply>),
 }
 
-/// The state: what omp's documentation has, and what later versions added.
+/// The state: the fields of omp's documentation, and those that later versions added.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "State", description = "The state of the agent.")]
-pub(super) struct SpokenState<'reply> {
+pub(super) struct StateRecord<'reply> {
     #[serde(flatten)]
     common: CommonState<'reply>,
     /// Whether a steering message waits for the tool calls of the turn.
-    #[schemars(extend("enum" = ["immediate", "wait"]))]
+    #[schemars(extend("enum" = INTERRUPT_MODES))]
     interrupt_mode: &'static str,
-    /// Messages in both queues.
+    /// The number of messages in both queues.
     queued_message_count: usize,
-    /// Absent without a model.
+    /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<SpokenContext>,
-    /// What the model is told before the conversation.
+    context_usage: Option<ContextUsageRecord>,
+    /// The system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<String>>")]
     system_prompt: Option<[&'reply str; 1]>,
-    /// The tools that the model may call.
-    dump_tools: Vec<SpokenTool<'reply>>,
+    /// The tools available to the model.
+    dump_tools: Vec<ToolRecord<'reply>>,
 }
 
-/// A tool that the model may call.
+/// A tool available to the model.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Tool")]
-pub(super) struct SpokenTool<'reply> {
+pub(super) struct ToolRecord<'reply> {
     name: &'reply str,
     description: &'reply str,
-    /// Its arguments, as JSON Schema.
+    /// The tool's arguments, as JSON Schema.
     parameters: &'reply Value,
 }
 
-/// Returns what goes along with an answer, if anything does.
-pub(super) fn data<'reply>(answer: &'reply Answer, parts: &'reply mut StateParts) -> Option<Data<'reply>> {
+/// Returns the `data` of a success response, if it has any.
+pub(super) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache) -> Option<Data<'reply>> {
     match answer {
         Answer::Accepted(_) => None,
-        Answer::State(state) => Some(Data::State(Box::new(spoken_state(state, parts)))),
-        Answer::Shell(result) => Some(Data::Shell(spoken_shell(result))),
-        answer => data::data(answer, parts).map(Data::Family),
+        Answer::State(state) => Some(Data::State(Box::new(state_record(state, cache)))),
+        Answer::Shell(result) => Some(Data::Shell(shell_result(result))),
+        answer => data::data(answer, cache).map(Data::Family),
     }
 }
 
-/// Words a refusal as omp's clients know it.
+/// Replaces error texts with those that omp's clients know.
 pub(super) fn reword(refusal: &mut Refusal) {
     if refusal.code == RefusalCode::Busy {
         BUSY.clone_into(&mut refusal.message);
     } else if refusal.message.contains("forking") {
-        // What others call a fork is a branch here.
+        // omp calls a fork a branch.
         refusal.message = refusal.message.replace("forking", "branching");
     }
 }
 
-fn spoken_state<'reply>(state: &'reply State, parts: &'reply mut StateParts) -> SpokenState<'reply> {
-    let parts = parts.follow(state);
-    SpokenState {
-        common: CommonState::new(state, parts),
+fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> StateRecord<'reply> {
+    let cache = cache.update(state);
+    StateRecord {
+        common: CommonState::new(state, cache),
         interrupt_mode: state.interrupt_mode.as_str(),
         queued_message_count: state.pending_message_count,
-        context_usage: state.context.as_ref().map(data::spoken_context),
-        system_prompt: state.instructions.as_ref().map(|told| [&*told.system_prompt]),
-        dump_tools: state.instructions.iter().flat_map(|told| told.tools.iter()).map(spoken_tool).collect(),
+        context_usage: state.context.as_ref().map(data::context_usage),
+        system_prompt: state.instructions.as_ref().map(|instructions| [&*instructions.system_prompt]),
+        dump_tools: state
+            .instructions
+            .iter()
+            .flat_map(|instructions| instructions.tools.iter())
+            .map(tool_record)
+            .collect(),
     }
 }
 
-fn spoken_tool(tool: &ToolDefinition) -> SpokenTool<'_> {
-    SpokenTool { name: &tool.name, description: &tool.description, parameters: &tool.parameters }
+fn tool_record(tool: &ToolDefinition) -> ToolRecord<'_> {
+    ToolRecord { name: &tool.name, description: &tool.description, parameters: &tool.parameters }
 }
 
-fn spoken_shell(result: &ShellResult) -> SpokenShell<'_> {
-    let mut spoken = data::spoken_shell(result);
+fn shell_result(result: &ShellResult) -> ShellResultRecord<'_> {
+    let mut record = data::shell_result(result);
     if result.cancelled {
         let mut output = result.output.clone();
         if !output.is_empty() && !output.ends_with('\n') {
             output.push('\n');
         }
         output.push_str(CANCELLED);
-        spoken.output = output.into();
+        record.output = output.into();
     }
-    spoken
+    record
 }

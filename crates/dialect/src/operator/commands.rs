@@ -1,183 +1,188 @@
-//! The table of commands: those of the document first, then what operator-use's own client knows besides.
+//! The table of commands: those of the document, then those that only operator-use's own client knows.
 
 use bowline_core::command::{Command, Draft, Queue};
 use bowline_core::thinking::ThinkingLevel;
 
-use super::records::SpokenCompaction;
+use super::records::CompactionRecord;
 use super::replies::{
-    Enabled, Forked, LastText, Level, Messages, Model, Nothing, SpokenState, SpokenStatistics, Switched,
+    Enabled, Forked, LastText, Level, Messages, Model, Nothing, StateRecord, StatisticsRecord, Switched,
 };
-use crate::command_table::Meaning::Engine;
+use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::fields::Kind::{Anything, Boolean, FilledText, OneOf, Text};
-use crate::fields::{Field, Fields, LEVELS};
+use crate::fields::Kind::{self, Anything, Boolean, FilledText, Text};
+use crate::fields::{Field, Fields};
 use crate::protocol_info;
-use crate::schema::{Shape, shape};
+use crate::schema::{SchemaFn, schema_of};
 
-const QUEUED: &[Field] = &[Field::required("message", FilledText, "What the user says.").or("text")];
+const QUEUED: &[Field] =
+    &[Field::required("message", FilledText, "The text of the user message.").or("text")];
 
-/// An answer of the document always has `data`; of the code, only if there is something in it.
-const NOTHING: Option<Shape> = Some(shape::<Nothing>);
+/// The results in which the document and the code differ.
+struct Results {
+    nothing: Option<SchemaFn>,
+    compaction: Option<SchemaFn>,
+}
 
-/// Every command. Where the document and the code name a field differently, the document's name comes first.
-pub(super) const TABLE: &[Row] = &table(NOTHING, Some(shape::<SpokenCompaction<'_>>));
+/// Every command. Where the document and the code name a field differently, the document's name comes first and the
+/// code's is an alias. A success response of the document always has `data`.
+pub(super) const TABLE: &[Row] = &table(&Results {
+    nothing: Some(schema_of::<Nothing>),
+    compaction: Some(schema_of::<CompactionRecord<'_>>),
+});
 
-/// The same commands with the answers of the code, which does not wait for a compaction.
-pub(super) const FLAT_TABLE: &[Row] = &table(None, None);
+/// The same commands with the results of the code, which omits empty `data` and does not wait for a compaction.
+pub(super) const FLAT_TABLE: &[Row] = &table(&Results { nothing: None, compaction: None });
 
-const fn table(nothing: Option<Shape>, compaction: Option<Shape>) -> [Row; 17] {
+const fn table(results: &Results) -> [Row; 17] {
+    let Results { nothing, compaction } = *results;
     [
         Row {
             name: "prompt",
-            about: "Starts a run with a message of the user.",
+            about: "Starts a run with a user message.",
             fields: const {
                 &[
-                    Field::required("text", FilledText, "What the user says.").or("message"),
-                    // The document has it without saying what is in it, and no server looks at it.
-                    Field::optional("options", Anything, "Is not looked at."),
+                    Field::required("text", FilledText, "The text of the user message.").or("message"),
+                    // The document does not define its contents.
+                    Field::optional("options", Anything, "Ignored."),
                 ]
             },
-            answer: nothing,
-            meaning: Engine(|fields| Command::Prompt { message: draft(fields, "text"), when_busy: None }),
+            result: nothing,
+            action: Engine(|fields| Command::Prompt { message: draft(fields, "text"), when_busy: None }),
         },
         Row {
             name: "compact",
-            about: "Puts a summary in the place of all but the newest messages.",
-            fields: const { &[Field::optional("custom_instructions", Text, "What the summary should mind.")] },
-            answer: compaction,
-            meaning: Engine(|mut fields| Command::Compact {
+            about: "Replaces all but the newest messages with a summary.",
+            fields: const { &[Field::optional("custom_instructions", Text, "What the summary should focus on.")] },
+            result: compaction,
+            action: Engine(|mut fields| Command::Compact {
                 instructions: fields.optional_text("custom_instructions"),
             }),
         },
         Row {
             name: "abort",
-            about: "Stops the run. It overtakes what waits.",
+            about: "Aborts the run. Takes precedence over queued commands.",
             fields: &[],
-            answer: nothing,
-            meaning: Engine(|_| Command::Abort),
+            result: nothing,
+            action: Engine(|_| Command::Abort),
         },
         Row {
             name: "new_session",
-            about: "Begins an empty session.",
+            about: "Starts an empty session.",
             fields: &[],
-            answer: Some(shape::<Switched>),
-            meaning: Engine(|_| Command::NewSession { parent: None }),
+            result: Some(schema_of::<Switched>),
+            action: Engine(|_| Command::NewSession { parent: None }),
         },
         Row {
             name: "fork",
-            about: "Begins a session with all that there was up to an entry.",
-            fields: const {
-                &[Field::required("entry_id", FilledText, "The last entry that is taken along.").echoed()]
-            },
-            answer: Some(shape::<Forked<'_>>),
-            meaning: Engine(|mut fields| Command::Fork { entry: fields.text("entry_id") }),
+            about: "Starts a session with the conversation up to and including an entry.",
+            fields: const { &[Field::required("entry_id", FilledText, "The last entry to include.").echoed()] },
+            result: Some(schema_of::<Forked<'_>>),
+            action: Engine(|mut fields| Command::Fork { entry: fields.text("entry_id") }),
         },
         Row {
             name: "switch_session",
             about: "Opens another session.",
             fields: const {
-                &[Field::required("session_file", FilledText, "The session's file.").or("session_path")]
+                &[Field::required("session_file", FilledText, "The session file.").or("session_path")]
             },
-            answer: Some(shape::<Switched>),
-            meaning: Engine(|mut fields| Command::SwitchSession { path: fields.text("session_file").into() }),
+            result: Some(schema_of::<Switched>),
+            action: Engine(|mut fields| Command::SwitchSession { path: fields.text("session_file").into() }),
         },
         Row {
             name: "get_state",
-            about: "Tells the state of the agent.",
+            about: "Returns the state of the agent.",
             fields: &[],
-            answer: Some(shape::<SpokenState<'_>>),
-            meaning: Engine(|_| Command::GetState),
+            result: Some(schema_of::<StateRecord<'_>>),
+            action: Engine(|_| Command::GetState),
         },
         Row {
             name: "steer",
-            about: "Queues a message that goes into the run after the tool calls of the current turn.",
+            about: "Queues a message that the run takes up after the tool calls of the current turn.",
             fields: QUEUED,
-            answer: nothing,
-            meaning: Engine(|fields| Command::Enqueue {
+            result: nothing,
+            action: Engine(|fields| Command::Enqueue {
                 message: draft(fields, "message"),
                 queue: Queue::Steering,
             }),
         },
         Row {
             name: "follow_up",
-            about: "Queues a message for when the run would end.",
+            about: "Queues a message that the run takes up when it would otherwise end.",
             fields: QUEUED,
-            answer: nothing,
-            meaning: Engine(|fields| Command::Enqueue {
+            result: nothing,
+            action: Engine(|fields| Command::Enqueue {
                 message: draft(fields, "message"),
                 queue: Queue::FollowUp,
             }),
         },
         Row {
             name: "set_session_name",
-            about: "Names the session.",
-            fields: const { &[Field::required("name", FilledText, "What lists show.")] },
-            answer: nothing,
-            meaning: Engine(|mut fields| Command::SetSessionName { name: fields.text("name") }),
+            about: "Sets the name of the session.",
+            fields: const { &[Field::required("name", FilledText, "The name that session lists show.")] },
+            result: nothing,
+            action: Engine(|mut fields| Command::SetSessionName { name: fields.text("name") }),
         },
         Row {
             name: "get_messages",
-            about: "Tells the messages of the context.",
+            about: "Returns the messages in the context.",
             fields: &[],
-            answer: Some(shape::<Messages<'_>>),
-            meaning: Engine(|_| Command::GetMessages),
+            result: Some(schema_of::<Messages<'_>>),
+            action: Engine(|_| Command::GetMessages),
         },
         Row {
             name: "get_last_assistant_text",
-            about: "Tells the text of the newest answer that has any.",
+            about: "Returns the text of the newest model response that has any.",
             fields: &[],
-            answer: Some(shape::<LastText<'_>>),
-            meaning: Engine(|_| Command::GetLastAssistantText),
+            result: Some(schema_of::<LastText<'_>>),
+            action: Engine(|_| Command::GetLastAssistantText),
         },
-        // All that its answer has is in the state.
+        // The state holds everything that its response needs.
         Row {
             name: "get_session_stats",
-            about: "Tells figures of the session.",
+            about: "Returns statistics of the session.",
             fields: &[],
-            answer: Some(shape::<SpokenStatistics<'_>>),
-            meaning: Engine(|_| Command::GetState),
+            result: Some(schema_of::<StatisticsRecord<'_>>),
+            action: Engine(|_| Command::GetState),
         },
         Row {
             name: "set_model",
-            about: "Chooses the model, from the next request on.",
+            about: "Sets the model, effective from the next request.",
             fields: const {
                 &[
                     Field::required(
                         "model_id",
                         FilledText,
-                        "The model's id, or a part of it that only it has.",
+                        "The id of the model, or a part of it that is unique.",
                     ),
-                    Field::optional("provider", Text, "The provider, where the id alone would not do."),
+                    Field::optional("provider", Text, "The provider, if the id alone is ambiguous."),
                 ]
             },
-            answer: Some(shape::<Model<'_>>),
-            meaning: Engine(|mut fields| Command::ChooseModel {
+            result: Some(schema_of::<Model<'_>>),
+            action: Engine(|mut fields| Command::ChooseModel {
                 provider: fields.optional_text("provider").filter(|name| !name.is_empty()),
                 pattern: fields.text("model_id"),
             }),
         },
         Row {
             name: "set_thinking_level",
-            about: "Says how hard the model is to think, from the next request on.",
+            about: "Sets the thinking level, effective from the next request.",
             fields: const {
                 &[Field::required(
                     "level",
-                    OneOf(LEVELS),
-                    "One that the model lacks becomes one that it has.",
+                    Kind::Level(&ThinkingLevel::ALL),
+                    "The level. If the model does not have it, one that it has is used.",
                 )
                 .echoed()]
             },
-            answer: Some(shape::<Level<'_>>),
-            meaning: Engine(|mut fields| Command::SetThinkingLevel {
-                level: ThinkingLevel::parse(&fields.text("level")).unwrap_or_default(),
-            }),
+            result: Some(schema_of::<Level<'_>>),
+            action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
         },
         Row {
             name: "set_auto_compaction",
-            about: "Says whether the conversation is compacted when the model's window is nearly full.",
-            fields: const { &[Field::required("enabled", Boolean, "Holds for this process.").echoed()] },
-            answer: Some(shape::<Enabled<'_>>),
-            meaning: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
+            about: "Enables or disables automatic compaction when the context window is nearly full.",
+            fields: const { &[Field::required("enabled", Boolean, "Applies until the process ends.").echoed()] },
+            result: Some(schema_of::<Enabled<'_>>),
+            action: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
         },
         protocol_info::ROW,
     ]

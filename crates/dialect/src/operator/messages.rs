@@ -1,8 +1,9 @@
-//! What messages look like on the wire.
+//! The form of messages.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bowline_core::event::ToolReport;
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
     join_text,
@@ -15,11 +16,11 @@ use serde_json::{Map, Value};
 /// A message of a conversation.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Message")]
-pub(super) struct Spoken<'message> {
+pub(super) struct MessageRecord<'message> {
     contents: Vec<Block<'message>>,
-    /// Made of role and time, so that a message has the same one wherever it is shown.
+    /// Derived from role and time, so that a message has the same id in every record.
     id: String,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     timestamp: f64,
     #[schemars(extend("enum" = ["user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"]))]
     role: &'static str,
@@ -27,16 +28,16 @@ pub(super) struct Spoken<'message> {
     answer: Option<Answer<'message>>,
 }
 
-/// What the message of a model has besides.
+/// The members that only a model response has.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Answer<'message> {
-    /// Only answers of a model have it.
-    usage: SpokenUsage,
-    /// Only answers of a model have it.
+    /// Only model responses have it.
+    usage: UsageRecord,
+    /// Only model responses have it.
     #[schemars(extend("enum" = ["stop", "length", "tool_calls", "error", "abort"]))]
     stop_reason: &'static str,
-    /// Why the answer failed; empty if it did not.
+    /// Why the response failed; empty if it did not.
     error: &'message str,
 }
 
@@ -53,7 +54,7 @@ pub(super) enum Block<'message> {
         signature: Option<&'message str>,
     },
     Image {
-        /// As `data:` URLs.
+        /// The images, as `data:` URLs.
         images: Vec<String>,
     },
     ToolCall {
@@ -65,40 +66,40 @@ pub(super) enum Block<'message> {
     },
     ToolResult {
         #[serde(flatten)]
-        result: SpokenResult<'message>,
+        result: ToolResultRecord<'message>,
     },
 }
 
-/// What came of a call.
+/// The result of a tool call.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ToolResult")]
-pub(super) struct SpokenResult<'message> {
-    /// That of the call.
+pub(super) struct ToolResultRecord<'message> {
+    /// The id of the call.
     id: &'message str,
-    /// What the model sees.
+    /// The output for the model.
     content: String,
     is_error: bool,
-    /// Facts for the client that the model does not see; which, depends on the tool.
+    /// Details for the client that the model does not see; they depend on the tool.
     metadata: Cow<'message, Value>,
     terminate: bool,
     terminate_message: Option<&'static str>,
 }
 
-/// Tokens by kind.
+/// Token counts by kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Usage")]
-struct SpokenUsage {
+struct UsageRecord {
     input_tokens: u64,
     output_tokens: u64,
     cache_read_tokens: u64,
     cache_write_tokens: u64,
-    cost: SpokenCost,
+    cost: CostRecord,
 }
 
-/// Dollars, by kind of token.
+/// The cost in US dollars by kind of token.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Cost")]
-struct SpokenCost {
+struct CostRecord {
     input: f64,
     output: f64,
     cache_read: f64,
@@ -106,14 +107,14 @@ struct SpokenCost {
     total: f64,
 }
 
-impl From<&Usage> for SpokenUsage {
+impl From<&Usage> for UsageRecord {
     fn from(usage: &Usage) -> Self {
         Self {
             input_tokens: usage.input,
             output_tokens: usage.output,
             cache_read_tokens: usage.cache_read,
             cache_write_tokens: usage.cache_write,
-            cost: SpokenCost {
+            cost: CostRecord {
                 input: usage.cost.input,
                 output: usage.cost.output,
                 cache_read: usage.cost.cache_read,
@@ -124,55 +125,55 @@ impl From<&Usage> for SpokenUsage {
     }
 }
 
-/// Returns a conversation; the results of one turn's calls are one message.
-pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<Spoken<'_>> {
-    let mut spoken: Vec<Spoken<'_>> = Vec::new();
+/// Returns a conversation. The tool results of one turn are one message.
+pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<MessageRecord<'_>> {
+    let mut records: Vec<MessageRecord<'_>> = Vec::new();
     for message in messages {
-        match (&**message, spoken.last_mut()) {
+        match (&**message, records.last_mut()) {
             (Message::ToolResult(result), Some(last)) if last.role == "tool" => {
                 last.contents.extend(result_blocks(result));
             }
-            _ => spoken.push(self::message(message)),
+            _ => records.push(self::message(message)),
         }
     }
-    // Messages that were queued can go into the conversation within the same millisecond.
-    for index in 1..spoken.len() {
-        if spoken[index - 1].timestamp == spoken[index].timestamp
-            && spoken[index - 1].role == spoken[index].role
+    // Queued messages can be delivered within the same millisecond.
+    for index in 1..records.len() {
+        if records[index - 1].timestamp == records[index].timestamp
+            && records[index - 1].role == records[index].role
         {
-            spoken[index].id = format!("{}-{index}", spoken[index].id);
+            records[index].id = format!("{}-{index}", records[index].id);
         }
     }
-    spoken
+    records
 }
 
-/// Returns the results of one turn's calls as the one message that they are here.
-pub(super) fn tool_message(results: &[Arc<Message>]) -> Option<Spoken<'_>> {
+/// Returns the tool results of one turn as one message, if there are any.
+pub(super) fn tool_message(results: &[Arc<Message>]) -> Option<MessageRecord<'_>> {
     conversation(results).into_iter().next()
 }
 
 /// Returns a message.
-pub(super) fn message(message: &Message) -> Spoken<'_> {
+pub(super) fn message(message: &Message) -> MessageRecord<'_> {
     match message {
         Message::Assistant(answer) => assistant(answer),
-        Message::User(user) => spoken("user", user.timestamp, blocks(&user.content)),
-        Message::ToolResult(result) => spoken("tool", result.timestamp, result_blocks(result).collect()),
-        Message::Custom(custom) => spoken("custom", custom.timestamp, blocks(&custom.content)),
+        Message::User(user) => record("user", user.timestamp, blocks(&user.content)),
+        Message::ToolResult(result) => record("tool", result.timestamp, result_blocks(result).collect()),
+        Message::Custom(custom) => record("custom", custom.timestamp, blocks(&custom.content)),
         Message::BashExecution(shell) => {
             let text = format!("$ {}\n{}", shell.command, shell.output);
-            spoken("custom", shell.timestamp, vec![Block::Text { content: text.into() }])
+            record("custom", shell.timestamp, vec![Block::Text { content: text.into() }])
         }
         Message::BranchSummary(branch) => {
-            spoken("branch_summary", branch.timestamp, vec![text(&branch.summary)])
+            record("branch_summary", branch.timestamp, vec![text(&branch.summary)])
         }
         Message::CompactionSummary(compaction) => {
-            spoken("compaction_summary", compaction.timestamp, vec![text(&compaction.summary)])
+            record("compaction_summary", compaction.timestamp, vec![text(&compaction.summary)])
         }
     }
 }
 
-/// Returns the message of a model.
-pub(super) fn assistant(answer: &AssistantMessage) -> Spoken<'_> {
+/// Returns a model response.
+pub(super) fn assistant(answer: &AssistantMessage) -> MessageRecord<'_> {
     let contents = answer.content.iter().map(|block| match block {
         AssistantContent::Text(block) => text(&block.text),
         AssistantContent::Thinking(block) => {
@@ -185,10 +186,10 @@ pub(super) fn assistant(answer: &AssistantMessage) -> Spoken<'_> {
         stop_reason: stop_reason(answer.stop_reason),
         error: answer.error_message.as_deref().unwrap_or_default(),
     };
-    Spoken { answer: Some(rest), ..spoken("assistant", answer.timestamp, contents.collect()) }
+    MessageRecord { answer: Some(rest), ..record("assistant", answer.timestamp, contents.collect()) }
 }
 
-/// Returns a call of a tool.
+/// Returns a tool call.
 pub(super) fn call<'message>(
     id: &'message str,
     name: &'message str,
@@ -197,15 +198,24 @@ pub(super) fn call<'message>(
     Block::ToolCall { id, name, kind: None, args, metadata: Map::new() }
 }
 
-/// Returns what a tool has to show.
+/// Returns the output of a running tool.
+pub(super) fn partial_result<'message>(
+    id: &'message str,
+    report: &'message ToolReport,
+) -> ToolResultRecord<'message> {
+    let is_error = false;
+    result(id, &report.content, report.details.as_ref(), is_error)
+}
+
+/// Returns the result of a tool call.
 pub(super) fn result<'message>(
     id: &'message str,
     content: &[Content],
     details: Option<&'message Value>,
     is_error: bool,
-) -> SpokenResult<'message> {
+) -> ToolResultRecord<'message> {
     let metadata = details.map_or_else(|| Cow::Owned(Value::Object(Map::new())), Cow::Borrowed);
-    SpokenResult {
+    ToolResultRecord {
         id,
         content: join_text(content),
         is_error,
@@ -216,12 +226,16 @@ pub(super) fn result<'message>(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^52")]
-fn spoken<'message>(role: &'static str, timestamp: u64, contents: Vec<Block<'message>>) -> Spoken<'message> {
+fn record<'message>(
+    role: &'static str,
+    timestamp: u64,
+    contents: Vec<Block<'message>>,
+) -> MessageRecord<'message> {
     let id = format!("{role}-{timestamp}");
-    Spoken { contents, id, timestamp: timestamp as f64 / 1000.0, role, answer: None }
+    MessageRecord { contents, id, timestamp: timestamp as f64 / 1000.0, role, answer: None }
 }
 
-/// A result is a text here; the images that came with it stand beside it.
+/// Returns a tool result, which is text only here, followed by its images.
 fn result_blocks(message: &ToolResultMessage) -> impl Iterator<Item = Block<'_>> {
     let result = result(&message.tool_call_id, &message.content, message.details.as_ref(), message.is_error);
     let images = blocks(&message.content).into_iter().filter(|block| matches!(block, Block::Image { .. }));

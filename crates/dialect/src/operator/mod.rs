@@ -1,19 +1,21 @@
-//! The dialects `operator` and `operator-flat`: the RPC server of operator-use, as its document has it and as its code
-//! has it.
+//! The dialects `operator` and `operator-flat`: the RPC server of operator-use, as in its document and as in its code.
 //!
-//! The two agree on commands, events and messages. They differ in what a client waits for: in the document a response
-//! comes when the command is carried out, commands run one at a time, and events are wrapped; in the code a prompt is
-//! acknowledged at once and events are flat.
+//! The two agree on commands, events and messages. In the document a response is sent when the command has been carried
+//! out, commands run one at a time, and events are wrapped; in the code a prompt is acknowledged immediately and events
+//! are flat.
 
 mod commands;
 mod events;
 mod messages;
 mod records;
 mod replies;
+mod run_memory;
+mod streamed_answer;
 
 use std::sync::Arc;
 
 use bowline_core::SessionTag;
+use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::policy::{
     AbortAnswer, CompactionAnswer, CutOffAnswers, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
@@ -21,32 +23,34 @@ use bowline_core::policy::{
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
-use crate::command_table::{self, Meant, Problem, UI_RESPONSE};
-use crate::schema::{Answers, Id, Protocol};
-use crate::{Dialect, Incoming};
+use crate::decode::Problem;
+use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::protocol::{Answered, Id, Protocol};
+use crate::{Dialect, Incoming, single_session};
 
-/// What the dialect of the document says of itself.
+/// The definition of the protocol in the document.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "operator",
+    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: replies::schema },
     commands: commands::TABLE,
     id: Id::Anything,
-    answers: Answers::All(replies::shape),
+    answered: Answered::All,
     records: records::wrapped,
     capabilities: &["entry_ids", "joined_deltas"],
 };
 
-/// What the dialect of the code says of itself.
+/// The definition of the protocol in the code.
 pub(crate) const FLAT_PROTOCOL: Protocol =
     Protocol { dialect: "operator-flat", commands: commands::FLAT_TABLE, records: records::flat, ..PROTOCOL };
 
-/// Which of the two a client was written for.
+/// Which of the two protocols a client was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Document,
     Code,
 }
 
-/// The state of the translation.
+/// The dialect, with what it remembers between events.
 #[derive(Debug)]
 pub(crate) struct Operator {
     form: Form,
@@ -56,6 +60,13 @@ pub(crate) struct Operator {
 impl Operator {
     pub fn new(form: Form) -> Self {
         Self { form, events: events::Events::new(form) }
+    }
+
+    fn protocol(&self) -> &'static Protocol {
+        match self.form {
+            Form::Document => &PROTOCOL,
+            Form::Code => &FLAT_PROTOCOL,
+        }
     }
 }
 
@@ -72,7 +83,7 @@ impl Dialect for Operator {
             }
             Form::Code => Policy {
                 abort_answer: AbortAnswer::AtOnce,
-                // The client gives up after 30 seconds, which a summary can well take.
+                // The client gives up after 30 seconds, and a summary can take longer.
                 compaction_answer: CompactionAnswer::WhenStarted,
                 while_running: WhileRunning::AllowedButCompaction,
                 ..shared
@@ -81,20 +92,9 @@ impl Dialect for Operator {
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        match command_table::decode(commands::TABLE, line) {
-            Ok(Meant::Request(request)) => return Some(Incoming::for_only_session(request)),
-            Ok(Meant::Quit(_)) => return Some(Incoming::Quit),
-            Ok(Meant::ProtocolInfo(origin)) => {
-                let protocol = match self.form {
-                    Form::Document => &PROTOCOL,
-                    Form::Code => &FLAT_PROTOCOL,
-                };
-                records.push(Record::Plain(replies::protocol_info(self.form, &origin, protocol)));
-            }
-            Err(Problem::UnknownCommand { name: Some(name), .. }) if name == UI_RESPONSE => {}
-            Err(problem) => records.push(self.refuse(&problem)),
-        }
-        None
+        let decoded = self.protocol().decode(line).map_err(|problem| self.refuse(&problem));
+        let respond = |origin: &Origin, info| replies::local(self.form, origin, info);
+        single_session::forward(decoded, self.protocol(), respond, records)
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -102,15 +102,15 @@ impl Dialect for Operator {
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::encode(self.form, reply)));
+        records.push(replies::encode(self.form, reply));
     }
 }
 
 impl Operator {
-    /// Words a problem as the code does.
+    /// Encodes the response to an invalid line, with the code's error texts.
     fn refuse(&self, problem: &Problem) -> Record {
         let failure = |id: &Option<Arc<str>>, command: &str, error: &str| {
-            Record::Plain(replies::failure(self.form, id.as_deref(), command, error))
+            replies::failure(self.form, id.as_deref(), command, error)
         };
         match problem {
             Problem::Unreadable { id, reason } => failure(id, "parse", reason),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_refused_in_the_words_of_the_code() {
+    fn invalid_lines_are_refused_with_the_error_texts_of_the_code() {
         let check = |line, expected| check_refused(Form::Code, line, expected);
         check(
             r#"{"id":"a","type":"prompt"}"#,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_refused_in_the_order_of_the_document() {
+    fn invalid_lines_are_refused_with_the_key_order_of_the_document() {
         check_refused(
             Form::Document,
             r#"{"id":"a","type":"prompt"}"#,
@@ -203,12 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn all_17_commands_are_known() {
-        // The answer of the extension UI is the seventeenth; it is not answered. One more tells of the protocol.
+    fn table_has_all_17_commands() {
+        // `extension_ui_response`, the seventeenth, is an answer and not in the table; `get_protocol_info` is added.
         assert_eq!(commands::TABLE.len(), 17 - 1 + 1);
-        let line = Line::Text(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#.to_owned());
-        let mut records = Vec::new();
-        assert_eq!(Operator::new(Form::Code).decode(line, &mut records), None);
-        assert_eq!(records, []);
     }
 }

@@ -1,72 +1,74 @@
-//! The form of the records that are not answers. The comments are what clients read in the schema and in the reference.
+//! The form of the records that are not responses. Their doc comments are the descriptions in the schema and the
+//! reference.
 
+use bowline_core::event::CompactionResult;
 use bowline_core::message::Arguments;
 use bowline_core::thinking::ThinkingLevel;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::messages::{Block, Spoken, SpokenResult};
-use crate::schema::{record, variants};
+use super::messages::{Block, MessageRecord, ToolResultRecord};
+use crate::schema::{compaction_reasons, record, variants};
 
-/// An event in the words of operator-use.
+/// The record of an event.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Said<'event> {
-    /// A message of the user goes into the conversation.
+pub(super) enum EventRecord<'event> {
+    /// A user message was added to the conversation.
     Input {
         text: String,
-        /// Where it came from.
+        /// Where the message came from.
         #[schemars(extend("const" = "rpc"))]
         source: &'static str,
-        /// Its entry in the session's file; `null` if the session is kept in memory only.
+        /// The message's entry in the session file; `null` if the session is in memory only.
         entry_id: Option<&'event str>,
     },
-    /// A run begins.
+    /// A run starts.
     AgentStart,
-    /// The model has nothing more to say. One for each run, retries and queued messages included.
+    /// The model is done, including retries and queued messages. Emitted once per run; `settled` follows.
     AgentEnd {
-        /// What the run added to the conversation.
-        messages: Vec<Spoken<'event>>,
+        /// The messages that the run added to the conversation.
+        messages: Vec<MessageRecord<'event>>,
         #[schemars(extend("enum" = ["completed", "aborted", "error"]))]
         reason: &'static str,
     },
     /// The run failed. `agent_end` follows.
     AgentError { error: &'event str },
-    /// The run is over, and nothing follows by itself.
+    /// The run ended and nothing follows automatically.
     Settled,
-    /// A turn begins: one answer of the model, and the tools that it calls.
+    /// A turn starts: one model response and the tool calls in it.
     TurnStart {
-        /// Counts the turns of the run, from 0 on.
+        /// The number of the turn in the run, starting at 0.
         turn_index: u64,
-        /// Always 0: kept for clients that read it.
+        /// Always 0; present for clients that read it.
         timestamp: f64,
     },
-    /// A turn is over.
+    /// A turn ended.
     TurnEnd {
         turn_index: u64,
-        /// The answer of the model.
-        message: Spoken<'event>,
-        /// What the tools gave back: one message, or none.
-        tool_results: Vec<Spoken<'event>>,
+        /// The model response.
+        message: MessageRecord<'event>,
+        /// The results of the tool calls, as one message; empty if there were no calls.
+        tool_results: Vec<MessageRecord<'event>>,
     },
-    /// An answer, or what tools gave back, begins.
-    MessageStart { message: Spoken<'event> },
-    /// A message is whole, and in the session's file.
+    /// A model response, or a message of tool results, starts.
+    MessageStart { message: MessageRecord<'event> },
+    /// A message is complete and in the session file.
     MessageEnd {
-        message: Spoken<'event>,
-        /// Its entry in the file; `null` if the session is kept in memory only.
+        message: MessageRecord<'event>,
+        /// The message's entry in the session file; `null` if the session is in memory only.
         entry_id: Option<&'event str>,
     },
     /// The model called a tool.
     ToolCall { tool_call_id: &'event str, tool_name: &'event str, input: &'event Arguments },
-    /// A tool begins its work.
+    /// A tool starts.
     ToolExecutionStart { tool_call: Block<'event> },
-    /// A tool has more to show.
+    /// A running tool has new output.
     ToolExecutionUpdate {
-        /// All that it has to show so far: replaces what it showed before.
-        partial_tool_result: SpokenResult<'event>,
+        /// The output so far. It replaces that of earlier updates.
+        partial_tool_result: ToolResultRecord<'event>,
     },
-    /// A tool gave something back.
+    /// A tool call has a result.
     ToolResult {
         tool_call_id: &'event str,
         tool_name: &'event str,
@@ -74,91 +76,102 @@ pub(super) enum Said<'event> {
         content: String,
         is_error: bool,
     },
-    /// A tool has done its work.
+    /// A tool finished.
     ToolExecutionEnd { tool_result: Block<'event> },
     /// A message was queued.
     QueueUpdate {
         #[schemars(extend("enum" = ["steering", "followup"]))]
         queue: &'static str,
-        /// Its text.
+        /// The text of the message.
         message: &'event str,
-        /// The texts of all messages in that queue.
+        /// The texts of all messages in the queue.
         messages: &'event [String],
     },
-    /// A request failed for a passing reason, and is going to be made again.
+    /// A request failed with a transient error and will be retried.
     RetryStart {
-        /// Which retry it is, from 1 on.
+        /// The number of the retry, starting at 1.
         attempt: u32,
         max_retries: u32,
         /// Why the request failed.
         error: &'event str,
     },
-    /// Retrying is over.
+    /// Retrying ended.
     RetryEnd {
-        /// How many retries it took.
+        /// The number of retries.
         attempt: u32,
         success: bool,
-        /// Why the last one failed, if it did.
+        /// Why the last retry failed; `null` on success.
         error: Option<&'event str>,
     },
-    /// The conversation is being compacted.
+    /// A compaction starts.
     CompactionStart {
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
-        /// Always `null`: it is known at the end.
+        /// Always `null`: reported when the compaction ends.
         tokens_before: Option<u64>,
     },
-    /// Compacting is over.
+    /// A compaction ended.
     CompactionEnd {
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
         tokens_before: Option<u64>,
-        /// What stands for all that came before, if it was made.
+        /// The summary that replaces all earlier messages; `null` if the compaction was aborted or failed.
         summary: Option<&'event str>,
         aborted: bool,
-        /// Why it failed, if it did.
+        /// Why the compaction failed; `null` if it did not.
         error: Option<&'event str>,
     },
-    /// The model thinks harder, or less hard.
+    /// The thinking level changed.
     ThinkingLevelSelect {
         #[schemars(with = "ThinkingLevel")]
         level: &'static str,
     },
 }
 
-/// More of an answer, which is put together by hand.
+/// Describes an update, which is assembled from bytes.
 #[derive(JsonSchema)]
-#[schemars(description = "There is more of an answer.")]
-#[expect(dead_code, reason = "this only describes it")]
+#[schemars(description = "More of a model response has arrived.")]
+#[expect(dead_code, reason = "it is a description")]
 struct MessageUpdate<'event> {
     #[schemars(extend("const" = "message_update"))]
     r#type: &'static str,
-    /// A message with what is new as its only block.
-    message: Spoken<'event>,
-    /// Which block of the answer it belongs to.
+    /// A message with the new text as its only block.
+    message: MessageRecord<'event>,
+    /// The index of the block in the model response.
     content_index: usize,
 }
 
-/// A compaction that was made.
+/// The result of a compaction.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Compaction")]
-pub(super) struct SpokenCompaction<'event> {
-    /// What stands for all that came before.
+pub(super) struct CompactionRecord<'event> {
+    /// The summary that replaces all earlier messages.
     pub summary: &'event str,
-    /// The first entry that the model still sees as it was.
+    /// The first entry that stays in the context unchanged.
     pub first_kept_entry_id: &'event str,
     pub tokens_before: u64,
     pub tokens_after: u64,
 }
 
-/// Describes every record that is not an answer, as the code has it.
+impl<'event> From<&'event CompactionResult> for CompactionRecord<'event> {
+    fn from(result: &'event CompactionResult) -> Self {
+        Self {
+            summary: &result.summary,
+            first_kept_entry_id: &result.first_kept_entry,
+            tokens_before: result.tokens_before,
+            tokens_after: result.estimated_tokens_after,
+        }
+    }
+}
+
+/// Describes every record that is not a response, as in the code.
 pub(super) fn flat(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    let mut records = variants::<Said<'_>>(generator);
+    let mut records = variants::<EventRecord<'_>>(generator);
     records.push(record::<MessageUpdate<'_>>(generator));
     records
 }
 
-/// Describes every record that is not an answer, as the document has it.
+/// Describes every record that is not a response, as in the document.
 pub(super) fn wrapped(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let wrap = |event: Schema| {
         json_schema!({

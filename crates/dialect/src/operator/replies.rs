@@ -1,4 +1,4 @@
-//! What answers look like on the wire.
+//! The form of responses, and the error texts.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,37 +7,38 @@ use bowline_core::command::Origin;
 use bowline_core::event::RunOutcome;
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply, State};
 use bowline_core::thinking::ThinkingLevel;
+use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::Form;
-use super::messages::{self, Spoken};
-use super::records::SpokenCompaction;
+use super::messages::{self, MessageRecord};
+use super::records::CompactionRecord;
 use crate::json;
 use crate::protocol_info::ProtocolInfo;
-use crate::schema::{Protocol, variants};
+use crate::schema::variants;
 
-/// What the window of a model is taken for when there is no model.
+/// The context window that is reported if no model is selected.
 const DEFAULT_WINDOW: u64 = 200_000;
 
-/// A response; keys in the order of the document, or in that of the code.
+/// A response; keys in the order of the document or of the code.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Response<'reply> {
     Document {
         #[schemars(extend("const" = "response"))]
         r#type: &'static str,
-        /// The command's type; `parse` for a line that cannot be read, `unknown` for one without a type.
+        /// The command's type; `parse` for an unreadable line, `unknown` for a line without a type.
         command: &'reply str,
-        /// That of the command; absent if it had none.
+        /// The command's id; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'reply RawValue>,
         success: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<()>")]
         data: Option<Data<'reply>>,
-        /// Why not.
+        /// Why the command failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'reply str>,
     },
@@ -63,64 +64,64 @@ enum Data<'reply> {
     Forked(Forked<'reply>),
     Messages(Messages<'reply>),
     LastText(LastText<'reply>),
-    State(SpokenState<'reply>),
-    Statistics(SpokenStatistics<'reply>),
+    State(StateRecord<'reply>),
+    Statistics(StatisticsRecord<'reply>),
     Model(Model<'reply>),
     Level(Level<'reply>),
     Enabled(Enabled<'reply>),
-    Compacted(SpokenCompaction<'reply>),
+    Compacted(CompactionRecord<'reply>),
     ProtocolInfo(Box<ProtocolInfo>),
 }
 
-/// Nothing but that it was done.
+/// Always empty.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Nothing {}
 
-/// Another session is in use.
+/// The session was switched.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Switched {
-    /// Always `false`: there is nothing yet that could object.
+    /// Always `false`: nothing can cancel this yet.
     cancelled: bool,
 }
 
-/// A session that begins with what there was up to an entry.
+/// A session that was forked after an entry.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Forked<'reply> {
-    /// As the command has it.
+    /// The entry, as in the command.
     #[schemars(with = "Option<String>")]
     entry_id: Option<&'reply RawValue>,
-    /// Always `false`: there is nothing yet that could object.
+    /// Always `false`: nothing can cancel this yet.
     cancelled: bool,
 }
 
-/// The messages of the context.
+/// The messages in the context.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Messages<'reply> {
-    messages: Vec<Spoken<'reply>>,
+    messages: Vec<MessageRecord<'reply>>,
 }
 
-/// The newest answer of the model.
+/// The newest model response.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct LastText<'reply> {
-    /// `null` if there is none with any text.
+    /// `null` if no response has text.
     text: Option<&'reply str>,
 }
 
-/// The model that was chosen.
+/// The model that was set.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Model<'reply> {
     model_id: &'reply str,
     provider: &'reply str,
 }
 
-/// The thinking level that was chosen.
+/// The thinking level that was set.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Level<'reply> {
     #[schemars(with = "ThinkingLevel")]
     level: &'reply RawValue,
 }
 
-/// What was switched on or off.
+/// The value of the setting.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Enabled<'reply> {
     #[schemars(with = "bool")]
@@ -130,37 +131,37 @@ pub(super) struct Enabled<'reply> {
 /// The state of the agent.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "State")]
-pub(super) struct SpokenState<'reply> {
-    /// What the agent is doing.
+pub(super) struct StateRecord<'reply> {
+    /// The agent's activity.
     #[schemars(extend("enum" = ["idle", "turn", "compaction"]))]
     phase: &'static str,
-    /// Whether a run is under way, retries included.
+    /// Whether a run is in progress, including retries.
     is_streaming: bool,
-    /// `null` if the session is kept in memory only. The file may not exist yet.
+    /// `null` if the session is in memory only. The file may not exist yet.
     session_file: Option<Cow<'reply, str>>,
     session_id: &'reply str,
     session_name: Option<&'reply str>,
     /// The size of the context; 0 until a model has reported its usage.
     context_tokens: u64,
     context_window: u64,
-    /// Messages in the context.
+    /// The number of messages in the context.
     message_count: usize,
-    /// `null` if no model is chosen.
+    /// `null` if no model is selected.
     model_id: Option<&'reply str>,
     provider: Option<&'reply str>,
     #[schemars(with = "ThinkingLevel")]
     thinking_level: &'static str,
-    /// Messages in both queues.
+    /// The number of messages in both queues.
     pending_message_count: usize,
 }
 
-/// Figures of the session.
+/// Statistics of the session.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionStatistics")]
-pub(super) struct SpokenStatistics<'reply> {
+pub(super) struct StatisticsRecord<'reply> {
     session_id: &'reply str,
     session_name: Option<&'reply str>,
-    /// Messages in the context.
+    /// The number of messages in the context.
     entry_count: usize,
     /// The size of the context; 0 until a model has reported its usage.
     context_tokens: u64,
@@ -168,18 +169,18 @@ pub(super) struct SpokenStatistics<'reply> {
 }
 
 /// Describes a response.
-pub(super) fn shape(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     variants::<Response<'_>>(generator).into_iter().next().unwrap_or_default()
 }
 
-/// Encodes what the dialect says of itself.
-pub(super) fn protocol_info(form: Form, origin: &Origin, protocol: &Protocol) -> Vec<u8> {
-    let info = Data::ProtocolInfo(Box::new(protocol.into()));
-    respond(form, origin.id.as_deref(), origin.name, Ok(info))
+/// Encodes the response to a command that the dialect carries out itself.
+pub(super) fn local(form: Form, origin: &Origin, info: Option<ProtocolInfo>) -> Record {
+    let data = info.map_or(Data::Nothing(Nothing {}), |info| Data::ProtocolInfo(Box::new(info)));
+    respond(form, origin.id.as_deref(), origin.name, Ok(data))
 }
 
-/// Encodes the answer to a command.
-pub(super) fn encode(form: Form, reply: &Reply) -> Vec<u8> {
+/// Encodes the response to a command.
+pub(super) fn encode(form: Form, reply: &Reply) -> Record {
     let id = reply.origin.id.as_deref();
     match &reply.result {
         Ok(Answer::RunOver(RunOutcome::Failed(text))) => failure(form, id, reply.origin.name, text),
@@ -190,30 +191,30 @@ pub(super) fn encode(form: Form, reply: &Reply) -> Vec<u8> {
             let data = data(reply, answer);
             respond(form, id, reply.origin.name, Ok(data))
         }
-        Err(refusal) => failure(form, id, reply.origin.name, &worded(refusal)),
+        Err(refusal) => failure(form, id, reply.origin.name, &error_text(refusal)),
     }
 }
 
-/// Encodes a response that says no.
-pub(super) fn failure(form: Form, id: Option<&str>, command: &str, error: &str) -> Vec<u8> {
+/// Encodes a failure response.
+pub(super) fn failure(form: Form, id: Option<&str>, command: &str, error: &str) -> Record {
     respond(form, id, command, Err(error))
 }
 
-fn respond(form: Form, id: Option<&str>, command: &str, result: Result<Data<'_>, &str>) -> Vec<u8> {
-    let id = id.filter(|id| *id != "null").and_then(|id| serde_json::from_str(id).ok());
+fn respond(form: Form, id: Option<&str>, command: &str, result: Result<Data<'_>, &str>) -> Record {
+    let id = id.filter(|id| *id != "null").and_then(json::verbatim);
     let (success, error) = (result.is_ok(), result.as_ref().err().copied());
     let r#type = "response";
-    json::to_line(&match form {
+    Record::Plain(json::to_line(&match form {
         Form::Document => Response::Document { r#type, command, id, success, data: result.ok(), error },
         Form::Code => {
             let data = result.ok().filter(|data| !matches!(data, Data::Nothing(_)));
             Response::Code { r#type, command, success, error, id, data }
         }
-    })
+    }))
 }
 
-/// Words a refusal as the code does, where it has words for it.
-fn worded(refusal: &Refusal) -> Cow<'_, str> {
+/// Returns the code's error text for a refusal, where it has one.
+fn error_text(refusal: &Refusal) -> Cow<'_, str> {
     match refusal.code {
         RefusalCode::Busy => "Agent is busy (phase=turn)".into(),
         RefusalCode::Compacting => "Agent is busy (phase=compaction)".into(),
@@ -222,7 +223,7 @@ fn worded(refusal: &Refusal) -> Cow<'_, str> {
 }
 
 fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
-    let echo = || reply.origin.echo.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let echo = || reply.origin.echo.as_deref().and_then(json::verbatim);
     match answer {
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
         Answer::Forked { .. } => Data::Forked(Forked { entry_id: echo(), cancelled: false }),
@@ -231,7 +232,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         Answer::State(state) if reply.origin.name == "get_session_stats" => {
             Data::Statistics(statistics(state))
         }
-        Answer::State(state) => Data::State(spoken_state(state)),
+        Answer::State(state) => Data::State(state_record(state)),
         Answer::Model(model) => Data::Model(Model { model_id: &model.id, provider: &model.provider }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
         Answer::Done => match (reply.origin.name, echo()) {
@@ -239,18 +240,34 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
             ("set_auto_compaction", Some(enabled)) => Data::Enabled(Enabled { enabled }),
             _ => Data::Nothing(Nothing {}),
         },
-        // What no command of this dialect asks for.
-        _ => Data::Nothing(Nothing {}),
+        Answer::Accepted(_) | Answer::RunOver(_) => Data::Nothing(Nothing {}),
+        // No command of this dialect has these answers.
+        Answer::SessionOpened { .. }
+        | Answer::Cleared { .. }
+        | Answer::Commands(_)
+        | Answer::CycledModel(_)
+        | Answer::Models(_)
+        | Answer::CycledThinkingLevel(_)
+        | Answer::ThinkingLevels(_)
+        | Answer::Shell(_)
+        | Answer::Statistics(_)
+        | Answer::ForkMessages(_)
+        | Answer::Entries { .. }
+        | Answer::Tree { .. }
+        | Answer::Navigated(_)
+        | Answer::Written { .. }
+        | Answer::Sessions(_)
+        | Answer::Exported { .. } => Data::Nothing(Nothing {}),
     }
 }
 
-fn spoken_state(state: &State) -> SpokenState<'_> {
+fn state_record(state: &State) -> StateRecord<'_> {
     let phase = match (state.is_compacting, state.is_streaming) {
         (true, _) => "compaction",
         (false, true) => "turn",
         (false, false) => "idle",
     };
-    SpokenState {
+    StateRecord {
         phase,
         is_streaming: state.is_streaming,
         session_file: state.session_file.as_deref().map(Path::to_string_lossy),
@@ -266,8 +283,8 @@ fn spoken_state(state: &State) -> SpokenState<'_> {
     }
 }
 
-fn statistics(state: &State) -> SpokenStatistics<'_> {
-    SpokenStatistics {
+fn statistics(state: &State) -> StatisticsRecord<'_> {
+    StatisticsRecord {
         session_id: &state.session_id,
         session_name: state.session_name.as_deref(),
         entry_count: state.message_count,

@@ -1,62 +1,60 @@
-//! The table of commands, in the order in which opi lists them when it does not know one.
+//! The table of commands, in the order of opi's error text for an unknown command.
 
 use bowline_core::command::{Command, Draft, Queue};
-use bowline_core::thinking::ThinkingLevel;
 
-use super::replies::{Level, Model, Session, SpokenCompaction};
-use crate::command_table::Meaning::{self, Engine};
+use super::replies::{CompactionRecord, Level, Model, Session};
+use super::thinking::LEVELS;
+use crate::command_table::Action::{self, Engine};
 use crate::command_table::Row;
-use crate::fields::Kind::{OneOf, Text};
+use crate::fields::Kind::{self, Text};
 use crate::fields::{Field, Fields};
 use crate::protocol_info;
-use crate::schema::shape;
+use crate::schema::schema_of;
 
-/// The levels of opi 0.5.
-const LEVELS: &[&str] = &["off", "low", "medium", "high"];
-const MESSAGE: &[Field] = &[Field::required("message", Text, "What the user says.")];
+const MESSAGE: &[Field] = &[Field::required("message", Text, "The text of the user message.")];
 
 pub(super) const TABLE: &[Row] = &[
     Row {
         name: "prompt",
-        about: "Starts a run with a message of the user. It is answered when it is accepted.",
+        about: "Starts a run with a user message. The response is sent when the prompt is accepted.",
         fields: MESSAGE,
-        answer: None,
-        meaning: Engine(|fields| Command::Prompt { message: draft(fields), when_busy: None }),
+        result: None,
+        action: Engine(|fields| Command::Prompt { message: draft(fields), when_busy: None }),
     },
     Row {
         name: "continue",
-        about: "Starts a run with a message of the user, after the conversation so far.",
+        about: "Starts a run with a user message that continues the conversation.",
         fields: MESSAGE,
-        answer: None,
-        meaning: Engine(|fields| Command::Continue { message: draft(fields) }),
+        result: None,
+        action: Engine(|fields| Command::Continue { message: draft(fields) }),
     },
     Row {
         name: "steer",
-        about: "Queues a message that goes into the run after the tool calls of the current turn.",
+        about: "Queues a message that the run takes up after the tool calls of the current turn.",
         fields: MESSAGE,
-        answer: None,
-        meaning: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::Steering }),
+        result: None,
+        action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::Steering }),
     },
     Row {
         name: "follow_up",
-        about: "Queues a message for when the run would end.",
+        about: "Queues a message that the run takes up when it would otherwise end.",
         fields: MESSAGE,
-        answer: None,
-        meaning: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::FollowUp }),
+        result: None,
+        action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::FollowUp }),
     },
     Row {
         name: "abort",
-        about: "Stops the run. It is answered at once; the run ends with `AgentEnd`.",
+        about: "Aborts the run. The response is sent immediately; the run ends with `AgentEnd`.",
         fields: &[],
-        answer: None,
-        meaning: Engine(|_| Command::Abort),
+        result: None,
+        action: Engine(|_| Command::Abort),
     },
     Row {
         name: "set_model",
-        about: "Chooses the model. It is refused while a run is under way.",
-        fields: &[Field::required("model", Text, "As `provider:model`.").echoed()],
-        answer: Some(shape::<Model>),
-        meaning: Engine(|mut fields| {
+        about: "Sets the model. Refused while a run is in progress.",
+        fields: &[Field::required("model", Text, "The model, as `provider:model`.").echoed()],
+        result: Some(schema_of::<Model>),
+        action: Engine(|mut fields| {
             let model = fields.text("model");
             let (provider, id) = model.split_once(':').unwrap_or(("", &model));
             Command::SetModel { provider: provider.to_owned(), id: id.to_owned() }
@@ -64,33 +62,31 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         name: "set_thinking_level",
-        about: "Says how hard the model is to think. It is refused while a run is under way.",
-        fields: &[Field::required("level", OneOf(LEVELS), "The level.").echoed()],
-        answer: Some(shape::<Level>),
-        meaning: Engine(|mut fields| Command::SetThinkingLevel {
-            level: ThinkingLevel::parse(&fields.text("level")).unwrap_or_default(),
-        }),
+        about: "Sets the thinking level. Refused while a run is in progress.",
+        fields: &[Field::required("level", Kind::Level(&LEVELS), "The level.").echoed()],
+        result: Some(schema_of::<Level>),
+        action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
     },
     Row {
         name: "compact",
-        about: "Puts a summary in the place of all but the newest messages. It is refused while a run is under way.",
+        about: "Replaces all but the newest messages with a summary. Refused while a run is in progress.",
         fields: &[],
-        answer: Some(shape::<SpokenCompaction<'_>>),
-        meaning: Engine(|_| Command::Compact { instructions: None }),
+        result: Some(schema_of::<CompactionRecord<'_>>),
+        action: Engine(|_| Command::Compact { instructions: None }),
     },
     Row {
         name: "session_info",
-        about: "Tells the session and the model. It is refused while a run is under way.",
+        about: "Returns the session and the model. Refused while a run is in progress.",
         fields: &[],
-        answer: Some(shape::<Session<'_>>),
-        meaning: Engine(|_| Command::GetState),
+        result: Some(schema_of::<Session<'_>>),
+        action: Engine(|_| Command::GetState),
     },
     Row {
         name: "quit",
-        about: "Ends the process. It is answered first; a run is stopped.",
+        about: "Ends the process. The response is sent first; a run in progress is aborted.",
         fields: &[],
-        answer: None,
-        meaning: Meaning::Quit,
+        result: None,
+        action: Action::Quit,
     },
     protocol_info::ROW,
 ];

@@ -1,53 +1,42 @@
-//! What messages look like on the wire.
+//! The form of messages.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
 
-use bowline_core::event::CompactionResult;
 use bowline_core::message::{
-    Arguments, AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
+    AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
 };
 use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::conversation_memory::ConversationMemory;
 use crate::json;
-use crate::snapshot::{Block, Shape};
+use crate::snapshot::{Block, Deltas, Shape};
 
-/// What goes before the members of an answer to make it a message among others.
+/// The members that make a model response one of the messages of a conversation.
 pub(super) const TAGS: &str = r#""role":"assistant","type":"Llm","#;
-
-/// What is known of a conversation beyond its messages.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The arguments of calls as the model wrote them.
-    pub arguments: HashMap<String, String>,
-    /// The newest compaction.
-    pub compaction: Option<Arc<CompactionResult>>,
-}
 
 /// A message of a conversation; keys in alphabetical order.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Message", description = "A message of a conversation.")]
-pub(super) enum Spoken<'message> {
-    /// What a user said.
+pub(super) enum MessageRecord<'message> {
+    /// A user message.
     #[schemars(title = "UserMessage")]
     User {
-        content: Vec<SpokenContent<'message>>,
+        content: Vec<ContentRecord<'message>>,
         #[schemars(extend("const" = "user"))]
         role: &'static str,
         timestamp_ms: u64,
         #[schemars(extend("const" = "Llm"))]
         r#type: &'static str,
     },
-    Assistant(SpokenAnswer<'message>),
-    ToolResult(SpokenResult<'message>),
-    /// The summary that stands for everything before it.
+    Assistant(AnswerRecord<'message>),
+    ToolResult(ToolResultRecord<'message>),
+    /// The summary that replaces all earlier messages.
     CompactionSummary {
-        /// The first entry that the model still sees as it was; empty if that is not known any more.
+        /// The first entry that stays in the context unchanged; empty if no longer known.
         first_kept_entry_id: &'message str,
         summary: &'message str,
         tokens_after: u64,
@@ -55,7 +44,7 @@ pub(super) enum Spoken<'message> {
         #[schemars(extend("const" = "CompactionSummary"))]
         r#type: &'static str,
     },
-    /// The summary of a branch that the conversation came back from.
+    /// The summary of an abandoned branch.
     BranchSummary {
         entry_count: u64,
         parent_session_id: &'static str,
@@ -63,7 +52,7 @@ pub(super) enum Spoken<'message> {
         #[schemars(extend("const" = "BranchSummary"))]
         r#type: &'static str,
     },
-    /// Anything else that is in the conversation, such as a command that the user ran by hand.
+    /// Any other message of the conversation, such as a user-initiated shell command.
     Custom {
         data: Value,
         include_in_llm_context: bool,
@@ -73,49 +62,49 @@ pub(super) enum Spoken<'message> {
     },
 }
 
-/// The answer of a model.
+/// A model response.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Answer")]
-pub(super) struct SpokenAnswer<'message> {
+pub(super) struct AnswerRecord<'message> {
     /// The provider's API.
     #[schemars(extend("enum" = ["Anthropic", "Google", "Mistral", "OpenAi"]))]
     api: &'static str,
-    content: Vec<SpokenContent<'message>>,
+    content: Vec<ContentRecord<'message>>,
     #[serde(flatten)]
     rest: Members<'message>,
 }
 
-/// What an answer has besides its blocks and the name of its API.
+/// The members of a model response other than its blocks and its API.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Members<'message> {
-    /// Why it failed, if it did.
+    /// Why the response failed; `null` if it did not.
     error_message: Option<&'message str>,
     model: &'message str,
     provider: &'message str,
     response_id: Option<&'message str>,
     response_model: Option<&'message str>,
-    /// Absent where the answer stands alone, not among other messages.
+    /// Absent where the response is not one of the messages of a conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = "assistant"))]
     role: Option<&'static str>,
     #[schemars(extend("enum" = ["stop", "length", "tool_use", "error", "aborted"]))]
     stop_reason: &'static str,
     timestamp_ms: u64,
-    /// Absent where the answer stands alone, not among other messages.
+    /// Absent where the response is not one of the messages of a conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("const" = "Llm"))]
     r#type: Option<&'static str>,
-    usage: SpokenUsage,
+    usage: UsageRecord,
 }
 
-/// The result of a call. Among the messages of a conversation it has tags, in a turn it has none.
+/// The result of a tool call. It has `role` and `type` only as one of the messages of a conversation.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ToolResult")]
-pub(super) struct SpokenResult<'message> {
-    /// What the model sees.
-    content: Vec<SpokenContent<'message>>,
-    /// Facts for the client that the model does not see; which, depends on the tool.
+pub(super) struct ToolResultRecord<'message> {
+    /// The output for the model.
+    content: Vec<ContentRecord<'message>>,
+    /// Details for the client that the model does not see; they depend on the tool.
     details: Option<&'message Value>,
     is_error: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +122,7 @@ pub(super) struct SpokenResult<'message> {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Content")]
-pub(super) enum SpokenContent<'message> {
+pub(super) enum ContentRecord<'message> {
     Text {
         text: &'message str,
         #[schemars(extend("const" = "text"))]
@@ -151,7 +140,7 @@ pub(super) enum SpokenContent<'message> {
         r#type: &'static str,
     },
     ToolCall {
-        tool_call: SpokenCall<'message>,
+        tool_call: ToolCallRecord<'message>,
         #[schemars(extend("const" = "tool_call"))]
         r#type: &'static str,
     },
@@ -166,27 +155,27 @@ pub(super) struct Source<'message> {
     r#type: &'static str,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ToolCall")]
-pub(super) struct SpokenCall<'message> {
-    /// As a text, the way the model wrote it.
+pub(super) struct ToolCallRecord<'message> {
+    /// The arguments as text, as the model wrote them.
     arguments: Cow<'message, str>,
     id: &'message str,
     name: &'message str,
 }
 
-/// Tokens by kind.
+/// Token counts by kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Usage")]
-struct SpokenUsage {
+struct UsageRecord {
     cache_read_tokens: u64,
     cache_write_tokens: u64,
     input_tokens: u64,
     output_tokens: u64,
 }
 
-impl From<&Usage> for SpokenUsage {
+impl From<&Usage> for UsageRecord {
     fn from(usage: &Usage) -> Self {
         Self {
             cache_read_tokens: usage.cache_read,
@@ -197,45 +186,45 @@ impl From<&Usage> for SpokenUsage {
     }
 }
 
-impl Known {
-    /// Returns a message as one of a conversation.
-    pub fn message<'a>(&'a self, message: &'a Message) -> Spoken<'a> {
+impl ConversationMemory {
+    /// Returns a message as one of the messages of a conversation.
+    pub fn message<'a>(&'a self, message: &'a Message) -> MessageRecord<'a> {
         match message {
-            Message::User(user) => Spoken::User {
+            Message::User(user) => MessageRecord::User {
                 content: content(&user.content),
                 role: "user",
                 timestamp_ms: user.timestamp,
                 r#type: "Llm",
             },
-            Message::Assistant(answer) => Spoken::Assistant(self.answer(answer)),
-            Message::ToolResult(result) => Spoken::ToolResult(SpokenResult {
+            Message::Assistant(answer) => MessageRecord::Assistant(self.answer(answer)),
+            Message::ToolResult(result) => MessageRecord::ToolResult(ToolResultRecord {
                 role: Some("tool_result"),
                 r#type: Some("Llm"),
                 ..tool_result(result)
             }),
             Message::CompactionSummary(summary) => {
-                let made = self.compaction.as_ref().filter(|made| made.summary == summary.summary);
-                Spoken::CompactionSummary {
-                    first_kept_entry_id: made.map_or("", |made| &made.first_kept_entry),
+                let result = self.compaction(&summary.summary);
+                MessageRecord::CompactionSummary {
+                    first_kept_entry_id: result.map_or("", |result| &result.first_kept_entry),
                     summary: &summary.summary,
-                    tokens_after: made.map_or(0, |made| made.estimated_tokens_after),
+                    tokens_after: result.map_or(0, |result| result.estimated_tokens_after),
                     tokens_before: summary.tokens_before,
                     r#type: "CompactionSummary",
                 }
             }
-            Message::BranchSummary(branch) => Spoken::BranchSummary {
+            Message::BranchSummary(branch) => MessageRecord::BranchSummary {
                 entry_count: 0,
                 parent_session_id: "",
                 summary: &branch.summary,
                 r#type: "BranchSummary",
             },
-            Message::Custom(custom) => Spoken::Custom {
+            Message::Custom(custom) => MessageRecord::Custom {
                 data: json!(custom.content),
                 include_in_llm_context: true,
                 kind: &custom.custom_type,
                 r#type: "Custom",
             },
-            Message::BashExecution(shell) => Spoken::Custom {
+            Message::BashExecution(shell) => MessageRecord::Custom {
                 data: json!(shell),
                 include_in_llm_context: shell.exclude_from_context != Some(true),
                 kind: "bash_execution",
@@ -244,42 +233,32 @@ impl Known {
         }
     }
 
-    /// Returns the answer of a model as a message of a conversation.
-    pub fn answer<'a>(&'a self, answer: &'a AssistantMessage) -> SpokenAnswer<'a> {
+    /// Returns a model response as one of the messages of a conversation.
+    pub fn answer<'a>(&'a self, answer: &'a AssistantMessage) -> AnswerRecord<'a> {
         let block = |block: &'a AssistantContent| match block {
-            AssistantContent::Text(block) => SpokenContent::Text { text: &block.text, r#type: "text" },
+            AssistantContent::Text(block) => ContentRecord::Text { text: &block.text, r#type: "text" },
             AssistantContent::Thinking(block) => {
-                SpokenContent::Thinking { thinking: &block.thinking, r#type: "thinking" }
+                ContentRecord::Thinking { thinking: &block.thinking, r#type: "thinking" }
             }
             AssistantContent::ToolCall(call) => {
-                SpokenContent::ToolCall { tool_call: self.call(call), r#type: "tool_call" }
+                ContentRecord::ToolCall { tool_call: self.call(call), r#type: "tool_call" }
             }
         };
-        SpokenAnswer {
+        AnswerRecord {
             api: api(&answer.api),
             content: answer.content.iter().map(block).collect(),
             rest: Members { role: Some("assistant"), r#type: Some("Llm"), ..members(answer) },
         }
     }
 
-    fn call<'a>(&'a self, call: &'a ToolCall) -> SpokenCall<'a> {
-        // Providers may use an id again, so what was written under it is compared with what was meant.
-        let written = self.arguments.get(&call.id).filter(|text| is_same(text, &call.arguments));
-        let arguments = match written {
-            Some(text) => Cow::Borrowed(text.as_str()),
-            None => Cow::Owned(serde_json::to_string(&call.arguments).unwrap_or_default()),
-        };
-        SpokenCall { arguments, id: &call.id, name: &call.name }
+    fn call<'a>(&'a self, call: &'a ToolCall) -> ToolCallRecord<'a> {
+        ToolCallRecord { arguments: self.arguments(call), id: &call.id, name: &call.name }
     }
 }
 
-fn is_same(text: &str, arguments: &Arguments) -> bool {
-    serde_json::from_str::<Arguments>(text).is_ok_and(|written| written == *arguments)
-}
-
-/// Returns the result of a call without the tags of a message.
-pub(super) fn tool_result(result: &ToolResultMessage) -> SpokenResult<'_> {
-    SpokenResult {
+/// Returns the result of a tool call outside of a conversation.
+pub(super) fn tool_result(result: &ToolResultMessage) -> ToolResultRecord<'_> {
+    ToolResultRecord {
         content: content(&result.content),
         details: result.details.as_ref(),
         is_error: result.is_error,
@@ -291,11 +270,11 @@ pub(super) fn tool_result(result: &ToolResultMessage) -> SpokenResult<'_> {
     }
 }
 
-/// Returns what a user or a tool says.
-pub(super) fn content<'message>(content: &'message [Content]) -> Vec<SpokenContent<'message>> {
+/// Returns the blocks of a user message or of a tool's output.
+pub(super) fn content<'message>(content: &'message [Content]) -> Vec<ContentRecord<'message>> {
     let block = |block: &'message Content| match block {
-        Content::Text { text } => SpokenContent::Text { text, r#type: "text" },
-        Content::Image { data, mime_type } => SpokenContent::Image {
+        Content::Text { text } => ContentRecord::Text { text, r#type: "text" },
+        Content::Image { data, mime_type } => ContentRecord::Image {
             media_type: mime_type,
             source: Source { data, r#type: "base64" },
             r#type: "image",
@@ -329,7 +308,7 @@ fn stop_reason(reason: StopReason) -> &'static str {
     }
 }
 
-/// Returns opi's name of an API. It has four, and clients may know no other.
+/// Returns opi's name of an API. It has four, and clients may not know others.
 fn api(name: &str) -> &'static str {
     match name {
         name if name.starts_with("anthropic") => "Anthropic",
@@ -339,7 +318,7 @@ fn api(name: &str) -> &'static str {
     }
 }
 
-/// How an answer that is being streamed looks.
+/// The form of a model response that is being streamed.
 #[derive(Debug, Default)]
 pub(super) struct AnswerShape;
 
@@ -350,7 +329,7 @@ impl Shape for AnswerShape {
         out.extend_from_slice(b"\",");
         let start = out.len();
         json::write(out, &members(message));
-        // The braces of an object stand around the members.
+        // Only the members, without the braces around them.
         out.remove(start);
         out.pop();
     }
@@ -377,12 +356,13 @@ impl Shape for AnswerShape {
         }
     }
 
-    fn shows_argument_text(&self) -> bool {
-        true
+    fn argument_deltas(&self) -> Deltas {
+        Deltas::Appended
     }
 
     fn call(&self, call: &ToolCall, out: &mut Vec<u8>) {
-        let known = Known::default();
-        json::write(out, &SpokenContent::ToolCall { tool_call: known.call(call), r#type: "tool_call" });
+        let memory = ConversationMemory::default();
+        let tool_call = memory.call(call);
+        json::write(out, &ContentRecord::ToolCall { tool_call, r#type: "tool_call" });
     }
 }

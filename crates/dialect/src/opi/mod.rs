@@ -1,13 +1,16 @@
-//! The dialect `opi`: `opi --rpc` of version 0.5, whose `schema_version` is 2.
+//! The dialect `opi`: the protocol of `opi --rpc`, version 0.5, whose `schema_version` is 2.
 //!
-//! Prompts are answered when they are accepted; every update repeats the answer so far, twice. Keys are written in
-//! alphabetical order, as opi does.
+//! The response to a prompt is sent when the prompt is accepted; every update repeats the model response so far, twice.
+//! Keys are in alphabetical order, as in opi.
 
 mod commands;
+mod conversation_memory;
 mod events;
+mod held_back;
 mod messages;
 mod records;
 mod replies;
+mod thinking;
 
 use std::sync::Arc;
 
@@ -19,27 +22,29 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde_json::Value;
 
-use crate::command_table::{self, Meant, Problem};
-use crate::schema::{Answers, Id, Protocol};
-use crate::{Dialect, Incoming};
+use crate::decode::{Decoded, Problem};
+use crate::envelope::flat::Flat;
+use crate::protocol::{Answered, Id, Protocol};
+use crate::{Dialect, Incoming, single_session};
 
-/// The version of opi whose protocol this is.
+/// The emulated version of opi.
 pub(crate) const VERSION: &str = "0.5.0";
 
-/// What the first record says of the protocol's version.
+/// The version of the protocol, in the first record.
 const SCHEMA_VERSION: u32 = 2;
 
-/// What the dialect says of itself.
+/// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "opi",
+    envelope: &Flat { answer_type: None, response: replies::schema },
     commands: commands::TABLE,
     id: Id::Text,
-    answers: Answers::All(replies::shape),
+    answered: Answered::All,
     records: records::records,
     capabilities: &["joined_deltas", "run_errors", "search_tools_when_mutating"],
 };
 
-/// The state of the translation.
+/// The dialect, with what it remembers between events.
 #[derive(Debug, Default)]
 pub(crate) struct Opi {
     events: events::Events,
@@ -59,31 +64,17 @@ impl Dialect for Opi {
     }
 
     fn opening(&mut self, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::ready(SCHEMA_VERSION, VERSION)));
+        records.push(replies::ready(SCHEMA_VERSION, VERSION));
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        let meant = match command_table::decode(commands::TABLE, line) {
-            Ok(meant) => checked(meant),
-            Err(problem) => Err(problem.into()),
-        };
-        match meant {
-            Ok(Meant::Request(request)) => Some(Incoming::for_only_session(request)),
-            Ok(Meant::Quit(origin)) => {
-                records.push(Record::Plain(replies::done(&origin)));
-                Some(Incoming::Quit)
-            }
-            Ok(Meant::ProtocolInfo(origin)) => {
-                records.push(Record::Plain(replies::protocol_info(&origin, &PROTOCOL)));
-                None
-            }
-            Err(Refused { id, command, error }) => {
-                // A client that has ids expects them to be texts.
-                let id = id.filter(|id| id.starts_with('"'));
-                records.push(Record::Plain(replies::failure(id.as_deref(), command, &error)));
-                None
-            }
-        }
+        let decoded = PROTOCOL.decode(line).map_err(Refused::from).and_then(checked);
+        single_session::forward(
+            decoded.map_err(|refused| refused.record()),
+            &PROTOCOL,
+            replies::local,
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -91,11 +82,11 @@ impl Dialect for Opi {
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(Record::Plain(replies::encode(reply)));
+        records.push(replies::encode(reply));
     }
 }
 
-/// Why a line was not taken, in opi's words.
+/// Why a line was refused, with opi's error text.
 struct Refused {
     id: Option<Arc<str>>,
     command: &'static str,
@@ -103,24 +94,33 @@ struct Refused {
 }
 
 impl Refused {
-    /// A line that opi does not get further with than its parser does.
+    fn record(&self) -> Record {
+        // A client that uses ids expects them to be strings.
+        let id = self.id.as_deref().filter(|id| id.starts_with('"'));
+        replies::failure(id, self.command, &self.error)
+    }
+
+    /// A line that opi's parser rejects.
     fn unreadable(id: Option<Arc<str>>, reason: &str) -> Self {
         Self { id, command: "parse", error: format!("failed to parse command: {reason}") }
     }
 }
 
-/// Checks what opi's parser does, that an id is a text, and the form of a model's name.
-fn checked(mut meant: Meant) -> Result<Meant, Refused> {
-    let (Meant::Request(Request { origin, .. }) | Meant::Quit(origin) | Meant::ProtocolInfo(origin)) =
-        &mut meant;
-    origin.id = checked_id(origin.id.take())?;
-    if let Meant::Request(Request { origin, command: Command::SetModel { provider, id } }) = &meant
+/// Checks what opi's parser checks besides fields: that an id is a string, and the form of a model's name.
+fn checked(mut decoded: Decoded) -> Result<Decoded, Refused> {
+    match &mut decoded {
+        Decoded::Request(Request { origin, .. }) | Decoded::Quit(origin) | Decoded::ProtocolInfo(origin) => {
+            origin.id = checked_id(origin.id.take())?;
+        }
+        Decoded::Answer(_) => {}
+    }
+    if let Decoded::Request(Request { origin, command: Command::SetModel { provider, id } }) = &decoded
         && (provider.is_empty() || id.is_empty())
     {
         let error = "invalid model spec: expected provider:model".to_owned();
         return Err(Refused { id: origin.id.clone(), command: origin.name, error });
     }
-    Ok(meant)
+    Ok(decoded)
 }
 
 fn checked_id(id: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refused> {
@@ -147,8 +147,8 @@ impl From<Problem> for Refused {
             }
             Problem::BadField { origin, field, value, .. } => match (origin.name, value.as_deref()) {
                 ("set_thinking_level", Some(Value::String(level))) => {
-                    let error =
-                        format!("invalid thinking level '{level}': expected off, low, medium, or high");
+                    let expected = thinking::level_list();
+                    let error = format!("invalid thinking level '{level}': expected {expected}");
                     Self { id: origin.id, command: origin.name, error }
                 }
                 (_, None) => Self::unreadable(origin.id, &format!("missing field `{}`", field.name)),
@@ -161,7 +161,7 @@ impl From<Problem> for Refused {
     }
 }
 
-/// Names a value as opi's parser does.
+/// Returns the name of a value in the error texts of opi's parser.
 fn kind_of(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_refused_as_opi_s_parser_does() {
+    fn invalid_lines_are_refused_with_the_errors_of_opi_s_parser() {
         let check = |line, id: &str, reason: &str| {
             let expected = format!(
                 r#"{{"command":"parse","error":"failed to parse command: {reason}",{id}"success":false,"type":"response"}}"#
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_refused_in_the_name_of_the_command() {
+    fn invalid_values_are_refused_as_errors_of_the_command() {
         check_refused(
             r#"{"type":"set_model","model":"m1","id":"m"}"#,
             r#"{"command":"set_model","error":"invalid model spec: expected provider:model","id":"m","success":false,"type":"response"}"#,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn quitting_is_answered_first() {
+    fn quit_is_answered_first() {
         let mut records = Vec::new();
         let line = Line::Text(r#"{"type":"quit","id":"q"}"#.to_owned());
         assert_eq!(Opi::default().decode(line, &mut records), Some(Incoming::Quit));

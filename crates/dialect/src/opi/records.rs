@@ -1,107 +1,108 @@
-//! The form of the records that are not answers. The comments are what clients read in the schema and in the reference.
+//! The form of the records that are not responses. Their doc comments are the descriptions in the schema and the
+//! reference.
 
 use bowline_core::message::Arguments;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::messages::{Spoken, SpokenAnswer, SpokenContent, SpokenResult};
-use super::replies::{Ready, SpokenCompaction};
-use crate::schema::{record, variants};
+use super::messages::{AnswerRecord, ContentRecord, MessageRecord, ToolResultRecord};
+use super::replies::{CompactionRecord, Ready};
+use crate::schema::{compaction_reasons, record, variants};
 
-/// An event in the words of opi; keys in alphabetical order.
+/// The record of an event; keys in alphabetical order.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Said<'event> {
-    /// A run begins.
+pub(super) enum EventRecord<'event> {
+    /// A run starts.
     AgentStart {
         #[schemars(extend("const" = "AgentStart"))]
         r#type: &'static str,
     },
-    /// The run is over: retries and queued messages included. One for each run.
+    /// The run ended, including retries and queued messages. Emitted once per run.
     AgentEnd {
-        /// Why it failed, if it did.
+        /// Why the run failed; absent if it did not.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<&'event str>,
-        /// The whole conversation, without answers that failed or were stopped.
-        messages: Vec<Spoken<'event>>,
+        /// The whole conversation, without model responses that failed or were aborted.
+        messages: Vec<MessageRecord<'event>>,
         #[schemars(extend("enum" = ["completed", "aborted", "error"]))]
         reason: &'static str,
         #[schemars(extend("const" = "AgentEnd"))]
         r#type: &'static str,
     },
-    /// A turn begins: one answer of the model, and the tools that it calls.
+    /// A turn starts: one model response and the tool calls in it.
     TurnStart {
         #[schemars(extend("const" = "TurnStart"))]
         r#type: &'static str,
     },
-    /// A turn is over.
+    /// A turn ended.
     TurnEnd {
-        /// The answer of the model.
-        message: Spoken<'event>,
-        /// What the tools gave back.
-        tool_results: Vec<SpokenResult<'event>>,
+        /// The model response.
+        message: MessageRecord<'event>,
+        /// The results of the tool calls.
+        tool_results: Vec<ToolResultRecord<'event>>,
         #[schemars(extend("const" = "TurnEnd"))]
         r#type: &'static str,
     },
-    /// An answer begins.
+    /// A model response starts.
     MessageStart {
-        message: Spoken<'event>,
+        message: MessageRecord<'event>,
         #[schemars(extend("const" = "MessageStart"))]
         r#type: &'static str,
     },
-    /// An answer is whole.
+    /// A model response is complete.
     MessageEnd {
-        message: Spoken<'event>,
+        message: MessageRecord<'event>,
         #[schemars(extend("const" = "MessageEnd"))]
         r#type: &'static str,
     },
-    /// A tool begins its work.
+    /// A tool starts.
     ToolExecutionStart {
-        /// What the model called it with.
+        /// The arguments of the call.
         args: &'event Arguments,
         tool_call_id: &'event str,
         tool_name: &'event str,
         #[schemars(extend("const" = "ToolExecutionStart"))]
         r#type: &'static str,
     },
-    /// A tool has more to show.
+    /// A running tool has new output.
     ToolExecutionUpdate {
-        /// What the model called it with.
+        /// The arguments of the call.
         args: &'event Arguments,
-        /// All that it has to show so far: replaces what it showed before.
-        partial_result: Vec<SpokenContent<'event>>,
+        /// The output so far. It replaces that of earlier updates.
+        partial_result: Vec<ContentRecord<'event>>,
         tool_call_id: &'event str,
         tool_name: &'event str,
         #[schemars(extend("const" = "ToolExecutionUpdate"))]
         r#type: &'static str,
     },
-    /// A tool has done its work.
+    /// A tool finished.
     ToolExecutionEnd {
-        /// Facts for the client that the model does not see; which, depends on the tool.
+        /// Details for the client that the model does not see; they depend on the tool.
         details: Option<&'event Value>,
         is_error: bool,
-        /// What the model sees.
-        result: Vec<SpokenContent<'event>>,
+        /// The output for the model.
+        result: Vec<ContentRecord<'event>>,
         tool_call_id: &'event str,
         tool_name: &'event str,
         #[schemars(extend("const" = "ToolExecutionEnd"))]
         r#type: &'static str,
     },
-    /// Queued messages go into the next turn.
+    /// Queued messages are delivered to the next turn.
     QueueUpdate {
-        /// The texts that are taken from the follow-up queue.
+        /// The texts from the follow-up queue.
         follow_up: &'event [String],
-        /// The texts that are taken from the steering queue.
+        /// The texts from the steering queue.
         steering: &'event [String],
         #[schemars(extend("const" = "QueueUpdate"))]
         r#type: &'static str,
     },
-    /// A request failed for a passing reason, and is going to be made again.
+    /// A request failed with a transient error and will be retried.
     AutoRetryStart {
-        /// Which retry it is, from 1 on.
+        /// The number of the retry, starting at 1.
         attempt: u32,
-        /// How long it is waited for.
+        /// The delay before the retry.
         delay_ms: u64,
         /// Why the request failed.
         error_message: &'event str,
@@ -109,54 +110,54 @@ pub(super) enum Said<'event> {
         #[schemars(extend("const" = "AutoRetryStart"))]
         r#type: &'static str,
     },
-    /// Retrying is over.
+    /// Retrying ended.
     AutoRetryEnd {
-        /// How many retries it took.
+        /// The number of retries.
         attempt: u32,
-        /// Why the last one failed, if it did.
+        /// Why the last retry failed; `null` on success.
         final_error: Option<&'event str>,
         success: bool,
         #[schemars(extend("const" = "AutoRetryEnd"))]
         r#type: &'static str,
     },
-    /// The conversation is being compacted.
+    /// A compaction starts.
     CompactionStart {
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
         #[schemars(extend("const" = "CompactionStart"))]
         r#type: &'static str,
     },
-    /// Compacting is over.
+    /// A compaction ended.
     CompactionEnd {
         aborted: bool,
-        /// Why it failed, if it did.
+        /// Why the compaction failed; `null` if it did not.
         error_message: Option<&'event str>,
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
-        /// What was made, if anything was.
-        result: Option<SpokenCompaction<'event>>,
+        /// `null` if the compaction was aborted or failed.
+        result: Option<CompactionRecord<'event>>,
         #[schemars(extend("const" = "CompactionEnd"))]
         r#type: &'static str,
     },
 }
 
-/// Describes every record that is not an answer.
+/// Describes every record that is not a response.
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = vec![record::<Ready>(generator)];
-    records.extend(variants::<Said<'_>>(generator));
+    records.extend(variants::<EventRecord<'_>>(generator));
     records.push(update(generator));
     records
 }
 
-/// Describes an update, which is put together by hand.
+/// Describes an update, which is assembled from bytes.
 fn update(generator: &mut SchemaGenerator) -> Schema {
     let (message, answer) =
-        (generator.subschema_for::<Spoken<'_>>(), generator.subschema_for::<SpokenAnswer<'_>>());
+        (generator.subschema_for::<MessageRecord<'_>>(), generator.subschema_for::<AnswerRecord<'_>>());
     let step = |kinds: &[&str], text: Option<(&str, &str)>| {
         let mut step = json!({
             "type": "object",
             "properties": {
-                "content_index": { "description": "Which block of the answer it belongs to.", "type": "integer", "minimum": 0 },
+                "content_index": { "description": "The index of the block in the model response.", "type": "integer", "minimum": 0 },
                 "partial": answer,
                 "type": { "enum": kinds },
             },
@@ -169,15 +170,15 @@ fn update(generator: &mut SchemaGenerator) -> Schema {
         step
     };
     json_schema!({
-        "description": "There is more of an answer.",
+        "description": "More of a model response has arrived.",
         "type": "object",
         "properties": {
             "assistant_event": {
-                "description": "What is new; `partial` is the answer so far, as `message` is.",
+                "description": "What is new. `partial` is the response so far, as is `message`.",
                 "oneOf": [
-                    step(&["text_delta", "thinking_delta"], Some(("delta", "What is appended to the block."))),
+                    step(&["text_delta", "thinking_delta"], Some(("delta", "The text to append to the block."))),
                     step(&["thinking_start"], None),
-                    step(&["thinking_end"], Some(("content", "The whole block."))),
+                    step(&["thinking_end"], Some(("content", "The complete block."))),
                 ],
             },
             "message": message,

@@ -1,26 +1,23 @@
-//! What answers look like on the wire.
+//! The form of responses, and opi's error texts.
 
 use std::borrow::Cow;
 
 use bowline_core::command::Origin;
 use bowline_core::event::CompactionResult;
 use bowline_core::reply::{Answer, RefusalCode, Reply, State};
+use bowline_core::thinking::ThinkingLevel;
+use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::thinking;
 use crate::json;
 use crate::protocol_info::ProtocolInfo;
-use crate::schema::Protocol;
 
-/// The budget that `medium` stands for, and the least for `high`, in tokens.
-const LOW_BUDGET: u32 = 2_048;
-const MEDIUM_BUDGET: u32 = 10_000;
-const HIGH_BUDGET: u32 = 20_000;
-
-/// The first record. Keys are as opi's source has them, in the order it sends them.
+/// The first record, with the keys of opi's source in its order.
 #[derive(Serialize, JsonSchema)]
-#[schemars(description = "The first record: commands can be sent.")]
+#[schemars(description = "The first record: the agent accepts commands.")]
 pub(super) struct Ready {
     #[schemars(extend("const" = "rpc"))]
     mode: &'static str,
@@ -28,21 +25,21 @@ pub(super) struct Ready {
     schema_version: u32,
     #[schemars(extend("const" = "rpc_ready"))]
     r#type: &'static str,
-    /// The version of opi whose protocol this is.
+    /// The emulated version of opi.
     version: &'static str,
 }
 
 /// A response; keys in alphabetical order.
 #[derive(Serialize, JsonSchema)]
 struct Response<'reply, D> {
-    /// The command's type; `parse` for a line that cannot be read.
+    /// The command's type; `parse` for an unreadable line.
     command: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<D>,
-    /// Why not.
+    /// Why the command failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'reply str>,
-    /// That of the command; absent if it had none.
+    /// The command's id; absent if it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     id: Option<&'reply RawValue>,
@@ -56,24 +53,24 @@ struct Response<'reply, D> {
 enum Data<'reply> {
     Model(Model),
     Level(Level),
-    Compacted(SpokenCompaction<'reply>),
+    Compacted(CompactionRecord<'reply>),
     Session(Session<'reply>),
     ProtocolInfo(Box<ProtocolInfo>),
 }
 
-/// The model that was chosen.
+/// The model that was set.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Model {
-    /// As `provider:model`.
+    /// The model, as `provider:model`.
     model: String,
 }
 
-/// The thinking level that was chosen.
+/// The thinking level that was set.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Level {
-    /// How many tokens the level stands for; `null` if the model is not to think.
+    /// The token budget of the level; `null` if thinking is off.
     budget_tokens: Option<u32>,
-    /// Whether the model is to think.
+    /// Whether the model thinks.
     enabled: bool,
     level: String,
 }
@@ -81,13 +78,13 @@ pub(super) struct Level {
 /// The session and the model.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Session<'reply> {
-    /// As `provider:model`; empty if none is chosen.
+    /// The model, as `provider:model`; empty if no model is selected.
     model: String,
     resources: Resources,
     session_id: &'reply str,
 }
 
-/// What was loaded beside the agent itself. There is nothing of the kind here.
+/// The resources that were loaded. bowline has none of these kinds, so all lists are empty.
 #[derive(Serialize, Default, JsonSchema)]
 struct Resources {
     #[schemars(with = "Vec<String>")]
@@ -104,19 +101,19 @@ struct Resources {
     themes: [String; 0],
 }
 
-/// A compaction that was made.
+/// The result of a compaction.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Compaction")]
-pub(super) struct SpokenCompaction<'reply> {
-    /// The first entry that the model still sees as it was.
+pub(super) struct CompactionRecord<'reply> {
+    /// The first entry that stays in the context unchanged.
     first_kept_entry_id: &'reply str,
-    /// What stands for all that came before.
+    /// The summary that replaces all earlier messages.
     summary: &'reply str,
     tokens_after: u64,
     tokens_before: u64,
 }
 
-impl<'reply> From<&'reply CompactionResult> for SpokenCompaction<'reply> {
+impl<'reply> From<&'reply CompactionResult> for CompactionRecord<'reply> {
     fn from(result: &'reply CompactionResult) -> Self {
         Self {
             first_kept_entry_id: &result.first_kept_entry,
@@ -128,56 +125,51 @@ impl<'reply> From<&'reply CompactionResult> for SpokenCompaction<'reply> {
 }
 
 /// Encodes the first record.
-pub(super) fn ready(schema_version: u32, version: &'static str) -> Vec<u8> {
-    json::to_line(&Ready { mode: "rpc", schema_version, r#type: "rpc_ready", version })
+pub(super) fn ready(schema_version: u32, version: &'static str) -> Record {
+    Record::Plain(json::to_line(&Ready { mode: "rpc", schema_version, r#type: "rpc_ready", version }))
 }
 
 /// Describes a response.
-pub(super) fn shape(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     Response::<()>::json_schema(generator)
 }
 
-/// Encodes a response that says yes and no more.
-pub(super) fn done(origin: &Origin) -> Vec<u8> {
-    respond(origin.id.as_deref(), origin.name, Ok(None))
+/// Encodes the response to a command that the dialect carries out itself.
+pub(super) fn local(origin: &Origin, info: Option<ProtocolInfo>) -> Record {
+    let data = info.map(|info| Data::ProtocolInfo(Box::new(info)));
+    respond(origin.id.as_deref(), origin.name, Ok(data))
 }
 
-/// Encodes what the dialect says of itself.
-pub(super) fn protocol_info(origin: &Origin, protocol: &Protocol) -> Vec<u8> {
-    let info = Data::ProtocolInfo(Box::new(protocol.into()));
-    respond(origin.id.as_deref(), origin.name, Ok(Some(info)))
-}
-
-/// Encodes a response that says no.
-pub(super) fn failure(id: Option<&str>, command: &str, error: &str) -> Vec<u8> {
+/// Encodes a failure response.
+pub(super) fn failure(id: Option<&str>, command: &str, error: &str) -> Record {
     respond(id, command, Err(error))
 }
 
-/// Encodes the answer to a command.
-pub(super) fn encode(reply: &Reply) -> Vec<u8> {
+/// Encodes the response to a command.
+pub(super) fn encode(reply: &Reply) -> Record {
     let id = reply.origin.id.as_deref();
     match &reply.result {
         Ok(answer) => respond(id, reply.origin.name, Ok(data(reply, answer))),
         Err(refusal) => {
-            let error = worded(reply, refusal.code, &refusal.message);
+            let error = error_text(reply, refusal.code, &refusal.message);
             failure(id, reply.origin.name, &error)
         }
     }
 }
 
-fn respond(id: Option<&str>, command: &str, result: Result<Option<Data<'_>>, &str>) -> Vec<u8> {
-    json::to_line(&Response {
+fn respond(id: Option<&str>, command: &str, result: Result<Option<Data<'_>>, &str>) -> Record {
+    Record::Plain(json::to_line(&Response {
         command,
         error: result.as_ref().err().copied(),
-        id: id.and_then(|id| serde_json::from_str(id).ok()),
+        id: id.and_then(json::verbatim),
         success: result.is_ok(),
         data: result.ok().flatten(),
         r#type: "response",
-    })
+    }))
 }
 
-/// Words a refusal as opi does, by the command that was refused.
-fn worded<'a>(reply: &'a Reply, code: RefusalCode, message: &'a str) -> Cow<'a, str> {
+/// Returns opi's error text for a command that was refused.
+fn error_text<'a>(reply: &'a Reply, code: RefusalCode, message: &'a str) -> Cow<'a, str> {
     match (code, reply.origin.name) {
         (RefusalCode::Busy, "set_model") => "cannot change model while agent is running".into(),
         (RefusalCode::Busy, "set_thinking_level") => {
@@ -205,17 +197,34 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'re
         Answer::Compacted(result) => Some(Data::Compacted((&**result).into())),
         Answer::State(state) => Some(session(state)),
         Answer::Done if reply.origin.name == "set_thinking_level" => Some(level(echoed(reply))),
-        _ => None,
+        Answer::Done | Answer::Accepted(_) => None,
+        // No command of this dialect has these answers.
+        Answer::RunOver(_)
+        | Answer::SessionOpened { .. }
+        | Answer::Cleared { .. }
+        | Answer::Messages(_)
+        | Answer::Commands(_)
+        | Answer::CycledModel(_)
+        | Answer::Models(_)
+        | Answer::CycledThinkingLevel(_)
+        | Answer::ThinkingLevels(_)
+        | Answer::Shell(_)
+        | Answer::SessionSwitched
+        | Answer::Statistics(_)
+        | Answer::LastAssistantText(_)
+        | Answer::Forked { .. }
+        | Answer::ForkMessages(_)
+        | Answer::Entries { .. }
+        | Answer::Tree { .. }
+        | Answer::Navigated(_)
+        | Answer::Written { .. }
+        | Answer::Sessions(_)
+        | Answer::Exported { .. } => None,
     }
 }
 
 fn level(level: String) -> Data<'static> {
-    let budget_tokens = match level.as_str() {
-        "low" => Some(LOW_BUDGET),
-        "medium" => Some(MEDIUM_BUDGET),
-        "high" => Some(HIGH_BUDGET),
-        _ => None,
-    };
+    let budget_tokens = ThinkingLevel::parse(&level).and_then(thinking::budget);
     Data::Level(Level { budget_tokens, enabled: budget_tokens.is_some(), level })
 }
 
@@ -228,7 +237,7 @@ fn session(state: &State) -> Data<'_> {
     })
 }
 
-/// Returns the field of the command that its answer repeats.
+/// Returns the field of the command that its response repeats.
 fn echoed(reply: &Reply) -> String {
     reply.origin.echo.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

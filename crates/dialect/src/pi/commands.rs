@@ -2,7 +2,7 @@
 
 use bowline_core::command::{Command, SessionQuery};
 
-use crate::command_table::Meaning::Engine;
+use crate::command_table::Action::Engine;
 use crate::command_table::Row;
 use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
@@ -11,11 +11,11 @@ use crate::family::commands as family;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
 use crate::protocol_info;
-use crate::schema::shape;
+use crate::schema::schema_of;
 
 const SCOPES: &[&str] = &["project", "all"];
 
-/// Every command, grouped as the documentation groups them.
+/// Every command, in the groups of the documentation.
 pub(super) const TABLE: &[Row] = &[
     family::PROMPT,
     family::STEER,
@@ -23,19 +23,19 @@ pub(super) const TABLE: &[Row] = &[
     family::ABORT,
     Row {
         name: "clear_queue",
-        about: "Takes all messages out of both queues.",
+        about: "Removes all messages from both queues.",
         fields: &[],
-        answer: Some(shape::<Queues<'_>>),
-        meaning: Engine(|_| Command::ClearQueue),
+        result: Some(schema_of::<Queues<'_>>),
+        action: Engine(|_| Command::ClearQueue),
     },
     family::GET_STATE,
     family::GET_MESSAGES,
     Row {
         name: "get_commands",
-        about: "Tells what a prompt can name with a leading slash.",
+        about: "Returns the commands that a prompt can invoke with a leading slash.",
         fields: &[],
-        answer: Some(shape::<Commands<'_>>),
-        meaning: Engine(|_| Command::GetCommands),
+        result: Some(schema_of::<Commands<'_>>),
+        action: Engine(|_| Command::GetCommands),
     },
     protocol_info::ROW,
     family::SET_MODEL,
@@ -45,10 +45,10 @@ pub(super) const TABLE: &[Row] = &[
     family::CYCLE_THINKING_LEVEL,
     Row {
         name: "get_available_thinking_levels",
-        about: "Tells the thinking levels of the current model.",
+        about: "Returns the thinking levels of the current model.",
         fields: &[],
-        answer: Some(shape::<Levels<'_>>),
-        meaning: Engine(|_| Command::GetAvailableThinkingLevels),
+        result: Some(schema_of::<Levels<'_>>),
+        action: Engine(|_| Command::GetAvailableThinkingLevels),
     },
     family::SET_STEERING_MODE,
     family::SET_FOLLOW_UP_MODE,
@@ -63,40 +63,44 @@ pub(super) const TABLE: &[Row] = &[
     family::FORK,
     Row {
         name: "clone",
-        about: "Begins a session with all that is in the conversation. Ends a run first.",
+        about: "Starts a session with a copy of the whole conversation. A run in progress is aborted first.",
         fields: &[],
-        answer: Some(shape::<Switched>),
-        meaning: Engine(|_| Command::Clone),
+        result: Some(schema_of::<Switched>),
+        action: Engine(|_| Command::Clone),
     },
     family::GET_FORK_MESSAGES,
     Row {
         name: "get_entries",
-        about: "Tells the entries of the session's file.",
-        fields: &[Field::optional("since", Text, "An entry; only what the file has after it is told.")],
-        answer: Some(shape::<Entries<'_>>),
-        meaning: Engine(|mut fields| Command::GetEntries { since: fields.optional_text("since") }),
+        about: "Returns the entries of the session file.",
+        fields: &[Field::optional(
+            "since",
+            Text,
+            "An entry id; only the entries after it in the file are returned.",
+        )],
+        result: Some(schema_of::<Entries<'_>>),
+        action: Engine(|mut fields| Command::GetEntries { since: fields.optional_text("since") }),
     },
     Row {
         name: "get_tree",
-        about: "Tells the entries of the session's file as a tree.",
+        about: "Returns the entries of the session file as a tree.",
         fields: &[],
-        answer: Some(shape::<Tree<'_>>),
-        meaning: Engine(|_| Command::GetTree),
+        result: Some(schema_of::<Tree<'_>>),
+        action: Engine(|_| Command::GetTree),
     },
     Row {
         name: "navigate_tree",
-        about: "Goes on from another entry of the session. Ends a run first.",
+        about: "Continues from another entry of the session. A run in progress is aborted first.",
         fields: &[
             Field::required(
                 "entryId",
                 Text,
-                "The entry; of a message of the user, the place before it, so that it can be edited.",
+                "The entry. For a user message, the conversation continues before it, so that it can be edited.",
             ),
-            Field::optional("summarize", Boolean, "Leaves a summary of the branch that is left."),
-            Field::optional("customInstructions", Text, "What that summary should mind."),
+            Field::optional("summarize", Boolean, "Adds a summary of the abandoned branch."),
+            Field::optional("customInstructions", Text, "What the summary should focus on."),
         ],
-        answer: Some(shape::<Navigated<'_>>),
-        meaning: Engine(|mut fields| Command::NavigateTree {
+        result: Some(schema_of::<Navigated<'_>>),
+        action: Engine(|mut fields| Command::NavigateTree {
             entry: fields.text("entryId"),
             summarize: fields.flag("summarize"),
             instructions: fields.optional_text("customInstructions"),
@@ -104,32 +108,32 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         name: "set_label",
-        about: "Marks an entry with a label, or takes the label away.",
+        about: "Sets or removes the label of an entry.",
         fields: &[
             Field::required("entryId", Text, "The entry."),
-            Field::optional("label", Text, "The label; without it, the entry has none any more."),
+            Field::optional("label", Text, "The label; without it, the entry's label is removed."),
         ],
-        answer: Some(shape::<Written<'_>>),
-        meaning: Engine(|mut fields| Command::SetLabel {
+        result: Some(schema_of::<Written<'_>>),
+        action: Engine(|mut fields| Command::SetLabel {
             entry: fields.text("entryId"),
             label: fields.optional_text("label"),
         }),
     },
     Row {
         name: "list_sessions",
-        about: "Lists sessions, those last written to first.",
+        about: "Lists sessions, most recently modified first.",
         fields: &[
             Field::optional(
                 "scope",
                 OneOf(SCOPES),
-                "Those of the working folder, which is the default, or all.",
+                "`project` lists the sessions of the working directory (the default), `all` lists every session.",
             ),
-            Field::optional("search", Text, "A part of the name, the id or the first message."),
-            Field::optional("limit", Count, "How many at most."),
-            Field::optional("cursor", Text, "The `nextCursor` of an earlier answer: goes on after it."),
+            Field::optional("search", Text, "Text to find in the name, the id or the first message."),
+            Field::optional("limit", Count, "The maximum number of sessions."),
+            Field::optional("cursor", Text, "The `nextCursor` of an earlier response: continues after it."),
         ],
-        answer: Some(shape::<Sessions<'_>>),
-        meaning: Engine(|mut fields| Command::ListSessions {
+        result: Some(schema_of::<Sessions<'_>>),
+        action: Engine(|mut fields| Command::ListSessions {
             query: SessionQuery {
                 everywhere: fields.optional_text("scope").as_deref() == Some("all"),
                 search: fields.optional_text("search"),
@@ -140,10 +144,10 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         name: "delete_session",
-        about: "Deletes a session that nobody uses.",
-        fields: &[Field::required("sessionPath", Text, "The session's file.")],
-        answer: None,
-        meaning: Engine(|mut fields| Command::DeleteSession { path: fields.text("sessionPath").into() }),
+        about: "Deletes a session that is not in use.",
+        fields: &[Field::required("sessionPath", Text, "The session file.")],
+        result: None,
+        action: Engine(|mut fields| Command::DeleteSession { path: fields.text("sessionPath").into() }),
     },
     family::GET_SESSION_STATS,
     family::EXPORT_HTML,

@@ -1,4 +1,4 @@
-//! What events look like on the wire.
+//! The records of events.
 
 use std::sync::Arc;
 
@@ -14,128 +14,146 @@ use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
 use crate::family::answers::Entry;
-use crate::family::records::{self, SpokenOutcome};
+use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::steps::{Bound, Delta, Step};
-use crate::json;
-use crate::schema::variants;
+use crate::json::{self, milliseconds};
+use crate::schema::{compaction_reasons, variants};
 
-/// Encodes events, and remembers what spares work between the deltas of one answer.
+/// Encodes events.
 #[derive(Debug, Default)]
-pub(super) struct Updates {
+pub(super) struct Events {
     keys: DeltaKeys,
-    usage: Usage,
-    usage_json: Vec<u8>,
+    usage: UsageCache,
 }
 
-/// An event in the words of pi, where they are not those of its whole family.
+/// The usage in the last delta with its JSON: it seldom changes between the deltas of one model response.
+#[derive(Debug, Default)]
+struct UsageCache {
+    usage: Usage,
+    json: Vec<u8>,
+}
+
+impl UsageCache {
+    fn json(&mut self, usage: &Usage) -> &[u8] {
+        if self.json.is_empty() || self.usage != *usage {
+            self.usage = *usage;
+            self.json.clear();
+            json::write(&mut self.json, usage);
+        }
+        &self.json
+    }
+}
+
+/// The record of an event in a form that only pi has.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-enum Spoken<'event> {
-    /// The model has nothing more to say, for now.
+enum OwnRecord<'event> {
+    /// An attempt of the run ended. `agent_settled` ends the run.
     AgentEnd {
-        /// What this stretch of the run added to the conversation.
+        /// The messages that this attempt added to the conversation.
         messages: &'event [Arc<Message>],
-        /// Whether the model is asked again by itself: after a failure that passes, or after a compaction.
+        /// Whether the model is called again automatically: after a transient error or a compaction.
         will_retry: bool,
     },
-    /// The run is over, and nothing follows by itself. One for each run, whatever happened in it.
+    /// The run ended and nothing follows automatically. Emitted exactly once per run, whatever happened in it.
     AgentSettled {
-        /// Whether it was stopped.
+        /// Whether the run was aborted.
         aborted: bool,
-        /// Why it failed, if it did.
+        /// Why the run failed; absent if it did not.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'event str>,
     },
-    /// There is more of an answer.
+    /// More of a model response has arrived.
     MessageUpdate {
-        /// What the answer cost so far.
+        /// The usage of the response so far.
         usage: &'event Usage,
         /// What is new.
         #[schemars(with = "Step<'_>")]
         assistant_message_event: Bound<'event>,
     },
-    /// Messages were put into the queues or taken out.
+    /// The queues changed.
     QueueUpdate {
-        /// The texts that wait to go into the run.
+        /// The texts in the steering queue.
         steering: &'event [String],
-        /// The texts that wait for its end.
+        /// The texts in the follow-up queue.
         follow_up: &'event [String],
     },
-    /// The conversation is being compacted.
+    /// A compaction starts.
     CompactionStart {
-        /// Whether a command asked for it, the model's window is nearly full, or the conversation did not fit.
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        /// `manual` if a command requested it, `threshold` if the context window is nearly full, `overflow` if the
+        /// conversation exceeded it.
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
     },
-    /// Compacting is over.
+    /// A compaction ended.
     CompactionEnd {
-        /// As at its start.
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        /// The same as in `compaction_start`.
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: &'static str,
         #[serde(flatten)]
-        outcome: SpokenOutcome<'event>,
+        outcome: CompactionOutcomeRecord<'event>,
     },
-    /// The request for a summary failed for a passing reason, and is going to be made again.
+    /// The request for a summary failed with a transient error and will be retried.
     SummarizationRetryScheduled {
-        /// Which retry it is, from 1 on.
+        /// The number of the retry, starting at 1.
         attempt: u32,
         max_attempts: u32,
-        /// How long it is waited for.
+        /// The delay before the retry.
         delay_ms: u64,
         /// Why the request failed.
         error_message: &'event str,
     },
-    /// It is made again now.
+    /// The retry of a request for a summary starts.
     SummarizationRetryAttemptStart {
         /// What is summarised.
         #[schemars(extend("enum" = ["compaction", "branchSummary"]))]
         source: &'static str,
-        /// Why the conversation is compacted; absent for a branch.
+        /// The reason for the compaction; absent for a branch.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schemars(extend("enum" = ["manual", "threshold", "overflow"]))]
+        #[schemars(extend("enum" = compaction_reasons()))]
         reason: Option<&'static str>,
     },
-    /// Retrying the request for a summary is over, whatever came of it.
+    /// Retrying the request for a summary ended, successfully or not.
     SummarizationRetryFinished,
-    /// An entry was written that no other record tells of: one that changes what the model sees.
+    /// An entry that changes the context was appended to the session file, and no other record reports it.
     EntryAppended {
-        /// As it stands in the file.
+        /// The entry, as in the file.
         #[schemars(with = "Entry")]
         entry: &'event RawValue,
     },
-    /// The model thinks harder, or less hard.
+    /// The thinking level changed.
     ThinkingLevelChanged {
         level: ThinkingLevel,
-        /// The entry that says so; absent if the session is kept in memory only, or nothing was said in it yet.
+        /// The entry that records the change; absent if the session is in memory only or has no messages yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
-    /// The session was named.
+    /// The session was renamed.
     SessionInfoChanged {
         name: &'event str,
-        /// The entry that says so; absent if the session is kept in memory only.
+        /// The entry that records the change; absent if the session is in memory only.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },
-    /// A command that `bash` runs has written more.
+    /// A command started with `bash` has new output.
     BashExecutionUpdate {
-        /// That of the command; absent if it had none.
+        /// The id of the `bash` command; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'event RawValue>,
-        /// What it wrote. The deltas of one command together are all that it wrote.
+        /// The new output. The deltas of one command add up to its whole output.
         delta: &'event str,
     },
 }
 
-/// Describes every record that is not an answer.
+/// Describes every record that is not a response.
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    let mut records = variants::<records::Spoken<'_>>(generator);
-    records.extend(variants::<Spoken<'_>>(generator));
+    let mut records = variants::<EventRecord<'_>>(generator);
+    records.extend(variants::<OwnRecord<'_>>(generator));
     records
 }
 
-impl Updates {
-    /// Encodes an event, if clients are told of it.
+impl Events {
+    /// Encodes an event, if it has a record.
     pub fn encode(&mut self, event: &Event) -> Option<Record> {
         if let Event::MessageStart(_) = event {
             self.keys.start_message();
@@ -143,34 +161,29 @@ impl Updates {
         if let Event::MessageUpdate { usage, update } = event {
             return Some(self.update(usage, update));
         }
-        let line = match records::Spoken::of(event) {
-            Some(spoken) => json::to_line(&spoken),
-            None => json::to_line(&own(event)?),
-        };
-        Some(Record::Plain(line))
+        match EventRecord::of(event) {
+            Some(record) => Some(record.encode()),
+            None => Some(Record::Plain(json::to_line(&own(event)?))),
+        }
     }
 
     fn update(&mut self, usage: &Usage, update: &Update) -> Record {
         match Step::from(update) {
             Step::Delta(delta) => self.delta(usage, &delta),
             Step::Bound(step) => {
-                let spoken = Spoken::MessageUpdate { usage, assistant_message_event: step };
-                Record::Plain(json::to_line(&spoken))
+                let record = OwnRecord::MessageUpdate { usage, assistant_message_event: step };
+                Record::Plain(json::to_line(&record))
             }
         }
     }
 
-    /// Puts a delta together by hand: it is by far the most frequent record, and the outbox joins such records by
-    /// their bodies when the client lags.
+    /// Assembles a delta from bytes: it is by far the most frequent record, and the outbox joins deltas by their bodies
+    /// when the client lags.
     fn delta(&mut self, usage: &Usage, delta: &Delta<'_>) -> Record {
-        if self.usage_json.is_empty() || self.usage != *usage {
-            self.usage = *usage;
-            self.usage_json.clear();
-            json::write(&mut self.usage_json, usage);
-        }
-        let mut prefix = Vec::with_capacity(self.usage_json.len() + 128);
+        let usage = self.usage.json(usage);
+        let mut prefix = Vec::with_capacity(usage.len() + 128);
         prefix.extend_from_slice(br#"{"type":"message_update","usage":"#);
-        prefix.extend_from_slice(&self.usage_json);
+        prefix.extend_from_slice(usage);
         prefix.extend_from_slice(br#","assistantMessageEvent":"#);
         delta.open(&mut prefix);
         let key = self.keys.of_block(delta.content_index);
@@ -179,49 +192,49 @@ impl Updates {
     }
 }
 
-/// Returns the record of an event that pi words its own way.
-fn own(event: &Event) -> Option<Spoken<'_>> {
+/// Returns the record of an event that is specific to pi.
+fn own(event: &Event) -> Option<OwnRecord<'_>> {
     Some(match event {
-        Event::RunEnd { messages, will_retry, .. } => Spoken::AgentEnd { messages, will_retry: *will_retry },
-        Event::Settled(outcome) => Spoken::AgentSettled {
+        Event::RunEnd { messages, will_retry, .. } => OwnRecord::AgentEnd { messages, will_retry: *will_retry },
+        Event::Settled(outcome) => OwnRecord::AgentSettled {
             aborted: *outcome == RunOutcome::Aborted,
             error: if let RunOutcome::Failed(text) = outcome { Some(text) } else { None },
         },
-        Event::QueueChanged { steering, follow_up, .. } => Spoken::QueueUpdate { steering, follow_up },
-        Event::CompactionStart { reason } => Spoken::CompactionStart { reason: reason.as_str() },
-        Event::CompactionEnd { reason, outcome, will_retry } => Spoken::CompactionEnd {
+        Event::QueueChanged { steering, follow_up, .. } => OwnRecord::QueueUpdate { steering, follow_up },
+        Event::CompactionStart { reason } => OwnRecord::CompactionStart { reason: reason.as_str() },
+        Event::CompactionEnd { reason, outcome, will_retry } => OwnRecord::CompactionEnd {
             reason: reason.as_str(),
-            outcome: SpokenOutcome::new(outcome, *will_retry),
+            outcome: CompactionOutcomeRecord::new(outcome, *will_retry),
         },
         Event::SummaryRetryScheduled { attempt, max_attempts, delay, error } => {
-            Spoken::SummarizationRetryScheduled {
+            OwnRecord::SummarizationRetryScheduled {
                 attempt: *attempt,
                 max_attempts: *max_attempts,
-                delay_ms: records::milliseconds(*delay),
+                delay_ms: milliseconds(*delay),
                 error_message: error,
             }
         }
         Event::SummaryRetryStart(SummaryPurpose::Compaction(reason)) => {
-            Spoken::SummarizationRetryAttemptStart { source: "compaction", reason: Some(reason.as_str()) }
+            OwnRecord::SummarizationRetryAttemptStart { source: "compaction", reason: Some(reason.as_str()) }
         }
         Event::SummaryRetryStart(SummaryPurpose::Branch) => {
-            Spoken::SummarizationRetryAttemptStart { source: "branchSummary", reason: None }
+            OwnRecord::SummarizationRetryAttemptStart { source: "branchSummary", reason: None }
         }
-        Event::SummaryRetryEnd => Spoken::SummarizationRetryFinished,
-        Event::EntryAppended { entry } => Spoken::EntryAppended { entry: serde_json::from_str(entry).ok()? },
+        Event::SummaryRetryEnd => OwnRecord::SummarizationRetryFinished,
+        Event::EntryAppended { entry } => OwnRecord::EntryAppended { entry: json::verbatim(entry)? },
         Event::ThinkingLevelChanged { level, entry } => {
-            Spoken::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }
+            OwnRecord::ThinkingLevelChanged { level: *level, entry_id: entry.as_deref() }
         }
         Event::SessionNameChanged { name, entry } => {
-            Spoken::SessionInfoChanged { name, entry_id: entry.as_deref() }
+            OwnRecord::SessionInfoChanged { name, entry_id: entry.as_deref() }
         }
         Event::ShellOutput { origin, delta } => {
-            let id = origin.id.as_deref().and_then(|id| serde_json::from_str(id).ok());
-            Spoken::BashExecutionUpdate { id, delta }
+            let id = origin.id.as_deref().and_then(json::verbatim);
+            OwnRecord::BashExecutionUpdate { id, delta }
         }
-        // The change of the queue that follows says the same.
+        // Reported by the queue change that follows.
         Event::Delivering { .. }
-        // These are the family's.
+        // In the family's form.
         | Event::RunStart
         | Event::TurnStart
         | Event::TurnEnd { .. }
@@ -233,7 +246,7 @@ fn own(event: &Event) -> Option<Spoken<'_>> {
         | Event::ToolEnd { .. }
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
-        // The policy keeps questions away from clients.
+        // Never emitted under this dialect's policy.
         | Event::Ask(_)
         | Event::AskResolved { .. } => return None,
     })

@@ -1,6 +1,6 @@
 //! The dialect `pi`: the current generation of `pi --mode rpc`.
 //!
-//! Every command is answered by exactly one `response`, and answers are streamed as deltas only.
+//! Every command gets exactly one `response`, and model responses are streamed as deltas only.
 
 mod commands;
 mod events;
@@ -10,46 +10,42 @@ use bowline_core::event::Event;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
-use crate::command_table;
-use crate::family::state_parts::StateParts;
+use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::family::state_cache::StateCache;
 use crate::family::{data, responses};
-use crate::schema::{Answers, Id, Protocol};
-use crate::{Dialect, Incoming};
+use crate::protocol::{Answered, Id, Protocol};
+use crate::{Dialect, Incoming, single_session};
 
-/// What the dialect says of itself.
+/// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
+    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
     commands: commands::TABLE,
     id: Id::Anything,
-    answers: Answers::All(responses::shape),
+    answered: Answered::All,
     records: events::records,
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };
 
-/// The state of the translation.
+/// The dialect, with what it remembers between events and replies.
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
-    updates: events::Updates,
-    parts: StateParts,
+    events: events::Events,
+    state_cache: StateCache,
 }
 
 impl Dialect for Pi {
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        match command_table::decode(commands::TABLE, line) {
-            Ok(meant) => responses::take(meant, &PROTOCOL, records),
-            Err(problem) => {
-                records.extend(responses::refuse(&problem));
-                None
-            }
-        }
+        let decoded = PROTOCOL.decode(line).map_err(|problem| responses::refuse(&problem));
+        single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
-        records.extend(self.updates.encode(event));
+        records.extend(self.events.encode(event));
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
-        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.parts)));
+        records.push(responses::encode(reply, |answer| data::data(answer, &mut self.state_cache)));
     }
 }
 
@@ -57,7 +53,7 @@ impl Dialect for Pi {
 mod tests {
     use super::*;
 
-    /// Returns what is answered to a line at once; a command for the engine is not.
+    /// Returns the record that a line is answered with, unless it is for the engine.
     fn refusal(line: &str) -> Option<String> {
         let mut records = Vec::new();
         let incoming = Pi::default().decode(Line::Text(line.to_owned()), &mut records);
@@ -73,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_refused_with_what_is_known_of_them() {
+    fn invalid_lines_are_refused_with_id_and_command_if_known() {
         check_refused(
             r#"{"id":5,"type":"bogus"}"#,
             r#"{"id":5,"type":"response","command":"bogus","success":false,"error":"Unknown command: bogus","code":"unknown_command"}"#,
@@ -95,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_of_a_broken_line_is_found_when_it_comes_first() {
+    fn id_of_a_broken_line_is_known_if_it_precedes_the_error() {
         check_refused(
             r#"{"id":"x","type":"prompt","message":"#,
             r#"{"id":"x","type":"response","command":"parse","success":false,"error":"Failed to parse command: EOF while parsing a value at line 1 column 36","code":"parse_error"}"#,
@@ -103,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_refuses_every_wrong_field() {
+    fn every_command_refuses_every_invalid_field() {
         for row in commands::TABLE {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
@@ -114,12 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn all_33_commands_of_pi_are_known_and_five_more() {
+    fn table_has_all_33_commands_of_pi_and_five_more() {
         assert_eq!(commands::TABLE.len(), 33 + 5);
     }
 
     #[test]
-    fn the_protocol_tells_what_it_is() {
+    fn protocol_info_lists_the_commands() {
         let answer = refusal(r#"{"id":"i","type":"get_protocol_info"}"#).unwrap();
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
         assert_eq!((&answer["id"], &answer["success"]), (&"i".into(), &true.into()));
@@ -129,13 +125,5 @@ mod tests {
         let commands = data["commands"].as_array().unwrap();
         assert_eq!(commands.len(), commands::TABLE.len());
         assert!(commands.contains(&"prompt".into()) && commands.contains(&"get_protocol_info".into()));
-    }
-
-    #[test]
-    fn answers_of_the_user_interface_are_not_answered() {
-        let mut records = Vec::new();
-        let line = Line::Text(r#"{"type":"extension_ui_response","id":"1","value":"x"}"#.to_owned());
-        assert_eq!(Pi::default().decode(line, &mut records), None);
-        assert_eq!(records, []);
     }
 }

@@ -1,4 +1,4 @@
-//! What a prompt brings along: images, which the model sees, and documents, of which it reads the text.
+//! The attachments of a prompt: images, which the model sees, and documents, whose text it reads.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fields::{base64_part, is_base64};
 
-/// Types that are text though their name does not begin with `text/`.
+/// Text types whose names do not start with `text/`.
 const TEXT_TYPES: &[&str] = &[
     "application/json",
     "application/xml",
@@ -23,24 +23,24 @@ pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "id": { "description": "Is not looked at." },
+            "id": { "description": "Ignored." },
             "type": { "enum": ["image", "document"] },
-            "fileName": { "type": "string", "description": "What a document is called." },
+            "fileName": { "type": "string", "description": "The name of a document." },
             "mimeType": {
                 "type": "string",
-                "description": "Such as `image/png`; of a document, whether its content is text.",
+                "description": "The media type, such as `image/png`. For a document, it decides whether the content is text.",
             },
-            "preview": { "description": "Is not looked at." },
-            "size": { "description": "Is not looked at." },
-            "content": { "type": "string", "description": "The image or the document in base64." },
-            "extractedText": { "type": "string", "description": "The text of a document, which is taken first." },
+            "preview": { "description": "Ignored." },
+            "size": { "description": "Ignored." },
+            "content": { "type": "string", "description": "The image or the document, in base64." },
+            "extractedText": { "type": "string", "description": "The text of a document; takes precedence over `content`." },
         },
         "required": ["type"],
         "anyOf": [{ "required": ["content"] }, { "required": ["extractedText"] }],
     })
 }
 
-/// Says what is wrong with a list of attachments, if anything is.
+/// Returns what is wrong with a list of attachments, if anything.
 pub(crate) fn check(attachments: &[Value]) -> Result<(), String> {
     for (index, attachment) in attachments.iter().enumerate() {
         check_one(attachment).map_err(|problem| format!("[{index}]{problem}"))?;
@@ -65,7 +65,7 @@ fn check_one(attachment: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns what the model gets of attachments that have been checked, in their order.
+/// Returns the content that checked attachments become in the user message, in their order.
 pub(crate) fn read(attachments: &[Value]) -> Vec<Content> {
     attachments.iter().map(read_one).collect()
 }
@@ -88,7 +88,7 @@ fn read_one(attachment: &Value) -> Content {
     })
 }
 
-/// Returns the text of a document that is one.
+/// Returns the text of a document, if its type and content are text.
 fn decoded(attachment: &Value) -> Option<String> {
     let kind = text(attachment, "mimeType").split(';').next().unwrap_or_default().trim();
     let is_text = kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_read_by_what_was_extracted_or_by_their_own_text() {
+    fn documents_become_their_extracted_or_decoded_text() {
         check_text(
             json!({ "type": "document", "fileName": "a.pdf", "mimeType": "application/pdf", "content": "JVBERg==", "extractedText": "one" }),
             "\n\n[Document: a.pdf]\none",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_cannot_be_read_is_at_least_named() {
+    fn unreadable_documents_are_named() {
         for content in ["JVBERg==", "no base64!"] {
             check_text(
                 json!({ "type": "document", "fileName": "a.pdf", "mimeType": "application/pdf", "content": content }),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn images_go_to_the_model_as_they_are() {
+    fn images_are_passed_on_unchanged() {
         let image = json!({ "id": "1", "type": "image", "fileName": "a.png", "mimeType": "image/png", "size": 2, "content": "aGk=" });
         assert_eq!(
             read(&[image]),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_attachment_is_refused() {
+    fn invalid_attachments_are_refused() {
         for (attachment, problem) in [
             (json!("a.txt"), "[0].type must be \"image\" or \"document\""),
             (

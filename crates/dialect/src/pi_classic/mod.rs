@@ -1,7 +1,7 @@
 //! The dialect `pi-classic`: the first `pi --mode rpc`.
 //!
-//! There are two commands and ten events. Nothing is answered: what cannot be done is an `error`, and a prompt ends in
-//! exactly one `agent_end` with all messages since its `agent_start`, however often the model had to be asked.
+//! It has two commands and ten events. Commands get no response: a command that fails emits an `error`, and a prompt ends
+//! in exactly one `agent_end` with all messages since its `agent_start`, whatever the number of attempts.
 
 pub(crate) mod attachments;
 
@@ -17,29 +17,34 @@ use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
-use crate::command_table::Meaning::Engine;
-use crate::command_table::{self, Problem, Row};
+use crate::command_table::Action::Engine;
+use crate::command_table::Row;
+use crate::decode::Problem;
+use crate::envelope::flat::Flat;
+use crate::family::records::EventRecord;
 use crate::family::repeating::{self, Place, Repeating};
-use crate::family::{commands, records, responses};
+use crate::family::run_messages::RunMessages;
+use crate::family::{commands, responses};
 use crate::fields::Field;
 use crate::fields::Kind::{Attachments, Text};
-use crate::schema::{Answers, Id, Protocol, record, variants};
-use crate::{Dialect, ErrorRecord, Incoming, json, protocol_info};
+use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::{record, variants};
+use crate::{Dialect, ErrorRecord, Incoming, Severity, json, protocol_info, single_session};
 
 const TABLE: &[Row] = &[
     Row {
         name: "prompt",
-        about: "Starts a run with a message of the user. If that cannot be, an `error` says why.",
+        about: "Starts a run with a user message. If it cannot be started, an `error` says why.",
         fields: &[
-            Field::required("message", Text, "What the user says."),
+            Field::required("message", Text, "The text of the user message."),
             Field::optional(
                 "attachments",
                 Attachments,
-                "Images, which the model sees, and documents, which it reads.",
+                "Images, which the model sees, and documents, whose text it reads.",
             ),
         ],
-        answer: None,
-        meaning: Engine(|mut fields| {
+        result: None,
+        action: Engine(|mut fields| {
             let images = attachments::read(&fields.list("attachments"));
             Command::Prompt { message: Draft { text: fields.text("message"), images }, when_busy: None }
         }),
@@ -48,39 +53,19 @@ const TABLE: &[Row] = &[
     protocol_info::ROW,
 ];
 
-/// What the dialect says of itself.
+/// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
+    envelope: &Flat { answer_type: None, response: responses::schema },
     commands: TABLE,
     id: Id::Anything,
-    answers: Answers::ProtocolInfo(responses::shape),
+    answered: Answered::ProtocolInfoOnly,
     records,
     capabilities: &["entry_ids", "joined_deltas"],
 };
 
-/// The records that only this dialect has.
-#[derive(Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Spoken<'event> {
-    /// The run is over, and nothing follows by itself. One for each run.
-    AgentEnd {
-        /// What the run added to the conversation.
-        messages: &'event [Arc<Message>],
-    },
-}
-
-fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    let has =
-        |record: &Schema| TOLD.iter().any(|name| record.as_value()["properties"]["type"]["const"] == *name);
-    let mut records = variants::<records::Spoken<'_>>(generator);
-    records.retain(has);
-    records.extend(variants::<Spoken<'_>>(generator));
-    records.push(record::<repeating::Update<'_>>(generator));
-    records
-}
-
-/// The records of the family that these clients know.
-const TOLD: &[&str] = &[
+/// The records of the family that this protocol has. Both the encoder and the schema follow this list.
+const FAMILY_RECORDS: &[&str] = &[
     "agent_start",
     "turn_start",
     "turn_end",
@@ -90,17 +75,38 @@ const TOLD: &[&str] = &[
     "tool_execution_end",
 ];
 
-/// The state of the translation.
+/// The records that only this dialect has.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OwnRecord<'event> {
+    /// The run ended and nothing follows automatically. Emitted once per run.
+    AgentEnd {
+        /// The messages that the run added to the conversation.
+        messages: &'event [Arc<Message>],
+    },
+}
+
+fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let is_emitted = |record: &Schema| {
+        FAMILY_RECORDS.iter().any(|name| record.as_value()["properties"]["type"]["const"] == *name)
+    };
+    let mut records = variants::<EventRecord<'_>>(generator);
+    records.retain(is_emitted);
+    records.extend(variants::<OwnRecord<'_>>(generator));
+    records.push(record::<repeating::Update<'_>>(generator));
+    records
+}
+
+/// The dialect, with what it remembers between events.
 #[derive(Debug)]
 pub(crate) struct PiClassic {
     updates: Repeating,
-    /// The messages of the run so far, while there is one.
-    run: Option<Vec<Arc<Message>>>,
+    run: RunMessages,
 }
 
 impl Default for PiClassic {
     fn default() -> Self {
-        Self { updates: Repeating::new(Place::BeforeTheStep), run: None }
+        Self { updates: Repeating::new(Place::BeforeTheStep), run: RunMessages::default() }
     }
 }
 
@@ -110,35 +116,25 @@ impl Dialect for PiClassic {
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        match command_table::decode(TABLE, line) {
-            Ok(meant) => responses::take(meant, &PROTOCOL, records),
-            Err(problem) => {
-                records.push(error(&word(problem)));
-                None
-            }
-        }
+        let decoded = PROTOCOL.decode(line).map_err(|problem| error(&error_text(problem)));
+        single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
-            // A retry or a message that was queued opens another stretch of what is one run to these clients.
-            Event::RunStart if self.run.is_some() => {}
             Event::RunStart => {
-                self.run = Some(Vec::new());
-                records.extend(shared(event));
-            }
-            Event::RunEnd { messages, .. } => {
-                if let Some(run) = &mut self.run {
-                    run.extend(messages.iter().cloned());
+                if self.run.start() {
+                    records.extend(shared(event));
                 }
             }
+            Event::RunEnd { messages, .. } => self.run.add(messages),
             Event::Settled(_) => {
-                let messages = self.run.take().unwrap_or_default();
-                records.push(Record::Plain(json::to_line(&Spoken::AgentEnd { messages: &messages })));
+                let messages = self.run.finish();
+                records.push(Record::Plain(json::to_line(&OwnRecord::AgentEnd { messages: &messages })));
             }
             Event::MessageStart(message) => match self.updates.start(message) {
                 Some(answer) => {
-                    records.extend(shared(&Event::MessageStart(Arc::new(begun(answer)))));
+                    records.extend(shared(&Event::MessageStart(Arc::new(started(answer)))));
                 }
                 None => records.extend(shared(event)),
             },
@@ -147,13 +143,13 @@ impl Dialect for PiClassic {
             | Event::TurnEnd { .. }
             | Event::MessageEnd { .. }
             | Event::ToolStart { .. }
-            | Event::ToolEnd { .. } => records.extend(shared(event)),
-            // These clients have no words for the rest.
-            Event::ToolProgress { .. }
-            | Event::Delivering { .. }
-            | Event::QueueChanged { .. }
+            | Event::ToolProgress { .. }
+            | Event::ToolEnd { .. }
             | Event::RetryStart { .. }
-            | Event::RetryEnd { .. }
+            | Event::RetryEnd { .. } => records.extend(shared(event)),
+            // The protocol has no records for these.
+            Event::Delivering { .. }
+            | Event::QueueChanged { .. }
             | Event::CompactionStart { .. }
             | Event::CompactionEnd { .. }
             | Event::SummaryRetryScheduled { .. }
@@ -175,15 +171,14 @@ impl Dialect for PiClassic {
     }
 }
 
-/// Returns the record of an event that is the same in the whole family.
+/// Returns the record of an event in the family's form, if this protocol has it.
 fn shared(event: &Event) -> Option<Record> {
-    let spoken = records::Spoken::of(event)?;
-    Some(Record::Plain(json::to_line(&spoken)))
+    let record = EventRecord::of(event)?;
+    FAMILY_RECORDS.contains(&record.name()).then(|| record.encode())
 }
 
-/// Returns an answer as it is announced: always without blocks, an error and how long it took, which are told by its
-/// end.
-fn begun(answer: AssistantMessage) -> Message {
+/// Returns a model response as its start reports it: without blocks, error and timings, which its end reports.
+fn started(answer: AssistantMessage) -> Message {
     Message::Assistant(AssistantMessage {
         content: Vec::new(),
         stop_reason: StopReason::Stop,
@@ -196,10 +191,10 @@ fn begun(answer: AssistantMessage) -> Message {
 }
 
 fn error(text: &str) -> Record {
-    ErrorRecord::encode(text, false)
+    ErrorRecord::encode(text, Severity::Recoverable)
 }
 
-fn word(problem: Problem) -> String {
+fn error_text(problem: Problem) -> String {
     match problem {
         Problem::Unreadable { reason, .. } => format!("Failed to parse command: {reason}"),
         Problem::UnknownCommand { name: Some(name), .. } => {
@@ -209,5 +204,45 @@ fn word(problem: Problem) -> String {
             r#"The line has no "type"; it must be "prompt" or "abort""#.to_owned()
         }
         Problem::BadField { origin, reason, .. } => format!("{}: {reason}", origin.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bowline_core::event::RunOutcome;
+    use bowline_core::message::UserMessage;
+
+    use super::*;
+
+    #[test]
+    fn only_listed_records_of_the_family_are_emitted() {
+        let retry =
+            Event::RetryStart { attempt: 1, max_attempts: 2, delay: Duration::ZERO, error: String::new() };
+        for (event, count) in [(Event::TurnStart, 1), (retry, 0)] {
+            let mut records = Vec::new();
+            PiClassic::default().event(SessionTag::FIRST, &event, &mut records);
+            assert_eq!(records.len(), count, "{event:?}");
+        }
+    }
+
+    #[test]
+    fn attempts_of_a_run_have_one_start_and_one_end_with_all_messages() {
+        let message = Arc::new(Message::User(UserMessage { content: Vec::new(), timestamp: 0 }));
+        let attempt = |will_retry| {
+            let messages = vec![Arc::clone(&message)];
+            [Event::RunStart, Event::RunEnd { messages, conversation: Vec::new(), will_retry }]
+        };
+        let events = [&attempt(true)[..], &attempt(false), &[Event::Settled(RunOutcome::Done)]].concat();
+        let (mut dialect, mut records) = (PiClassic::default(), Vec::new());
+        events.iter().for_each(|event| dialect.event(SessionTag::FIRST, event, &mut records));
+        let lines = records.iter().map(|record| match record {
+            Record::Plain(bytes) => serde_json::from_slice::<serde_json::Value>(bytes).unwrap(),
+            other => panic!("{other:?}"),
+        });
+        let [start, end] = &lines.collect::<Vec<_>>()[..] else { panic!("{records:?}") };
+        assert_eq!((&start["type"], &end["type"]), (&"agent_start".into(), &"agent_end".into()));
+        assert_eq!(end["messages"].as_array().map(Vec::len), Some(2));
     }
 }

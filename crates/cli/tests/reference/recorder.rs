@@ -1,4 +1,4 @@
-//! A conversation with the real binary whose lines become the examples of a page.
+//! Drives the real binary and records its lines as the examples of a page.
 
 use std::fmt::Write as _;
 
@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
 
-/// How much of a text an example shows.
+/// The number of characters of a text that an example shows.
 const LONGEST_TEXT: usize = 160;
 
-/// How much of a list of objects an example shows.
+/// The number of objects of a list that an example shows.
 const LONGEST_LIST: usize = 3;
 
-/// An agent that is played with, and everything that was said.
-pub(crate) struct Play {
+/// A running agent, and every line that was sent and received.
+pub(crate) struct Recorder {
     pub server: ModelServer,
     pub protocol: Protocol,
     pub agent: Agent,
     dialect: &'static str,
     workspace: Workspace,
     commands: Vec<Value>,
-    /// What other agents said: those that could not start, and those that do not leave out what depends on time.
+    /// Records of further processes: one that failed to start, and some with a real clock.
     others: Vec<Value>,
 }
 
-impl Play {
-    /// Starts an agent that always has the same times and ids.
+impl Recorder {
+    /// Starts an agent with fixed times and ids.
     pub fn new(dialect: &'static str, model: &str) -> Self {
         let server = ModelServer::start();
         let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(json!({
@@ -41,56 +41,55 @@ impl Play {
     }
 
     /// Sends a command with the next id and returns the id.
-    pub fn tell(&mut self, command: Value) -> String {
+    pub fn send(&mut self, command: Value) -> String {
         let id = (self.commands.len() + 1).to_string();
         let mut line = json!({ "id": id });
         line.as_object_mut().unwrap().extend(command.as_object().unwrap().clone());
-        self.send(line);
+        self.send_verbatim(line);
         id
     }
 
-    /// Sends a line as it is.
-    pub fn send(&mut self, line: Value) {
+    /// Sends a line without adding an id.
+    pub fn send_verbatim(&mut self, line: Value) {
         self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
         self.agent.send(line.clone());
         self.commands.push(line);
     }
 
-    /// Sends a command that must succeed and returns what goes along with the answer.
-    pub fn ask(&mut self, command: Value) -> Value {
-        let id = self.tell(command);
+    /// Sends a command that must succeed and returns the `data` of its response.
+    pub fn request(&mut self, command: Value) -> Value {
+        let id = self.send(command);
         let response = self.agent.response(&id);
         assert_eq!(response["success"], true, "{response}");
         response["data"].clone()
     }
 
-    /// Sends commands that have no fields.
-    pub fn ask_all(&mut self, names: &[&str]) {
+    /// Sends commands without fields, which must succeed.
+    pub fn request_all(&mut self, names: &[&str]) {
         for name in names {
-            self.ask(json!({ "type": name }));
+            self.request(json!({ "type": name }));
         }
     }
 
-    /// Waits for a record that is not an answer.
+    /// Waits for a record that is not a response.
     pub fn wait_for(&mut self, name: &str) {
         self.agent.until(|record| event(record)["type"] == name);
     }
 
-    /// Has the model fail once, and then answer.
+    /// Makes the model fail once and then answer.
     pub fn fail_once(&self, answer: &str) {
         self.server.reply(Reply::status(503).body(r#"{"error":{"message":"Overloaded"}}"#));
         self.server.reply(Reply::text(answer));
     }
 
-    /// Has an agent say why it cannot start.
-    pub fn fail_to_start(&mut self) {
+    /// Records the error of an agent that fails to start.
+    pub fn record_failed_start(&mut self) {
         let arguments = ["--mode", "rpc", "--dialect", self.dialect, "--tools", "reed"];
         self.others.extend(Agent::start(BINARY, &self.workspace, &arguments).rest());
     }
 
-    /// Has an agent with a real clock carry out a command, and keeps what it shows while it works. What follows is not
-    /// waited for.
-    pub fn show_progress(&mut self, answer: Option<Reply>, command: Value) {
+    /// Records the first progress of a command in an agent with a real clock, without waiting for its end.
+    pub fn record_progress(&mut self, answer: Option<Reply>, command: Value) {
         answer.into_iter().for_each(|answer| self.server.reply(answer));
         let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
         let mut agent =
@@ -99,20 +98,20 @@ impl Play {
         let is_progress = |record: &Value| {
             let name = event(record)["type"].as_str().unwrap_or_default();
             let is_update = name.ends_with("execution_update") || name == "ToolExecutionUpdate";
-            is_update && shows_something(event(record))
+            is_update && has_output(event(record))
         };
         self.others.extend(agent.until(is_progress).pop());
     }
 
-    /// Returns the first command of a type that was carried out, with its answer if there is one, as a page shows them.
+    /// Returns the first successful command of a type with its response, if it has one, as a page shows them.
     pub fn exchange(&self, name: &str) -> Option<Vec<String>> {
         let of_name = self.commands.iter().filter(|command| command["type"] == name);
-        let with_answer = |command: &Value| {
+        let response_to = |command: &Value| {
             let is_it =
                 |record: &&Value| record["type"] == "response" && record.get("id") == command.get("id");
             self.agent.transcript().iter().find(is_it).cloned()
         };
-        let exchanges = of_name.map(|command| (command, with_answer(command)));
+        let exchanges = of_name.map(|command| (command, response_to(command)));
         let carried_out = |(_, answer): &(&Value, Option<Value>)| {
             answer.as_ref().is_none_or(|answer| answer["success"] == true)
         };
@@ -120,13 +119,13 @@ impl Play {
         Some(std::iter::once(command.clone()).chain(answer).map(|line| self.shown(line)).collect())
     }
 
-    /// Returns the first refusal, as a page shows it.
-    pub fn refusal(&self) -> Option<String> {
+    /// Returns the first failure response, as a page shows it.
+    pub fn failure(&self) -> Option<String> {
         let record = self.agent.transcript().iter().find(|record| record["success"] == false)?;
         Some(self.shown(record.clone()))
     }
 
-    /// Returns the first record of a type, as a page shows it. Of the updates of an answer, that is one with text.
+    /// Returns the first record of a type, as a page shows it. Of the updates of a message, it is a delta of text.
     pub fn record(&self, name: &str) -> Option<String> {
         let mut all = self.agent.transcript().iter().chain(&self.others);
         let is_it = |record: &&Value| {
@@ -137,7 +136,7 @@ impl Play {
         all.find(is_it).map(|record| self.shown(record.clone()))
     }
 
-    /// Returns a line as a page shows it: without what differs from run to run, and not too long.
+    /// Returns a line as a page shows it: without values that differ from run to run, and truncated.
     fn shown(&self, mut line: Value) -> String {
         self.tidy("", &mut line);
         line.to_string()
@@ -146,7 +145,7 @@ impl Play {
     fn tidy(&self, name: &str, value: &mut Value) {
         match value {
             Value::Object(members) => members.iter_mut().for_each(|(name, value)| self.tidy(name, value)),
-            // A tree is as deep as a conversation is long.
+            // A tree is as deep as its conversation is long.
             Value::Array(nodes) if name == "children" => {
                 nodes.iter_mut().for_each(|node| node["children"] = json!([]));
                 nodes.iter_mut().for_each(|node| self.tidy("node", node));
@@ -168,7 +167,7 @@ impl Play {
 
     fn tidy_text(&self, text: &str) -> String {
         let home = self.workspace.home();
-        // The folder of sessions is named after the working folder.
+        // The session folder is named after the working directory.
         let named = |path: &std::path::Path| path.to_string_lossy().trim_start_matches('/').replace('/', "-");
         let mut text = text
             .replace(&*self.workspace.work().to_string_lossy(), "/home/me/project")
@@ -183,14 +182,14 @@ impl Play {
     }
 }
 
-/// Tells whether there is any output in a record of progress; the first may come before it.
-fn shows_something(progress: &Value) -> bool {
+/// Returns whether a record of progress has output; the first may have none.
+fn has_output(progress: &Value) -> bool {
     let shown =
         ["delta", "partialResult", "partial_result", "partial_tool_result"].map(|name| &progress[name]);
     shown.iter().any(|shown| shown.to_string().contains("\\n"))
 }
 
-/// Returns what a record is about: itself, or what it wraps.
+/// Returns the event of a record: itself, or the wrapped one.
 fn event(record: &Value) -> &Value {
     if record["type"] == "event" { &record["event"] } else { record }
 }

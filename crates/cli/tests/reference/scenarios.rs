@@ -1,0 +1,241 @@
+//! A scenario per dialect, in which every command and every record occurs.
+
+use std::time::Duration;
+
+use bowline_testkit::{Gate, Reply, Usage};
+use serde_json::json;
+
+use crate::recorder::Recorder;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Close enough to a context window of 200,000 tokens that the next prompt causes a compaction.
+const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
+
+/// A response with thinking, text and a tool call.
+fn with_a_tool() -> Reply {
+    calling("echo compiling; echo done")
+}
+
+/// The same with a tool so slow that its first output is reported separately. Nothing waits for its end.
+fn with_a_slow_tool() -> Reply {
+    calling("echo compiling; sleep 9; echo done")
+}
+
+fn calling(command: &str) -> Reply {
+    let answer = Reply::new().thinking("The tests first.").then_text("I run the tests.");
+    answer.tool("bash", json!({ "command": command }))
+}
+
+/// Runs what `pi` and `omp` share. Afterwards the agent is idle and has answered two prompts.
+fn run_family(recorder: &mut Recorder, end: &str) {
+    recorder.request_all(&[
+        "get_state",
+        "get_protocol_info",
+        "get_available_models",
+        "cycle_thinking_level",
+        "cycle_model",
+    ]);
+    recorder.request(json!({ "type": "set_model", "provider": "mock", "modelId": "m2" }));
+    recorder.request(json!({ "type": "set_thinking_level", "level": "high" }));
+    recorder.request(json!({ "type": "set_steering_mode", "mode": "all" }));
+    recorder.request(json!({ "type": "set_follow_up_mode", "mode": "one-at-a-time" }));
+    recorder.request(json!({ "type": "set_auto_retry", "enabled": true }));
+    recorder.request(json!({ "type": "set_auto_compaction", "enabled": true }));
+
+    let gate = Gate::new();
+    recorder.server.reply(with_a_tool());
+    recorder.server.reply(Reply::text("All tests pass.").gate(&gate));
+    recorder.server.reply(Reply::text("I read main.c."));
+    recorder.server.reply(Reply::text("Done."));
+    recorder.request(json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }));
+    gate.wait_until_reached(LIMIT);
+    recorder.request(json!({ "type": "steer", "message": "Look at main.c too." }));
+    recorder.request(json!({ "type": "follow_up", "message": "Then say when you are done." }));
+    gate.open();
+    recorder.wait_for(end);
+
+    recorder.fail_once("It works again.");
+    recorder.request(json!({ "type": "prompt", "message": "And does the server answer again?" }));
+    recorder.wait_for(end);
+    recorder.request_all(&["get_messages", "get_last_assistant_text", "get_session_stats", "abort_retry"]);
+    recorder.request(json!({ "type": "bash", "command": "echo hello" }));
+    recorder.request_all(&["abort_bash"]);
+    recorder.request(json!({ "type": "set_session_name", "name": "The tests" }));
+    recorder.request(json!({ "type": "export_html", "outputPath": "session.html" }));
+    recorder.record_progress(
+        Some(with_a_slow_tool()),
+        json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }),
+    );
+    recorder.record_failed_start();
+    let refused = recorder.send(json!({ "type": "set_model", "provider": "mock", "modelId": "m9" }));
+    assert_eq!(recorder.agent.response(&refused)["success"], false);
+}
+
+/// Aborts an endless response. `text` is the field of a prompt that holds its text.
+fn run_abort(recorder: &mut Recorder, text: &str) {
+    let gate = Gate::new();
+    recorder.server.reply(Reply::new().gate(&gate));
+    recorder.send(json!({ "type": "prompt", text: "What is the meaning of this?" }));
+    gate.wait_until_reached(LIMIT);
+    recorder.request(json!({ "type": "abort" }));
+}
+
+pub(crate) fn pi() -> Recorder {
+    let mut recorder = Recorder::new("pi", "mock/m2");
+    recorder.request_all(&["get_commands", "get_available_thinking_levels"]);
+    run_family(&mut recorder, "agent_settled");
+    recorder.record_progress(None, json!({ "id": "7", "type": "bash", "command": "echo hello" }));
+    recorder.request(json!({ "type": "follow_up", "message": "Never mind." }));
+    recorder.request_all(&["clear_queue"]);
+    run_abort(&mut recorder, "message");
+
+    let messages = recorder.request(json!({ "type": "get_fork_messages" }));
+    let entry = messages["messages"][1]["entryId"].clone();
+    recorder.request_all(&["get_entries", "get_tree"]);
+    recorder.request(json!({ "type": "set_label", "entryId": entry, "label": "before the server" }));
+    recorder.fail_once("The tests passed; the server failed once.");
+    recorder.request(json!({ "type": "compact", "customInstructions": "Names of files matter." }));
+    recorder.request(json!({ "type": "navigate_tree", "entryId": entry }));
+    let file = recorder.request(json!({ "type": "get_state" }))["sessionFile"].clone();
+    recorder.request_all(&["clone", "new_session"]);
+    recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    recorder.request(json!({ "type": "fork", "entryId": entry }));
+    recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
+    recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
+    recorder
+}
+
+pub(crate) fn omp() -> Recorder {
+    let mut recorder = Recorder::new("omp", "mock/m2");
+    run_family(&mut recorder, "agent_end");
+    recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
+    run_abort(&mut recorder, "message");
+    recorder.server.reply(Reply::text("This instead.").usage(NEARLY_FULL));
+    recorder.request(json!({ "type": "abort_and_prompt", "message": "Do this instead." }));
+    recorder.wait_for("agent_end");
+    // The context window is nearly full now, so the prompt is compacted for first.
+    recorder.server.reply(Reply::text("The tests passed."));
+    recorder.server.reply(Reply::text("Yes."));
+    recorder.send(json!({ "type": "prompt", "message": "Is there room again?" }));
+    recorder.wait_for("agent_end");
+    recorder.server.reply(Reply::text("The tests passed, and there is room."));
+    recorder.server.reply(Reply::text("Sure."));
+    recorder.send(json!({ "type": "prompt", "message": "One more." }));
+    recorder.wait_for("agent_end");
+    recorder.request(json!({ "type": "compact" }));
+    let messages = recorder.request(json!({ "type": "get_branch_messages" }));
+    let file = recorder.request(json!({ "type": "get_state" }))["sessionFile"].clone();
+    recorder.request(json!({ "type": "branch", "entryId": messages["messages"][0]["entryId"] }));
+    recorder.request_all(&["new_session"]);
+    recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    recorder
+}
+
+pub(crate) fn pi_classic() -> Recorder {
+    let mut recorder = Recorder::new("pi-classic", "mock/m2");
+    recorder.request_all(&["get_protocol_info"]);
+    recorder.server.reply(with_a_tool());
+    recorder.server.reply(Reply::text("All tests pass."));
+    let note = json!({ "type": "document", "fileName": "note.txt", "mimeType": "text/plain", "content": "SGVsbG8=" });
+    recorder.send_verbatim(
+        json!({ "type": "prompt", "message": "Do the tests of the parser pass?", "attachments": [note] }),
+    );
+    recorder.wait_for("agent_end");
+    recorder.server.reply(Reply::text("I am thinking").hang_after(1));
+    recorder.send_verbatim(json!({ "type": "prompt", "message": "What is the meaning of this?" }));
+    recorder.wait_for("message_update");
+    recorder.send_verbatim(json!({ "type": "prompt", "message": "And of this?" }));
+    recorder.wait_for("error");
+    recorder.send_verbatim(json!({ "type": "abort" }));
+    recorder.wait_for("agent_end");
+    recorder
+}
+
+pub(crate) fn opi() -> Recorder {
+    let mut recorder = Recorder::new("opi", "mock:m2");
+    recorder.request_all(&["session_info", "get_protocol_info"]);
+    recorder.request(json!({ "type": "set_model", "model": "mock:m2" }));
+    recorder.request(json!({ "type": "set_thinking_level", "level": "medium" }));
+    let gate = Gate::new();
+    recorder.server.reply(with_a_tool());
+    recorder.server.reply(Reply::text("All tests pass.").gate(&gate));
+    recorder.server.reply(Reply::text("I read main.c."));
+    recorder.server.reply(Reply::text("Done."));
+    recorder.request(json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }));
+    gate.wait_until_reached(LIMIT);
+    recorder.request(json!({ "type": "steer", "message": "Look at main.c too." }));
+    recorder.request(json!({ "type": "follow_up", "message": "Then say when you are done." }));
+    let refused = recorder.send(json!({ "type": "compact" }));
+    assert_eq!(recorder.agent.response(&refused)["success"], false);
+    gate.open();
+    recorder.wait_for("AgentEnd");
+    recorder.fail_once("It works again.");
+    recorder.request(json!({ "type": "continue", "message": "And does the server answer again?" }));
+    recorder.wait_for("AgentEnd");
+    recorder.server.reply(Reply::text("The tests passed; the server failed once."));
+    recorder.request_all(&["compact"]);
+    run_abort(&mut recorder, "message");
+    recorder.wait_for("AgentEnd");
+    recorder.record_progress(
+        Some(with_a_slow_tool()),
+        json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }),
+    );
+    recorder.record_failed_start();
+    recorder.request_all(&["quit"]);
+    recorder
+}
+
+pub(crate) fn operator(dialect: &'static str) -> Recorder {
+    let mut recorder = Recorder::new(dialect, "mock/m2");
+    recorder.request_all(&["get_state", "get_protocol_info", "get_session_stats", "get_last_assistant_text"]);
+    recorder.request(json!({ "type": "set_model", "model_id": "m2", "provider": "mock" }));
+    recorder.request(json!({ "type": "set_thinking_level", "level": "high" }));
+    recorder.request(json!({ "type": "set_auto_compaction", "enabled": true }));
+    recorder.server.reply(with_a_tool());
+    recorder.server.reply(Reply::text("All tests pass."));
+    recorder.request(json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }));
+    if dialect == "operator-flat" {
+        recorder.wait_for("settled");
+    }
+    recorder.request(json!({ "type": "steer", "message": "Look at main.c too." }));
+    recorder.request(json!({ "type": "follow_up", "message": "Then say when you are done." }));
+    recorder.fail_once("It works again.");
+    recorder.server.reply(Reply::text("Done."));
+    recorder.request(json!({ "type": "prompt", "text": "And does the server answer again?" }));
+    if dialect == "operator-flat" {
+        recorder.wait_for("settled");
+    }
+    recorder.server.reply(Reply::status(401).body(r#"{"error":{"message":"The key was withdrawn."}}"#));
+    let failed = recorder.send(json!({ "type": "prompt", "text": "And now?" }));
+    recorder.agent.response(&failed);
+    recorder.wait_for("settled");
+    recorder.request(json!({ "type": "set_session_name", "name": "The tests" }));
+    recorder.request_all(&["get_messages"]);
+    let refused = recorder.send(json!({ "type": "switch_session", "session_file": "nowhere.jsonl" }));
+    assert_eq!(recorder.agent.response(&refused)["success"], false);
+    recorder.server.reply(Reply::text("The tests passed; the server failed once."));
+    recorder.request(json!({ "type": "compact", "custom_instructions": "Names of files matter." }));
+    if dialect == "operator-flat" {
+        recorder.wait_for("compaction_end");
+    }
+    run_abort(&mut recorder, "text");
+    let file = recorder.request(json!({ "type": "get_state" }))["session_file"].clone();
+    let entry = {
+        let records = recorder.agent.transcript().iter();
+        let mut entries = records.filter_map(|record| {
+            let event = if record["type"] == "event" { &record["event"] } else { record };
+            (event["type"] == "input").then(|| event["entry_id"].clone())
+        });
+        entries.next().unwrap()
+    };
+    recorder.request(json!({ "type": "fork", "entry_id": entry }));
+    recorder.request_all(&["new_session"]);
+    recorder.request(json!({ "type": "switch_session", "session_file": file }));
+    recorder.record_progress(
+        Some(with_a_slow_tool()),
+        json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }),
+    );
+    recorder.record_failed_start();
+    recorder
+}

@@ -1,0 +1,36 @@
+//! The definition of a protocol: what decoding and the schema are made from.
+
+use schemars::{Schema, SchemaGenerator};
+
+use crate::command_table::Row;
+use crate::envelope::Envelope;
+
+/// The definition of a dialect's protocol.
+#[derive(Debug)]
+pub(crate) struct Protocol {
+    pub dialect: &'static str,
+    pub envelope: &'static dyn Envelope,
+    pub commands: &'static [Row],
+    /// What the `id` of a command may be.
+    pub id: Id,
+    pub answered: Answered,
+    /// Describes each record that is not a response.
+    pub records: fn(&mut SchemaGenerator) -> Vec<Schema>,
+    /// What bowline adds to the protocol that the dialect is named after.
+    pub capabilities: &'static [&'static str],
+}
+
+/// Which commands get a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answered {
+    All,
+    /// Only `get_protocol_info`.
+    ProtocolInfoOnly,
+}
+
+/// What a client may use as the id of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Id {
+    Anything,
+    Text,
+}

@@ -1,0 +1,161 @@
+//! A protocol as JSON Schema. The table that decodes commands describes them, and the types that are written describe
+//! records; a record that is assembled from bytes has a type that only describes it.
+
+mod plain;
+
+use bowline_core::event::CompactionReason;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::ErrorRecord;
+use crate::command_table::{Action, Row};
+use crate::protocol::{Answered, Id, Protocol};
+pub(crate) use plain::drop_nulls;
+
+/// Describes something that is written.
+pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+
+/// Describes `T`, under its own name.
+pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Describes each variant of `T`, an enum whose variants are records.
+pub(crate) fn variants<T: JsonSchema>(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let schema = T::json_schema(generator).to_value();
+    let variants = ["oneOf", "anyOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
+    let variants = variants.map_or_else(|| vec![schema.clone()], Clone::clone);
+    variants.into_iter().filter_map(|variant| Schema::try_from(variant).ok()).collect()
+}
+
+/// Returns the names of the reasons for a compaction.
+pub(crate) fn compaction_reasons() -> [&'static str; 3] {
+    use CompactionReason::{Manual, Overflow, Threshold};
+    [Manual, Threshold, Overflow].map(CompactionReason::as_str)
+}
+
+/// Describes a single record.
+pub(crate) fn record<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    T::json_schema(generator)
+}
+
+impl Protocol {
+    /// Returns the names of the records that are not responses.
+    pub fn record_names(&self) -> Vec<String> {
+        let records = self.all_records(&mut generator());
+        records.iter().map(|record| self.record_name(record.as_value())).collect()
+    }
+
+    /// Returns the whole protocol as one schema, which every line of it satisfies.
+    pub fn schema(&self) -> Value {
+        let mut generator = generator();
+        let commands: Definitions =
+            self.commands.iter().map(|row| (camel_case(row.name) + "Command", self.command(row))).collect();
+        let responses = self.responses(&mut generator);
+        let records: Definitions = self
+            .all_records(&mut generator)
+            .into_iter()
+            .map(|record| {
+                let record = record.to_value();
+                (camel_case(&self.record_name(&record)) + "Record", record)
+            })
+            .collect();
+
+        let mut definitions = Map::new();
+        definitions
+            .insert("Command".to_owned(), union("Every line that a client may send.", "oneOf", &commands));
+        definitions.insert(
+            "Output".to_owned(),
+            json!({
+                "description": "Every line that the agent may send.",
+                "anyOf": [{ "$ref": "#/$defs/Response" }, { "$ref": "#/$defs/Event" }],
+            }),
+        );
+        definitions.insert(
+            "Response".to_owned(),
+            union("The response to a command.", self.envelope.response_union(), &responses),
+        );
+        definitions
+            .insert("Event".to_owned(), union("Every record that is not a response.", "oneOf", &records));
+        definitions.extend(commands);
+        definitions.extend(plain::definitions(
+            responses.into_iter().chain(records),
+            &generator.take_definitions(true),
+        ));
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": format!("bowline: the dialect {}", self.dialect),
+            "description": "Each line, in both directions, is one JSON object. $defs/Command is what a client sends, \
+                            $defs/Output what it receives. Later versions may add fields: ignore those that you do \
+                            not know.",
+            "anyOf": [{ "$ref": "#/$defs/Command" }, { "$ref": "#/$defs/Output" }],
+            "$defs": definitions,
+        })
+    }
+
+    fn all_records(&self, generator: &mut SchemaGenerator) -> Vec<Schema> {
+        let mut records = (self.records)(generator);
+        records.push(record::<ErrorRecord<'_>>(generator));
+        records
+    }
+
+    /// Returns the name of a record; that of the event inside, if the record wraps one.
+    fn record_name(&self, record: &Value) -> String {
+        let named = |record: &Value, member: &str| {
+            record["properties"][member]["const"].as_str().map(ToOwned::to_owned)
+        };
+        named(&record["properties"]["event"], "type")
+            .or_else(|| named(record, self.envelope.name_member()))
+            // The record of a fatal error is the same in every envelope.
+            .or_else(|| named(record, "type"))
+            .unwrap_or_default()
+    }
+
+    fn command(&self, row: &Row) -> Value {
+        let about = "Returned in the response, unchanged.";
+        let id = match self.id {
+            Id::Anything => json!({ "description": about }),
+            Id::Text => json!({ "description": about, "type": ["string", "null"] }),
+        };
+        self.envelope.command(row, id)
+    }
+
+    /// Describes the success response to each command, and the failure response.
+    fn responses(&self, generator: &mut SchemaGenerator) -> Definitions {
+        let is_answered =
+            |row: &&Row| self.answered == Answered::All || matches!(row.action, Action::ProtocolInfo);
+        let rows = self.commands.iter().filter(is_answered);
+        let mut responses: Definitions = rows
+            .map(|row| (camel_case(row.name) + "Response", self.envelope.success(row, generator)))
+            .collect();
+        if self.answered == Answered::All {
+            responses.push(("FailureResponse".to_owned(), self.envelope.failure(generator)));
+        }
+        responses
+    }
+}
+
+type Definitions = Vec<(String, Value)>;
+
+fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().for_serialize().into_generator()
+}
+
+fn union(about: &str, keyword: &str, definitions: &Definitions) -> Value {
+    let references: Vec<_> = definitions.iter().map(|(name, _)| json!({ "$ref": reference(name) })).collect();
+    json!({ "description": about, keyword: references })
+}
+
+fn reference(name: &str) -> String {
+    format!("#/$defs/{name}")
+}
+
+/// Returns `set_model` as `SetModel`.
+fn camel_case(name: &str) -> String {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    name.split(['_', '-', '/']).filter_map(word).collect()
+}

@@ -1,0 +1,38 @@
+//! What happens to a decoded line in a dialect that has one session and asks its client nothing, as every dialect that
+//! can be chosen does.
+
+use bowline_core::SessionTag;
+use bowline_core::command::Origin;
+use bowline_wire::Record;
+
+use crate::Incoming;
+use crate::decode::Decoded;
+use crate::protocol::Protocol;
+use crate::protocol_info::ProtocolInfo;
+
+/// Forwards a line to the engine, or answers it here: an invalid line, or a command that the engine has no part in.
+/// `respond` encodes a success response.
+pub(crate) fn forward(
+    decoded: Result<Decoded, Record>,
+    protocol: &Protocol,
+    respond: impl FnOnce(&Origin, Option<ProtocolInfo>) -> Record,
+    records: &mut Vec<Record>,
+) -> Option<Incoming> {
+    match decoded {
+        Ok(Decoded::Request(request)) => Some(Incoming::Request { session: SessionTag::FIRST, request }),
+        // Under `Questions::Assumed` the client is never asked, so an answer refers to nothing and is ignored.
+        Ok(Decoded::Answer(_)) => None,
+        Ok(Decoded::Quit(origin)) => {
+            records.push(respond(&origin, None));
+            Some(Incoming::Quit)
+        }
+        Ok(Decoded::ProtocolInfo(origin)) => {
+            records.push(respond(&origin, Some(protocol.into())));
+            None
+        }
+        Err(refusal) => {
+            records.push(refusal);
+            None
+        }
+    }
+}
