@@ -13,7 +13,7 @@ pub struct Policy {
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
     pub undeclared_thinking: UndeclaredThinking,
-    pub cut_off_answers: CutOffAnswers,
+    pub truncated_answers: TruncatedAnswers,
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
@@ -108,9 +108,9 @@ pub enum UndeclaredThinking {
 
 /// How an answer is handled that was truncated before the model's own limit because the window was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CutOffAnswers {
+pub enum TruncatedAnswers {
     /// The conversation is compacted and the model called again, once for each message of the user.
-    AskedAgain,
+    Retried,
     /// It is kept and ends the run like any other.
     Kept,
 }
@@ -144,7 +144,7 @@ impl Default for Policy {
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
             undeclared_thinking: UndeclaredThinking::Taken,
-            cut_off_answers: CutOffAnswers::AskedAgain,
+            truncated_answers: TruncatedAnswers::Retried,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,

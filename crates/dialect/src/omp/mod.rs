@@ -12,7 +12,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
-use bowline_core::policy::{CutOffAnswers, IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults};
+use bowline_core::policy::{IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -99,7 +99,7 @@ impl Dialect for Omp {
             tool_results: ToolResults::AsTheyEnd,
             interrupt_mode: InterruptMode::Immediate,
             state_detail: StateDetail::WithInstructions,
-            cut_off_answers: CutOffAnswers::Kept,
+            truncated_answers: TruncatedAnswers::Kept,
             ..Policy::default()
         }
     }

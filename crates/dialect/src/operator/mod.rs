@@ -18,7 +18,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, CompactionAnswer, CutOffAnswers, ForkPoint, Order, Policy, PromptAnswer, WhileRunning,
+    AbortAnswer, CompactionAnswer, ForkPoint, Order, Policy, PromptAnswer, TruncatedAnswers, WhileRunning,
 };
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
@@ -74,7 +74,7 @@ impl Dialect for Operator {
     fn policy(&self) -> Policy {
         let shared = Policy {
             fork_point: ForkPoint::AfterEntry,
-            cut_off_answers: CutOffAnswers::Kept,
+            truncated_answers: TruncatedAnswers::Kept,
             ..Policy::default()
         };
         match self.form {

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use bowline_core::SessionTag;
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
-use bowline_core::policy::{AbortAnswer, CutOffAnswers, IdleQueue, Policy, UndeclaredThinking, WhileRunning};
+use bowline_core::policy::{
+    AbortAnswer, IdleQueue, Policy, TruncatedAnswers, UndeclaredThinking, WhileRunning,
+};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use serde_json::Value;
@@ -57,7 +59,7 @@ impl Dialect for Opi {
             idle_queue: IdleQueue::WaitsForTurn,
             while_running: WhileRunning::Refused,
             undeclared_thinking: UndeclaredThinking::Refused,
-            cut_off_answers: CutOffAnswers::Kept,
+            truncated_answers: TruncatedAnswers::Kept,
             steering_mode: QueueMode::All,
             ..Policy::default()
         }

@@ -11,7 +11,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Command, Draft};
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
-use bowline_core::policy::{CutOffAnswers, Policy};
+use bowline_core::policy::{Policy, TruncatedAnswers};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -112,7 +112,7 @@ impl Default for PiClassic {
 
 impl Dialect for PiClassic {
     fn policy(&self) -> Policy {
-        Policy { cut_off_answers: CutOffAnswers::Kept, ..Policy::default() }
+        Policy { truncated_answers: TruncatedAnswers::Kept, ..Policy::default() }
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {

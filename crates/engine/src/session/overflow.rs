@@ -6,7 +6,7 @@
 
 use bowline_core::event::{CompactionReason, Event, RunOutcome};
 use bowline_core::message::{Message, StopReason};
-use bowline_core::policy::CutOffAnswers;
+use bowline_core::policy::TruncatedAnswers;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_session::{EntryBody, EntryId};
 use serde_json::json;
@@ -47,7 +47,7 @@ impl Session {
             .models
             .current()
             .is_some_and(|current| current.provider == model.provider && current.id == model.id);
-        self.agent.policy().cut_off_answers == CutOffAnswers::AskedAgain
+        self.agent.policy().truncated_answers == TruncatedAnswers::Retried
             && self.switches.auto_compaction
             && is_current
             && is_counted
