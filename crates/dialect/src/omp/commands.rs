@@ -2,7 +2,7 @@
 
 use bowline_core::command::{Command, InterruptMode};
 
-use super::replies::StateRecord;
+use super::state::StateRecord;
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
 use crate::family::commands as family;

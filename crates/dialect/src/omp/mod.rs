@@ -5,6 +5,7 @@
 
 mod commands;
 mod replies;
+mod state;
 
 use std::sync::Arc;
 
