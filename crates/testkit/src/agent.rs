@@ -53,7 +53,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts `binary` with pipes. See [`Launch`] for other ways.
+    /// Starts any program with pipes. [`Workspace::start`] and [`Launch`] start bowline.
     #[track_caller]
     pub fn start(binary: impl AsRef<Path>, workspace: &Workspace, arguments: &[&str]) -> Self {
         Launch::new(binary, workspace).arguments(arguments).start()

@@ -1,0 +1,282 @@
+//! The command line: flags, help, what ends the process before it has begun, and the demo.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use bowline_testkit::{Finished, Launch, Workspace, bowline};
+use serde_json::{Value, json};
+
+/// Runs bowline with nothing on stdin.
+#[track_caller]
+fn run(workspace: &Workspace, arguments: &[&str]) -> Finished {
+    Launch::bowline(workspace).arguments(arguments).run()
+}
+
+/// Checks that bowline does not start, and returns the error's text as programs read it.
+#[track_caller]
+fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
+    let left = run(workspace, arguments);
+    assert_eq!(left.code, 1, "{arguments:?}: {}", left.stderr);
+    let record: Value =
+        serde_json::from_str(&left.stdout).unwrap_or_else(|error| panic!("{error}: {}", left.stdout));
+    let error = record["error"].as_str().unwrap().to_owned();
+    assert_eq!(record, json!({ "type": "error", "error": error, "fatal": true }));
+    assert!(left.stdout.ends_with("}\n") && left.stdout.lines().count() == 1, "{}", left.stdout);
+    assert_eq!(left.stderr, format!("bowline: {error}\n"));
+    error
+}
+
+/// Returns the long flags that the help names.
+fn flags_of_help() -> Vec<String> {
+    let help = run(&Workspace::empty(), &["--help"]).stdout;
+    let words = help.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let mut flags: Vec<String> =
+        words.filter(|word| word.starts_with("--") && word.len() > 2).map(ToOwned::to_owned).collect();
+    flags.sort();
+    flags.dedup();
+    flags
+}
+
+#[test]
+fn the_version_is_three_numbers_and_nothing_else() {
+    let workspace = Workspace::empty();
+    for flag in ["--version", "-v"] {
+        let left = run(&workspace, &[flag]);
+        assert_eq!((left.code, left.stderr.as_str()), (0, ""));
+        let version = left.stdout.strip_suffix('\n').unwrap();
+        let numbers: Vec<_> = version.split('.').map(|part| part.parse::<u32>().unwrap()).collect();
+        assert_eq!(numbers.len(), 3, "{version}");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    }
+}
+
+#[test]
+fn the_help_names_every_flag_that_is_accepted() {
+    let workspace = Workspace::empty();
+    for flag in ["--help", "-h"] {
+        let left = run(&workspace, &[flag]);
+        assert_eq!((left.code, left.stderr.as_str()), (0, ""));
+        assert!(left.stdout.starts_with("bowline is a coding agent"), "{}", left.stdout);
+        assert!(left.stdout.contains("bowline demo") && left.stdout.contains("bowline --mode rpc"));
+    }
+    let flags = flags_of_help();
+    for flag in [
+        "--mode",
+        "--provider",
+        "--model",
+        "--models",
+        "--thinking",
+        "--api-key",
+        "--system-prompt",
+        "--append-system-prompt",
+        "--session",
+        "--session-id",
+        "--session-dir",
+        "--continue",
+        "--no-session",
+        "--name",
+        "--tools",
+        "--exclude-tools",
+        "--no-tools",
+        "--no-builtin-tools",
+        "--no-context-files",
+        "--extension",
+        "--no-extensions",
+        "--skill",
+        "--no-skills",
+        "--prompt-template",
+        "--no-prompt-templates",
+        "--theme",
+        "--no-themes",
+        "--approve",
+        "--no-approve",
+        "--offline",
+        "--verbose",
+        "--dialect",
+        "--line-limit",
+        "--help",
+        "--version",
+    ] {
+        assert!(flags.iter().any(|known| known == flag), "{flag} is not in the help");
+    }
+    // And what the help names exists: none of it is called unknown.
+    for flag in &flags {
+        let left = run(&workspace, &[flag, "x", "--mode", "rpc"]);
+        assert!(!left.stderr.contains("unknown option"), "{flag}: {}", left.stderr);
+    }
+}
+
+#[test]
+fn without_arguments_it_says_how_to_use_it() {
+    let left = run(&Workspace::empty(), &[]);
+    assert_eq!((left.code, left.stdout.as_str()), (2, ""));
+    assert!(
+        left.stderr.contains("bowline demo") && left.stderr.contains("bowline --mode rpc"),
+        "{}",
+        left.stderr
+    );
+}
+
+#[test]
+fn arguments_that_cannot_be_meant_are_fatal() {
+    let workspace = Workspace::empty();
+    for (arguments, expected) in [
+        (&["-x"][..], "Unknown option: -x"),
+        (&["--mode", "rpc", "-Z"], "Unknown option: -Z"),
+        (&["--mode", "json"], "\"json\" is not a mode"),
+        (&["--mode"], "--mode needs a value"),
+        (&["--mode", "rpc", "--model"], "--model needs a value"),
+        (&["--mode", "rpc", "--no-session=yes"], "--no-session takes no value"),
+        (&["--mode", "rpc", "@notes.txt"], "@file arguments are not supported in RPC mode"),
+        (&["--mode", "rpc", "--dialect", "klingon"], "no dialect \"klingon\"; there is: pi"),
+        (&["--mode", "rpc", "--line-limit", "much"], "\"much\" is not a number of bytes"),
+        (
+            &["--mode", "rpc", "--session", "a", "--continue"],
+            "--session and --continue cannot be used together",
+        ),
+        (
+            &["--mode", "rpc", "--session-id", "a", "-c"],
+            "--continue and --session-id cannot be used together",
+        ),
+        (&["--mode", "rpc", "--no-session", "-c"], "--no-session and --continue cannot be used together"),
+        (&["--mode", "rpc", "--api-key", "k"], "--api-key needs --model or --provider"),
+        (&["--mode", "rpc", "--model", "nothing-like-it"], "Model \"nothing-like-it\" not found"),
+        (&["--mode", "rpc", "--provider", "nobody", "--model", "m"], "Unknown provider \"nobody\""),
+        (&["--mode", "rpc", "--provider", "nobody"], "Unknown provider \"nobody\""),
+        (&["--mode", "rpc", "--tools", "hammer"], "hammer"),
+    ] {
+        let error = refused(&workspace, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_broken_file_of_the_user_s_is_fatal_and_named() {
+    for (file, content, expected) in [
+        ("models.json", "{ \"providers\": ", "line 1"),
+        ("models.json", "{ \"providers\": { \"mine\": { \"models\": [{ \"id\": \"m\" }] } } }", "baseUrl"),
+        ("settings.json", "{,}", "line 1"),
+        ("settings.json", "{ \"steeringMode\": \"weird\" }", "\"one-at-a-time\", not \"weird\""),
+        ("settings.json", "{ \"retry\": { \"maxRetries\": \"three\" } }", "u32"),
+        ("auth.json", "not json", "line 1"),
+    ] {
+        let workspace = Workspace::empty().home_file(&format!(".bowline/{file}"), content);
+        let error = refused(&workspace, &["--mode", "rpc"]);
+        let path = workspace.configuration().join(file);
+        assert!(error.contains(path.to_str().unwrap()), "{file}: {error}");
+        assert!(error.contains(expected), "{file} {content}: {error}");
+    }
+}
+
+#[test]
+fn files_may_have_a_byte_order_mark_and_the_models_comments() {
+    let models = "\u{feff}// mine\n{ \"providers\": { \"mine\": { \"baseUrl\": \"http://127.0.0.1:9\", /* local */\n\
+        \"api\": \"openai-completions\", \"models\": [{ \"id\": \"m\" },], }, } }";
+    let workspace = Workspace::empty()
+        .home_file(".bowline/models.json", models)
+        .home_file(".bowline/settings.json", "\u{feff}{ \"followUpMode\": \"all\", \"unknown\": 1 }");
+    let mut agent = Launch::rpc(&workspace).start();
+    let state = agent.get("get_state");
+    assert_eq!((&state["model"]["id"], &state["followUpMode"]), (&json!("m"), &json!("all")));
+}
+
+#[test]
+fn what_has_no_effect_is_said_on_stderr_and_stops_nothing() {
+    let workspace = Workspace::empty();
+    for (arguments, expected) in [
+        (&["--extension", "x.ts"][..], "--extension is accepted, but has no effect yet"),
+        (&["-ne"], "--no-extensions is accepted, but has no effect yet"),
+        (&["--no-skills"], "--no-skills is accepted, but has no effect yet"),
+        (&["--approve"], "--approve is accepted, but has no effect yet"),
+        (&["--thinking", "hard"], "--thinking hard is ignored"),
+        (&["--plan-mode"], "unknown option --plan-mode is ignored"),
+        (&["--modle=x"], "did you mean --model?"),
+        (&["hello there"], "messages are sent over stdin"),
+    ] {
+        let left = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
+        assert_eq!((left.code, left.stdout.as_str()), (0, ""), "{arguments:?}");
+        assert!(left.stderr.contains(expected), "{arguments:?}: {}", left.stderr);
+    }
+    let left = run(&workspace, &["--mode", "rpc", "--offline", "--no-session"]);
+    assert_eq!((left.code, left.stderr.as_str()), (0, ""), "nothing to say, nothing said");
+}
+
+#[test]
+fn an_unknown_flag_does_not_swallow_the_next() {
+    let workspace = Workspace::empty();
+    let mut agent =
+        Launch::rpc(&workspace).arguments(&["--unheard-of", "--no-session", "--tools=read"]).start();
+    let state = agent.get("get_state");
+    assert_eq!((state.get("sessionFile"), &state["tools"]), (None, &json!(["read"])));
+}
+
+#[test]
+fn the_home_of_its_files_can_be_moved() {
+    let models = |id: &str| {
+        json!({ "providers": { "mine": { "baseUrl": "http://127.0.0.1:9", "api": "openai-completions",
+            "models": [{ "id": id }] } } })
+        .to_string()
+    };
+    let workspace = Workspace::empty()
+        .home_file(".bowline/models.json", &models("usual"))
+        .home_file("of-pi/models.json", &models("of-pi"))
+        .home_file("moved/models.json", &models("moved"));
+    let place = |name: &str| workspace.home().join(name).display().to_string();
+    for (variables, expected) in [
+        (vec![], "usual"),
+        (vec![("PI_CODING_AGENT_DIR", place("of-pi"))], "of-pi"),
+        (vec![("PI_CODING_AGENT_DIR", place("of-pi")), ("BOWLINE_HOME", place("moved"))], "moved"),
+        (vec![("BOWLINE_HOME", "../moved".to_owned())], "moved"),
+        (vec![("BOWLINE_HOME", String::new())], "usual"),
+    ] {
+        let mut launch = Launch::rpc(&workspace);
+        for (name, value) in &variables {
+            launch = launch.environment(name, value);
+        }
+        let mut agent = launch.start();
+        assert_eq!(agent.get("get_state")["model"]["id"], expected, "{variables:?}");
+    }
+}
+
+#[test]
+fn starting_and_ending_leaves_nothing_behind() {
+    let workspace = Workspace::empty();
+    let left = run(&workspace, &["--mode", "rpc"]);
+    assert_eq!((left.code, left.stdout.as_str(), left.stderr.as_str()), (0, "", ""));
+    assert_eq!(fs::read_dir(workspace.configuration()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_shows_both_directions_and_says_that_its_model_is_a_script() {
+    let workspace = Workspace::empty();
+    let temporary = workspace.home().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(0o700)).unwrap();
+    let output = Command::new(bowline())
+        .arg("demo")
+        .current_dir(workspace.work())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("TMPDIR", &temporary)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    for expected in [
+        "The model is a script",
+        "→ {\"id\":1,\"type\":\"get_state\"}",
+        "← {\"id\":1,\"type\":\"response\",\"command\":\"get_state\",\"success\":true",
+        "\"type\":\"prompt\"",
+        "← {\"type\":\"agent_settled\",\"aborted\":false}",
+        "tool_execution_end",
+        "exit code 0",
+    ] {
+        assert!(stdout.contains(expected), "the demo does not show {expected}:\n{stdout}");
+    }
+    assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
+    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0, "it works in a folder of its own");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "and removes that folder");
+}

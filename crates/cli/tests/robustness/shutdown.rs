@@ -1,0 +1,154 @@
+//! The end of the process: of its input, by a signal, or because nobody reads. What is under way is stopped, its records
+//! are written, nothing survives.
+
+use std::time::{Duration, Instant};
+
+use bowline_testkit::{
+    Agent, Api, Gate, Launch, ModelServer, Reply, Workspace, assert_well_formed, eventually, of_type,
+};
+use serde_json::{Value, json};
+
+const SIGNALS: [(i32, i32); 3] = [(15, 143), (1, 129), (2, 130)];
+
+/// How long an end may take.
+const LIMIT: Duration = Duration::from_secs(4);
+
+/// Outlives its shell, its process group and its session unless it is looked for.
+const FAMILY: &str = "trap '' TERM INT HUP; (setsid sleep 300 >/dev/null 2>&1 &); sleep 301 & echo begun; while true; do sleep 302; done";
+
+const FAMILY_SIZE: usize = 4;
+
+fn start_tool(server: &ModelServer, agent: &mut Agent) {
+    server.reply(Reply::new().tool("bash", json!({ "command": FAMILY })));
+    agent.send(json!({ "type": "prompt", "message": "go" }));
+    agent.until_type("tool_execution_update");
+    eventually("the tool has started all its processes", || agent.survivors().len() == FAMILY_SIZE);
+}
+
+fn start_stream(server: &ModelServer, agent: &mut Agent) {
+    server.reply(Reply::text("begun").gate(&Gate::new()));
+    agent.send(json!({ "type": "prompt", "message": "go" }));
+    agent.until_type("message_update");
+}
+
+fn start_back_off(server: &ModelServer, agent: &mut Agent) {
+    server.reply(Reply::status(503));
+    agent.send(json!({ "type": "prompt", "message": "go" }));
+    agent.until_type("auto_retry_start");
+}
+
+fn start_bash(_: &ModelServer, agent: &mut Agent) {
+    agent.send(json!({ "id": "b", "type": "bash", "command": FAMILY }));
+    agent.until_type("bash_execution_update");
+    eventually("the command has started all its processes", || agent.survivors().len() == FAMILY_SIZE);
+}
+
+fn start_nothing(_: &ModelServer, agent: &mut Agent) {
+    agent.get("get_state");
+}
+
+const UNDER_WAY: [fn(&ModelServer, &mut Agent); 5] =
+    [start_nothing, start_stream, start_tool, start_back_off, start_bash];
+
+/// Brings the process to its end in every state, and checks what it leaves.
+#[track_caller]
+fn check_ends(end: impl Fn(&mut Agent), expected_code: i32) {
+    for start_work in UNDER_WAY {
+        let (server, workspace) = Workspace::with_server();
+        let mut agent = workspace.start();
+        start_work(&server, &mut agent);
+        let started = Instant::now();
+        end(&mut agent);
+        let records = agent.rest();
+        assert_eq!(agent.wait(), expected_code);
+        assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
+        agent.assert_no_survivors();
+        assert_well_formed(agent.transcript());
+        assert!(of_type(&records, "agent_settled").iter().all(|settled| settled["aborted"] == true));
+        assert!(of_type(&records, "response").iter().all(|response| response["data"]["cancelled"] == true));
+        assert_eq!(agent.stderr(), "");
+    }
+}
+
+#[test]
+fn the_end_of_stdin_stops_what_is_under_way_and_ends_with_0() {
+    check_ends(Agent::close_stdin, 0);
+}
+
+#[test]
+fn a_signal_stops_what_is_under_way_and_ends_with_its_code() {
+    for (signal, code) in SIGNALS {
+        check_ends(|agent| agent.signal(signal), code);
+    }
+}
+
+#[test]
+fn every_command_before_the_end_is_answered() {
+    let server = ModelServer::start();
+    server.default_reply(Reply::mute());
+    let workspace = Workspace::new(&server, Api::AnthropicMessages);
+    let mut agent = workspace.start();
+    let commands = [
+        json!({ "id": 1, "type": "bash", "command": "sleep 300" }),
+        json!({ "id": 2, "type": "prompt", "message": "go" }),
+        json!({ "id": 3, "type": "prompt", "message": "go" }),
+        json!({ "id": 4, "type": "abort" }),
+        json!({ "id": 5, "type": "new_session" }),
+        json!({ "id": 6, "type": "prompt", "message": "go" }),
+    ];
+    let lines: Vec<String> = commands.iter().map(Value::to_string).collect();
+    // The last line has no end.
+    agent.send_raw(lines.join("\n").as_bytes());
+    agent.close_stdin();
+    let records = agent.rest();
+    assert_eq!(agent.wait(), 0);
+    let mut answered: Vec<_> =
+        of_type(&records, "response").iter().map(|response| response["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2, 3, 4, 5, 6]);
+    assert_well_formed(&records);
+    agent.assert_no_survivors();
+}
+
+#[test]
+fn a_prompt_that_waits_when_stdin_ends_is_answered_and_does_not_run_on() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    start_tool(&server, &mut agent);
+    server.default_reply(Reply::mute());
+    agent.send_raw(b"{\"id\":1,\"type\":\"new_session\"}\n{\"id\":2,\"type\":\"prompt\",\"message\":\"go\"}");
+    agent.close_stdin();
+    let started = Instant::now();
+    let records = agent.rest();
+    assert_eq!(agent.wait(), 0);
+    assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
+    assert_eq!(of_type(&records, "response").len(), 2);
+    assert!(of_type(&records, "agent_settled").iter().all(|settled| settled["aborted"] == true));
+    assert_well_formed(agent.transcript());
+}
+
+#[test]
+fn a_last_line_without_an_end_is_carried_out() {
+    let workspace = Workspace::empty();
+    let mut agent = Launch::rpc(&workspace).start();
+    agent.send_raw(b"{\"id\":1,\"type\":\"get_state\"}\n{\"id\":2,\"type\":\"get_state\"}");
+    agent.close_stdin();
+    let records = agent.rest();
+    let ids: Vec<_> = records.iter().map(|record| record["id"].clone()).collect();
+    assert_eq!(ids, [1, 2]);
+    assert_eq!(agent.wait(), 0);
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_the_process() {
+    for start_work in UNDER_WAY {
+        let (server, workspace) = Workspace::with_server();
+        let mut agent = workspace.start();
+        start_work(&server, &mut agent);
+        agent.close_stdout();
+        let started = Instant::now();
+        assert_eq!(agent.wait(), 1);
+        assert!(started.elapsed() < LIMIT, "{:?}", started.elapsed());
+        agent.assert_no_survivors();
+    }
+}
