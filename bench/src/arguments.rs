@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_word_is_refused() {
+    fn invalid_argument_is_refused() {
         for words in ["--samples", "--samples 0", "--samples x", "--only nothing", "--fast"] {
             assert!(parse(words).is_err(), "{words}");
         }

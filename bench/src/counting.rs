@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_total_is_found_in_the_report() {
+    fn total_is_found_in_the_report() {
         let log = "==7== Events    : Ir\n==7== Collected : 12345678\n==7== \n";
         assert_eq!(collected(log), Some(12_345_678.0));
         assert_eq!(collected("==7== \n"), None);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_met_up_to_its_limit() {
+    fn goal_is_met_up_to_its_limit() {
         assert_eq!(figure(4.0, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(true));
         assert_eq!(figure(4.1, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(false));
         assert_eq!(figure(4.1, 1.0, Goal::AtMost(4.1)).is_met(), Some(true));

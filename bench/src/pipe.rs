@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_whole_whatever_their_length() {
+    fn records_of_any_length_arrive_complete() {
         let lengths = [0, 1, 70_000, 3, 5_000_000, 2 * LONG, 0];
         let script = lengths.map(|length| format!("head -c {length} /dev/zero; echo;")).concat();
         let mut process = Pipe::start(Command::new("sh").args(["-c", &script])).expect("sh");

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_that_is_shown_again_is_counted_once() {
+    fn repeated_crate_is_counted_once() {
         assert_eq!(distinct("a v1.0.0\nb v1.0.0\nb v2.0.0\na v1.0.0 (*)\n\n"), 3);
     }
 }

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle_of_the_sorted_samples() {
+    fn median_is_in_the_middle_of_the_sorted_samples() {
         check(&[3.0], 3.0, 3.0);
         check(&[9.0, 1.0, 2.0], 2.0, 1.0);
         check(&[9.0, 1.0, 2.0, 4.0], 3.0, 1.0);

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_frame_is_json_and_the_deltas_hold_the_text() {
+    fn every_frame_is_json_and_the_deltas_contain_the_text() {
         for api in Api::ALL {
             let body = api.body(3);
             let frames = body.lines().filter_map(|line| line.strip_prefix("data: "));

@@ -68,7 +68,7 @@ mod tests {
     use crate::figure::Unit;
 
     #[test]
-    fn a_missed_goal_is_named() {
+    fn missed_goal_is_named() {
         let met = Figure { goal: Goal::AtMost(2.0), ..Figure::plain("a", Unit::Count, 1.0) };
         let missed = Figure { goal: Goal::AtMost(2.0), ..Figure::plain("b", Unit::Count, 3.0) };
         assert!(table(&[met.clone(), missed]).ends_with("Goals that are missed: b.\n"));

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_run_passes_and_any_record_less_does_not() {
+    fn complete_run_passes_and_a_missing_record_fails() {
         let records = answered(json!("stop"));
         assert_well_formed(&records);
         for missing in 0..records.len() {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_stands_between_turns_stretches_and_runs() {
+    fn compaction_is_allowed_between_turns_attempts_and_runs() {
         for (reason, place) in [("manual", 0), ("threshold", 0), ("threshold", 6), ("manual", 7)] {
             let mut records = answered(json!("stop"));
             records.splice(place..place, compaction(reason));
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "compaction_start in an open turn")]
-    fn a_compaction_in_a_turn_is_seen() {
+    fn compaction_within_a_turn_fails() {
         let mut records = answered(json!("stop"));
         records.splice(4..4, compaction("threshold"));
         assert_well_formed(&records);
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "agent_settled without a run")]
-    fn a_second_end_is_seen() {
+    fn second_end_fails() {
         let mut records = answered(json!("stop"));
         records.push(json!({ "type": "agent_settled", "aborted": false }));
         assert_well_formed(&records);
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no answer ended well")]
-    fn an_end_that_hides_an_error_is_seen() {
+    fn end_that_hides_an_error_fails() {
         assert_well_formed(&answered(json!("error")));
     }
 }

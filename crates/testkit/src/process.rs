@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_found_below_this_one_until_it_ends() {
+    fn child_process_is_found_until_it_ends() {
         let mut child = Command::new("sleep").arg("60").env("TESTKIT_PROBE", "1").spawn().expect("sleep");
         let pid = child.id();
         assert!(is_alive(pid));

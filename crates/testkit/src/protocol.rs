@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_record_is_told_where_it_is() {
+    fn schema_violations_are_reported_with_their_path() {
         check(json!({ "type": "agent_settled", "aborted": false }), "");
         check(json!({ "type": "agent_settled" }), ".aborted is missing");
         check(json!({ "type": "agent_settled", "aborted": 1 }), ".aborted: 1 is not type \"boolean\"");

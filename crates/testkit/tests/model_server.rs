@@ -132,7 +132,7 @@ fn openai_completions_ends_with_usage_and_done() {
 }
 
 #[test]
-fn replies_come_in_order_on_one_connection_and_requests_are_kept() {
+fn replies_arrive_in_order_on_one_connection_and_requests_are_kept() {
     let server = ModelServer::start();
     server.reply(Reply::text("first"));
     server.reply(Reply::status(529).header("retry-after", "1").body("{}"));
@@ -151,7 +151,7 @@ fn replies_come_in_order_on_one_connection_and_requests_are_kept() {
 }
 
 #[test]
-fn a_gate_holds_the_stream_until_it_is_opened() {
+fn gate_pauses_the_stream_until_opened() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("before").gate(&gate).then_text("after"));
@@ -169,7 +169,7 @@ fn a_gate_holds_the_stream_until_it_is_opened() {
 }
 
 #[test]
-fn a_cut_stream_has_no_end() {
+fn interrupted_stream_has_no_end() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(5, 10).cut_after(2));
     let mut connection = Connection::ask(&server, ANTHROPIC);
@@ -180,7 +180,7 @@ fn a_cut_stream_has_no_end() {
 }
 
 #[test]
-fn a_client_that_leaves_a_silent_stream_is_noticed() {
+fn disconnect_during_a_silent_stream_is_noticed() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(5, 10).hang_after(2));
     server.reply(Reply::mute());
@@ -196,7 +196,7 @@ fn a_client_that_leaves_a_silent_stream_is_noticed() {
 }
 
 #[test]
-fn an_error_inside_a_stream_ends_it() {
+fn error_inside_a_stream_ends_it() {
     let server = ModelServer::start();
     server.reply(Reply::text("a").stream_error("overloaded_error"));
     let events = Connection::ask(&server, ANTHROPIC).all_data();
@@ -205,7 +205,7 @@ fn an_error_inside_a_stream_ends_it() {
 }
 
 #[test]
-fn deltas_have_their_size_and_their_delay() {
+fn deltas_have_the_given_size_and_delay() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(3, 1000).delay(Duration::from_millis(20)));
     let started = Instant::now();

@@ -33,7 +33,7 @@ fn milliseconds_from_now(milliseconds: i64) -> i64 {
 }
 
 #[test]
-fn a_key_is_stored_checked_and_removed() {
+fn key_is_stored_checked_and_removed() {
     let workspace = Workspace::empty();
     let file = workspace.configuration().join("auth.json");
     let missing = run(&workspace, &["auth", "check", "--provider", "groq", "--json"], "", &[]);
@@ -55,7 +55,7 @@ fn a_key_is_stored_checked_and_removed() {
 }
 
 #[test]
-fn all_keys_are_listed_with_where_they_are() {
+fn keys_are_listed_with_their_sources() {
     let workspace = Workspace::empty()
         .models(json!({ "providers": { "home": { "baseUrl": "http://h", "api": "openai-completions",
             "apiKey": KEY, "models": [{ "id": "m" }] } } }))
@@ -86,7 +86,7 @@ fn all_keys_are_listed_with_where_they_are() {
 }
 
 #[test]
-fn keys_that_are_over_or_broken_are_told_apart() {
+fn expired_and_malformed_keys_are_distinguished() {
     let auth = json!({
         "xai": { "type": "oauth", "access": KEY, "expires": milliseconds_from_now(-1000) },
         "zai": { "type": "api_key", "key": "$NOT_SET" },
@@ -107,7 +107,7 @@ fn keys_that_are_over_or_broken_are_told_apart() {
 }
 
 #[test]
-fn mistakes_change_nothing_and_say_what_to_do() {
+fn auth_mistakes_change_nothing_and_give_instructions() {
     let workspace = Workspace::empty();
     for (arguments, stdin, expected) in [
         (&["auth", "set"][..], KEY, "whose key?"),
@@ -125,7 +125,7 @@ fn mistakes_change_nothing_and_say_what_to_do() {
 }
 
 #[test]
-fn a_file_of_keys_that_others_can_read_is_warned_about() {
+fn world_readable_key_file_causes_a_warning() {
     let workspace = Workspace::empty().home_file(".bowline/auth.json", "{}");
     let file = workspace.configuration().join("auth.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -141,7 +141,7 @@ fn a_file_of_keys_that_others_can_read_is_warned_about() {
 }
 
 #[test]
-fn a_check_asks_the_provider_only_when_told_to() {
+fn auth_check_contacts_the_provider_only_with_online() {
     for (reply, status, code) in [
         (Reply::text("hi"), "ready", 0),
         (Reply::status(401).body(&format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#)), "invalid", 1),
@@ -184,7 +184,7 @@ fn start(workspace: &Workspace, tokens: &ModelServer) -> Agent {
 }
 
 #[test]
-fn a_login_that_is_over_is_renewed_and_put_back() {
+fn expired_login_is_renewed_and_saved() {
     let (server, tokens) = (ModelServer::start(), ModelServer::start());
     let renewed = json!({ "access_token": "new-access-token", "refresh_token": "new-refresh-token", "expires_in": 3600 });
     tokens.reply(Reply::status(200).body(&renewed.to_string()));
@@ -219,7 +219,7 @@ fn a_login_that_is_over_is_renewed_and_put_back() {
 }
 
 #[test]
-fn a_login_that_lasts_is_used_as_it_is() {
+fn valid_login_is_used_unchanged() {
     let (server, tokens) = (ModelServer::start(), ModelServer::start());
     let workspace = login(&server, milliseconds_from_now(3_600_000));
     start(&workspace, &tokens).run("hello");
@@ -228,7 +228,7 @@ fn a_login_that_lasts_is_used_as_it_is() {
 }
 
 #[test]
-fn a_login_that_cannot_be_renewed_ends_the_run_with_what_to_do() {
+fn failed_login_renewal_ends_the_run_with_instructions() {
     for (reply, expected) in [
         (Reply::status(400).body("old-refresh-token is not valid"), "Log in again"),
         (Reply::status(500), "Try again later"),
@@ -264,7 +264,7 @@ fn two_processes_renew_a_login_once() {
 }
 
 #[test]
-fn a_recording_and_its_replay_show_no_key() {
+fn recordings_contain_no_key() {
     for api in [Api::AnthropicMessages, Api::OpenaiCompletions] {
         let server = ModelServer::start();
         server.reply(Reply::status(401).body(&format!("your key {KEY} is odd")));

@@ -94,7 +94,7 @@ fn is_json(lines: &[String]) -> Result<(), String> {
 }
 
 #[test]
-fn every_example_of_the_protocol_is_json() {
+fn every_protocol_example_is_json() {
     let mut count = 0;
     for page in pages() {
         for block in blocks(&read(&page), &page) {
@@ -127,7 +127,7 @@ fn check_line(line: &Value, protocol: &Protocol, is_about_it: bool) -> Result<bo
 }
 
 #[test]
-fn every_example_is_as_the_schema_has_it() {
+fn every_example_satisfies_the_schema() {
     let mut count = 0;
     for page in pages() {
         let protocols: Vec<_> = dialects_of(&page).iter().map(|dialect| Protocol::of(dialect)).collect();
@@ -149,7 +149,7 @@ fn every_example_is_as_the_schema_has_it() {
 }
 
 #[test]
-fn the_readme_shows_how_to_try_it_and_how_to_test_it() {
+fn readme_shows_how_to_try_and_test_it() {
     let page = root().join("README.md");
     let text = read(&page);
     let blocks = blocks(&text, &page);
@@ -160,7 +160,7 @@ fn the_readme_shows_how_to_try_it_and_how_to_test_it() {
 }
 
 #[test]
-fn every_page_that_is_linked_exists() {
+fn every_linked_page_exists() {
     for page in pages() {
         let text = read(&page);
         let mut rest = text.as_str();
@@ -178,7 +178,7 @@ fn every_page_that_is_linked_exists() {
 }
 
 #[test]
-fn every_flag_of_the_help_is_explained() {
+fn every_flag_in_the_help_is_documented() {
     let page = root().join("docs/configuration.md");
     if !page.exists() {
         return;

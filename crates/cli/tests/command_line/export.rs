@@ -6,7 +6,7 @@ use std::process::Command;
 use bowline_testkit::bowline;
 
 #[test]
-fn export_writes_a_page_into_the_current_folder_and_says_where() {
+fn export_writes_a_page_into_the_current_folder_and_prints_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let session = folder.path().join("s.jsonl");
     let message = r#"{"type":"message","id":"a","parentId":null,"timestamp":"T","message":{"role":"user","content":"hello there","timestamp":1}}"#;

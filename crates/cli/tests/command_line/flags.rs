@@ -39,7 +39,7 @@ fn flags_of_help() -> Vec<String> {
 }
 
 #[test]
-fn the_version_is_three_numbers_and_nothing_else() {
+fn version_prints_three_numbers_only() {
     let workspace = Workspace::empty();
     for flag in ["--version", "-v"] {
         let left = run(&workspace, &[flag]);
@@ -52,7 +52,7 @@ fn the_version_is_three_numbers_and_nothing_else() {
 }
 
 #[test]
-fn the_help_names_every_flag_that_is_accepted() {
+fn help_lists_every_accepted_flag() {
     let workspace = Workspace::empty();
     for flag in ["--help", "-h"] {
         let left = run(&workspace, &[flag]);
@@ -108,7 +108,7 @@ fn the_help_names_every_flag_that_is_accepted() {
 }
 
 #[test]
-fn without_arguments_it_says_how_to_use_it() {
+fn no_arguments_prints_usage() {
     let left = run(&Workspace::empty(), &[]);
     assert_eq!((left.code, left.stdout.as_str()), (2, ""));
     assert!(
@@ -119,7 +119,7 @@ fn without_arguments_it_says_how_to_use_it() {
 }
 
 #[test]
-fn arguments_that_cannot_be_meant_are_fatal() {
+fn invalid_arguments_are_fatal() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
         (&["-x"][..], "Unknown option: -x"),
@@ -152,7 +152,7 @@ fn arguments_that_cannot_be_meant_are_fatal() {
 }
 
 #[test]
-fn a_broken_file_of_the_user_s_is_fatal_and_named() {
+fn broken_user_file_is_a_fatal_error_that_names_it() {
     for (file, content, expected) in [
         ("models.json", "{ \"providers\": ", "line 1"),
         ("models.json", "{ \"providers\": { \"mine\": { \"models\": [{ \"id\": \"m\" }] } } }", "baseUrl"),
@@ -170,7 +170,7 @@ fn a_broken_file_of_the_user_s_is_fatal_and_named() {
 }
 
 #[test]
-fn files_may_have_a_byte_order_mark_and_the_models_comments() {
+fn files_may_have_a_byte_order_mark_and_models_json_comments() {
     let models = "\u{feff}// mine\n{ \"providers\": { \"mine\": { \"baseUrl\": \"http://127.0.0.1:9\", /* local */\n\
         \"api\": \"openai-completions\", \"models\": [{ \"id\": \"m\" },], }, } }";
     let workspace = Workspace::empty()
@@ -182,7 +182,7 @@ fn files_may_have_a_byte_order_mark_and_the_models_comments() {
 }
 
 #[test]
-fn what_has_no_effect_is_said_on_stderr_and_stops_nothing() {
+fn ineffective_flags_only_warn_on_stderr() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
         (&["--extension", "x.ts"][..], "--extension is accepted, but has no effect yet"),
@@ -203,7 +203,7 @@ fn what_has_no_effect_is_said_on_stderr_and_stops_nothing() {
 }
 
 #[test]
-fn an_unknown_flag_does_not_swallow_the_next() {
+fn unknown_flag_does_not_consume_the_next_flag() {
     let workspace = Workspace::empty();
     let mut agent =
         Launch::rpc(&workspace).arguments(&["--unheard-of", "--no-session", "--tools=read"]).start();
@@ -212,7 +212,7 @@ fn an_unknown_flag_does_not_swallow_the_next() {
 }
 
 #[test]
-fn the_home_of_its_files_can_be_moved() {
+fn configuration_folder_can_be_moved() {
     let models = |id: &str| {
         json!({ "providers": { "mine": { "baseUrl": "http://127.0.0.1:9", "api": "openai-completions",
             "models": [{ "id": id }] } } })
@@ -240,7 +240,7 @@ fn the_home_of_its_files_can_be_moved() {
 }
 
 #[test]
-fn starting_and_ending_leaves_nothing_behind() {
+fn start_and_exit_create_no_files() {
     let workspace = Workspace::empty();
     let left = run(&workspace, &["--mode", "rpc"]);
     assert_eq!((left.code, left.stdout.as_str(), left.stderr.as_str()), (0, "", ""));
@@ -249,7 +249,7 @@ fn starting_and_ending_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_demo_shows_both_directions_and_says_that_its_model_is_a_script() {
+fn demo_shows_both_directions_and_that_its_model_is_a_script() {
     let workspace = Workspace::empty();
     let temporary = workspace.home().join("temporary");
     fs::create_dir(&temporary).unwrap();

@@ -24,7 +24,7 @@ fn own_provider() -> Workspace {
 }
 
 #[test]
-fn models_are_a_table_with_what_there_is_to_know() {
+fn models_are_listed_as_a_table() {
     let workspace = own_provider();
     let (code, stdout, stderr) = run(&workspace, &["--list-models", "home/"], &[]);
     assert_eq!(code, 0, "{stderr}");
@@ -39,7 +39,7 @@ fn models_are_a_table_with_what_there_is_to_know() {
 }
 
 #[test]
-fn a_search_narrows_the_list_and_a_key_shows() {
+fn search_filters_the_list_and_keys_are_shown() {
     let workspace = Workspace::empty();
     let (code, all, _) = run(&workspace, &["--list-models"], &[]);
     assert_eq!((code, all.lines().count() > 1300), (0, true));
@@ -50,14 +50,14 @@ fn a_search_narrows_the_list_and_a_key_shows() {
 }
 
 #[test]
-fn nothing_to_list_is_told_and_is_a_failure() {
+fn empty_list_is_a_failure_with_a_message() {
     let (code, stdout, stderr) = run(&Workspace::empty(), &["--list-models", "no-such-thing"], &[]);
     assert_eq!((code, stdout.as_str()), (1, ""));
     assert!(stderr.contains("no known model has \"no-such-thing\""), "{stderr}");
 }
 
 #[test]
-fn programs_get_one_object_per_line() {
+fn json_output_is_one_object_per_line() {
     let (_, stdout, _) = run(&own_provider(), &["--list-models", "home", "--json"], &[]);
     let models: Vec<Value> =
         stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect();
@@ -89,7 +89,7 @@ const LIST: &str =
     r#"{"object":"list","data":[{"id":"qwen3:8b","object":"model"},{"id":"gemma","max_model_len":8192}]}"#;
 
 #[test]
-fn running_servers_are_asked_only_when_told_to() {
+fn running_servers_are_queried_only_with_local() {
     let host = model_list(LIST);
     let nobody = [
         ("LMSTUDIO_BASE_URL", "http://127.0.0.1:9/v1"),
@@ -114,7 +114,7 @@ fn running_servers_are_asked_only_when_told_to() {
 }
 
 #[test]
-fn models_json_knows_better_than_a_running_server() {
+fn models_json_takes_precedence_over_a_running_server() {
     let host = model_list(LIST);
     let workspace = Workspace::empty().models(json!({ "providers": { "ollama": {
         "models": [{ "id": "gemma", "maxTokens": 64, "reasoning": true }],
@@ -133,7 +133,7 @@ fn models_json_knows_better_than_a_running_server() {
 }
 
 #[test]
-fn a_refused_prompt_names_a_local_server_that_is_running() {
+fn refused_prompt_names_a_running_local_server() {
     let host = model_list(LIST);
     let workspace = Workspace::empty();
     for (arguments, code) in
@@ -153,7 +153,7 @@ fn a_refused_prompt_names_a_local_server_that_is_running() {
 }
 
 #[test]
-fn a_refused_prompt_is_answered_even_if_the_input_ends_at_once() {
+fn refused_prompt_is_answered_at_end_of_stdin() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.send(json!({ "id": "1", "type": "prompt", "message": "hello" }));
@@ -163,7 +163,7 @@ fn a_refused_prompt_is_answered_even_if_the_input_ends_at_once() {
 }
 
 #[test]
-fn a_local_model_needs_neither_a_list_nor_a_key() {
+fn local_model_needs_neither_list_nor_key() {
     let workspace = Workspace::empty();
     let mut agent =
         Launch::rpc(&workspace).model("ollama/qwen3:8b").environment("OLLAMA_HOST", "127.0.0.1:9").start();

@@ -46,7 +46,7 @@ fn sessions_are_listed_shown_and_deleted() {
 }
 
 #[test]
-fn a_session_in_use_is_not_deleted() {
+fn session_in_use_is_not_deleted() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("done"));
     let mut agent = workspace.start();
@@ -58,7 +58,7 @@ fn a_session_in_use_is_not_deleted() {
 }
 
 #[test]
-fn damage_is_found_and_set_aside() {
+fn fsck_finds_damage_and_moves_it_aside() {
     let (server, workspace) = Workspace::with_server();
     make_session(&server, &workspace, "one");
     assert_eq!(sessions(&workspace, &["fsck"]).code, 0);
@@ -75,7 +75,7 @@ fn damage_is_found_and_set_aside() {
 }
 
 #[test]
-fn a_fork_begins_with_all_of_another_session() {
+fn fork_flag_copies_another_session() {
     let (server, workspace) = Workspace::with_server();
     let id = make_session(&server, &workspace, "one");
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--fork", &id]).start();

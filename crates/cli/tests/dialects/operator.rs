@@ -10,41 +10,47 @@ use serde_json::{Value, json};
 const DOCUMENT: &[(&str, &str)] = &[
     (
         "Commands arrive on stdin; responses and agent events flow out on stdout.",
-        "the_example_works_as_typed",
+        "documented_example_works_unchanged",
     ),
-    ("Every line is a self-contained JSON object terminated by a single LF.", "the_example_works_as_typed"),
+    (
+        "Every line is a self-contained JSON object terminated by a single LF.",
+        "documented_example_works_unchanged",
+    ),
     (
         "usable as a subprocess by any language that can read/write JSON lines",
-        "a_python_client_holds_a_conversation",
+        "python_client_holds_a_conversation",
     ),
-    ("Command (stdin): prompt with id and text", "the_example_works_as_typed"),
-    ("Response (stdout): type, command, id, success, data", "the_example_works_as_typed"),
-    ("Event (stdout, async): type event around the event", "the_example_works_as_typed"),
-    ("The id field on commands is optional.", "an_id_is_optional_and_echoed_as_it_came"),
-    ("When present it is echoed back in the response", "an_id_is_optional_and_echoed_as_it_came"),
-    ("prompt: text, options?: Run a user turn with the given text", "a_prompt_takes_both_names_of_its_text"),
-    ("compact: custom_instructions?: Run compaction now", "compact_is_answered_with_what_came_of_it"),
+    ("Command (stdin): prompt with id and text", "documented_example_works_unchanged"),
+    ("Response (stdout): type, command, id, success, data", "documented_example_works_unchanged"),
+    ("Event (stdout, async): type event around the event", "documented_example_works_unchanged"),
+    ("The id field on commands is optional.", "id_is_optional_and_echoed_unchanged"),
+    ("When present it is echoed back in the response", "id_is_optional_and_echoed_unchanged"),
+    ("prompt: text, options?: Run a user turn with the given text", "prompt_text_has_two_accepted_names"),
+    ("compact: custom_instructions?: Run compaction now", "compact_response_has_the_result"),
     ("compact: (agent must be idle)", "commands_run_one_at_a_time"),
     ("abort: Abort the current turn", "abort_overtakes_the_turn_it_aborts"),
-    ("new_session: Start a new session", "sessions_are_begun_forked_and_switched"),
-    ("fork: entry_id: Fork the session from a specific entry", "sessions_are_begun_forked_and_switched"),
+    ("new_session: Start a new session", "sessions_are_created_forked_and_switched"),
+    ("fork: entry_id: Fork the session from a specific entry", "sessions_are_created_forked_and_switched"),
     (
         "switch_session: session_file: Switch to a different session file",
-        "sessions_are_begun_forked_and_switched",
+        "sessions_are_created_forked_and_switched",
     ),
-    ("get_state: Return current agent state snapshot", "the_state_is_a_snapshot"),
+    ("get_state: Return current agent state snapshot", "state_is_a_snapshot"),
     ("All commands return a response with success: true on completion", "commands_run_one_at_a_time"),
-    ("or success: false, error: \"...\" on failure", "a_failed_turn_is_a_failed_prompt"),
+    ("or success: false, error: \"...\" on failure", "failed_turn_fails_the_prompt"),
     (
         "The server subscribes to Engine events and writes them to stdout as they occur",
-        "the_example_works_as_typed",
+        "documented_example_works_unchanged",
     ),
-    ("agent_start, message_update, message_end, agent_end with messages", "the_example_works_as_typed"),
-    ("serve() reads stdin until EOF", "the_end_of_stdin_is_the_end"),
-    ("Each line is parsed as JSON and dispatched", "a_bad_line_costs_one_line"),
+    (
+        "agent_start, message_update, message_end, agent_end with messages",
+        "documented_example_works_unchanged",
+    ),
+    ("serve() reads stdin until EOF", "process_ends_at_end_of_stdin"),
+    ("Each line is parsed as JSON and dispatched", "bad_line_costs_one_line"),
     ("The server is single-threaded on commands: one command runs at a time.", "commands_run_one_at_a_time"),
     ("Agent events are emitted concurrently", "commands_run_one_at_a_time"),
-    ("a Python client that wraps the subprocess protocol", "a_python_client_holds_a_conversation"),
+    ("a Python client that wraps the subprocess protocol", "python_client_holds_a_conversation"),
 ];
 
 #[test]
@@ -70,7 +76,7 @@ fn events(records: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn the_example_works_as_typed() {
+fn documented_example_works_unchanged() {
     let server = ModelServer::start();
     server.reply(Reply::text("It is ").then_text("a file."));
     let workspace = workspace(&server);
@@ -106,7 +112,7 @@ fn the_example_works_as_typed() {
 }
 
 #[test]
-fn an_id_is_optional_and_echoed_as_it_came() {
+fn id_is_optional_and_echoed_unchanged() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("operator").start_greeted();
     agent.send(json!({ "type": "get_state" }));
@@ -118,7 +124,7 @@ fn an_id_is_optional_and_echoed_as_it_came() {
 }
 
 #[test]
-fn a_prompt_takes_both_names_of_its_text() {
+fn prompt_text_has_two_accepted_names() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("ok"));
     let workspace = workspace(&server);
@@ -133,7 +139,7 @@ fn a_prompt_takes_both_names_of_its_text() {
 }
 
 #[test]
-fn compact_is_answered_with_what_came_of_it() {
+fn compact_response_has_the_result() {
     let server = ModelServer::start();
     server.reply(Reply::text("a long answer that need not be kept"));
     server.reply(Reply::text("another answer"));
@@ -177,7 +183,7 @@ fn abort_overtakes_the_turn_it_aborts() {
 }
 
 #[test]
-fn sessions_are_begun_forked_and_switched() {
+fn sessions_are_created_forked_and_switched() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("an answer"));
     let workspace = workspace(&server);
@@ -220,7 +226,7 @@ fn sessions_are_begun_forked_and_switched() {
 }
 
 #[test]
-fn the_state_is_a_snapshot() {
+fn state_is_a_snapshot() {
     let server = ModelServer::start();
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("operator");
@@ -265,7 +271,7 @@ fn commands_run_one_at_a_time() {
 }
 
 #[test]
-fn a_failed_turn_is_a_failed_prompt() {
+fn failed_turn_fails_the_prompt() {
     let server = ModelServer::start();
     server.reply(Reply::status(400).body("{\"error\":{\"message\":\"no such thing\"}}"));
     let workspace = workspace(&server);
@@ -288,7 +294,7 @@ fn a_failed_turn_is_a_failed_prompt() {
 }
 
 #[test]
-fn a_bad_line_costs_one_line() {
+fn bad_line_costs_one_line() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("operator").start_greeted();
     for line in ["{", "[1]", "null", "{\"type\":\"fly\"}", "{\"type\":3}"] {
@@ -304,7 +310,7 @@ fn a_bad_line_costs_one_line() {
 }
 
 #[test]
-fn the_end_of_stdin_is_the_end() {
+fn process_ends_at_end_of_stdin() {
     let server = ModelServer::start();
     server.reply(Reply::text("I begin").hang_after(1));
     let workspace = workspace(&server);
@@ -337,7 +343,7 @@ fn converse(form: &str) {
 }
 
 #[test]
-fn a_python_client_holds_a_conversation() {
+fn python_client_holds_a_conversation() {
     converse("operator");
     converse("operator-flat");
 }

@@ -14,7 +14,7 @@ fn run(agent: &mut Agent, message: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_prompt_is_acknowledged_at_once_and_events_are_flat() {
+fn prompt_is_acknowledged_immediately_and_events_are_flat() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::new().thinking("hm").then_text("Hel").gate(&gate).then_text("lo"));
@@ -43,7 +43,7 @@ fn a_prompt_is_acknowledged_at_once_and_events_are_flat() {
 }
 
 #[test]
-fn the_results_of_a_turn_are_one_message() {
+fn results_of_a_turn_are_one_message() {
     let server = ModelServer::start();
     let call = |command: &str| json!({ "command": command });
     server.reply(Reply::new().tool("bash", call("echo one")).tool("bash", call("exit 3")));
@@ -117,7 +117,7 @@ fn all_17_commands_are_answered() {
 }
 
 #[test]
-fn a_busy_agent_says_so_and_tells_its_state() {
+fn busy_agent_refuses_with_its_state() {
     let server = ModelServer::start();
     server.reply(Reply::text("I begin").hang_after(1));
     let workspace = workspace(&server);
@@ -144,7 +144,7 @@ fn a_busy_agent_says_so_and_tells_its_state() {
 }
 
 #[test]
-fn an_error_after_the_acknowledgement_is_seen_once() {
+fn error_after_acknowledgement_is_reported_once() {
     let server = ModelServer::start();
     server.reply(Reply::status(400).body("{\"error\":{\"message\":\"no such thing\"}}"));
     let workspace = workspace(&server);
@@ -158,7 +158,7 @@ fn an_error_after_the_acknowledgement_is_seen_once() {
 }
 
 #[test]
-fn a_retry_is_part_of_its_run() {
+fn retry_is_part_of_its_run() {
     let server = ModelServer::start();
     server.reply(Reply::status(529));
     server.reply(Reply::text("at last"));
@@ -174,7 +174,7 @@ fn a_retry_is_part_of_its_run() {
 }
 
 #[test]
-fn a_compaction_is_acknowledged_and_its_end_tells_what_came_of_it() {
+fn compaction_is_acknowledged_and_its_end_has_the_result() {
     let server = ModelServer::start();
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("operator-flat");

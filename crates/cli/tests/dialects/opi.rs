@@ -9,50 +9,47 @@ use serde_json::{Value, json};
 const SOURCE: &[(&str, &str)] = &[
     (
         "Commands arrive on stdin, responses and events are emitted on stdout",
-        "a_prompt_is_accepted_and_streamed",
+        "prompt_is_accepted_and_streamed",
     ),
-    ("Diagnostics go to stderr.", "a_mutating_tool_needs_leave"),
-    ("Clients MUST check schema_version in the rpc_ready header.", "the_header_comes_first"),
-    ("LF is the only record delimiter; a trailing CR is stripped", "lines_end_with_lf_and_may_have_a_cr"),
-    ("blank lines are skipped", "lines_end_with_lf_and_may_have_a_cr"),
-    ("prompt: Send user prompt, stream agent events", "a_prompt_is_accepted_and_streamed"),
+    ("Diagnostics go to stderr.", "mutating_tool_needs_permission"),
+    ("Clients MUST check schema_version in the rpc_ready header.", "header_comes_first"),
+    ("LF is the only record delimiter; a trailing CR is stripped", "lines_end_with_lf_or_crlf"),
+    ("blank lines are skipped", "lines_end_with_lf_or_crlf"),
+    ("prompt: Send user prompt, stream agent events", "prompt_is_accepted_and_streamed"),
     ("continue: Continue conversation with additional text", "continue_needs_a_conversation"),
-    ("steer: Queue steering message during agent operation", "queues_are_told_of_when_they_are_taken_from"),
-    (
-        "follow_up: Queue follow-up message for after agent stops",
-        "queues_are_told_of_when_they_are_taken_from",
-    ),
-    ("abort: Cancel current agent operation", "abort_is_answered_at_once_and_events_are_balanced"),
-    ("set_model: Switch provider:model", "the_model_is_named_with_a_colon"),
+    ("steer: Queue steering message during agent operation", "queue_events_follow_deliveries"),
+    ("follow_up: Queue follow-up message for after agent stops", "queue_events_follow_deliveries"),
+    ("abort: Cancel current agent operation", "abort_is_answered_immediately_and_events_are_balanced"),
+    ("set_model: Switch provider:model", "model_is_named_with_a_colon"),
     ("set_thinking_level: Set reasoning/thinking level", "thinking_levels_have_budgets"),
-    ("compact: Trigger manual compaction", "compact_tells_what_came_of_it"),
-    ("session_info: Query session metadata", "the_session_is_described"),
-    ("quit: Shut down the RPC session", "quit_is_answered_first_and_ends_what_runs"),
-    ("Every command produces at most one response object.", "every_command_has_one_answer"),
-    (
-        "For prompt and continue, success: true means the turn was accepted",
-        "a_prompt_is_accepted_and_streamed",
-    ),
+    ("compact: Trigger manual compaction", "compact_reports_its_result"),
+    ("session_info: Query session metadata", "session_info_describes_the_session"),
+    ("quit: Shut down the RPC session", "quit_is_answered_before_it_ends_the_run"),
+    ("Every command produces at most one response object.", "every_command_gets_one_response"),
+    ("For prompt and continue, success: true means the turn was accepted", "prompt_is_accepted_and_streamed"),
     (
         "Errors after acceptance are surfaced as events, not as a second response.",
-        "an_error_after_acceptance_is_an_event",
+        "error_after_acceptance_is_an_event",
     ),
     (
         "abort succeeds immediately when a turn is running",
-        "abort_is_answered_at_once_and_events_are_balanced",
+        "abort_is_answered_immediately_and_events_are_balanced",
     ),
-    ("A second abort while idle is a successful no-op.", "abort_is_answered_at_once_and_events_are_balanced"),
-    ("parse errors: command parse, failed to parse command: …", "every_command_has_one_answer"),
-    ("end of stdin: shut down, exit code 0", "the_end_of_stdin_is_the_end"),
-    ("ACTIVE_RUN_SHUTDOWN_TIMEOUT 5 s", "quit_is_answered_first_and_ends_what_runs"),
-    ("stdout broken: RuntimeFailure, exit code 1", "a_client_that_is_gone_is_a_failure"),
-    ("steer and follow_up while idle are kept", "what_is_queued_while_idle_waits_for_a_turn"),
+    (
+        "A second abort while idle is a successful no-op.",
+        "abort_is_answered_immediately_and_events_are_balanced",
+    ),
+    ("parse errors: command parse, failed to parse command: …", "every_command_gets_one_response"),
+    ("end of stdin: shut down, exit code 0", "process_ends_at_end_of_stdin"),
+    ("ACTIVE_RUN_SHUTDOWN_TIMEOUT 5 s", "quit_is_answered_before_it_ends_the_run"),
+    ("stdout broken: RuntimeFailure, exit code 1", "closed_stdout_is_a_failure"),
+    ("steer and follow_up while idle are kept", "messages_queued_while_idle_wait_for_a_turn"),
     (
         "set_model, set_thinking_level, compact, session_info, prompt while running",
-        "a_running_agent_refuses_in_opi_s_words",
+        "running_agent_refuses_with_opi_errors",
     ),
-    ("unknown model, invalid level, no output: errors of the command", "every_command_has_one_answer"),
-    ("allow_mutating and tool_selection", "a_mutating_tool_needs_leave"),
+    ("unknown model, invalid level, no output: errors of the command", "every_command_gets_one_response"),
+    ("allow_mutating and tool_selection", "mutating_tool_needs_permission"),
 ];
 
 #[test]
@@ -84,7 +81,7 @@ fn check_balanced(records: &[Value]) {
 }
 
 #[test]
-fn the_header_comes_first() {
+fn header_comes_first() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("opi").start();
     let expected = r#"{"mode":"rpc","schema_version":2,"type":"rpc_ready","version":"0.5.0"}"#;
@@ -92,7 +89,7 @@ fn the_header_comes_first() {
 }
 
 #[test]
-fn a_prompt_is_accepted_and_streamed() {
+fn prompt_is_accepted_and_streamed() {
     let server = ModelServer::start();
     server.reply(
         Reply::new().thinking("hm").then_text("Hel").then_text("lo").tool("ls", json!({ "path": "." })),
@@ -151,7 +148,7 @@ fn a_prompt_is_accepted_and_streamed() {
 }
 
 #[test]
-fn lines_end_with_lf_and_may_have_a_cr() {
+fn lines_end_with_lf_or_crlf() {
     let workspace = Workspace::empty();
     let mut agent = Launch::bowline(&workspace).arguments(&["--rpc"]).start();
     agent.next();
@@ -173,7 +170,7 @@ fn continue_needs_a_conversation() {
 }
 
 #[test]
-fn queues_are_told_of_when_they_are_taken_from() {
+fn queue_events_follow_deliveries() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("one").gate(&gate));
@@ -200,7 +197,7 @@ fn queues_are_told_of_when_they_are_taken_from() {
 }
 
 #[test]
-fn what_is_queued_while_idle_waits_for_a_turn() {
+fn messages_queued_while_idle_wait_for_a_turn() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("ok"));
     let workspace = workspace(&server);
@@ -214,7 +211,7 @@ fn what_is_queued_while_idle_waits_for_a_turn() {
 }
 
 #[test]
-fn abort_is_answered_at_once_and_events_are_balanced() {
+fn abort_is_answered_immediately_and_events_are_balanced() {
     let server = ModelServer::start();
     server.reply(Reply::text("I begin").hang_after(1));
     let workspace = workspace(&server);
@@ -239,7 +236,7 @@ fn abort_is_answered_at_once_and_events_are_balanced() {
 }
 
 #[test]
-fn an_error_after_acceptance_is_an_event() {
+fn error_after_acceptance_is_an_event() {
     let server = ModelServer::start();
     server.reply(Reply::status(400).body("{\"error\":{\"message\":\"no such thing\"}}"));
     let workspace = workspace(&server);
@@ -260,7 +257,7 @@ fn an_error_after_acceptance_is_an_event() {
 }
 
 #[test]
-fn signed_thinking_needs_a_model_that_is_declared_to_reason() {
+fn signed_thinking_needs_a_reasoning_model() {
     let server = ModelServer::start();
     server.default_reply(Reply::new().thinking("hm").then_text("done"));
     let workspace = workspace(&server);
@@ -272,7 +269,7 @@ fn signed_thinking_needs_a_model_that_is_declared_to_reason() {
 }
 
 #[test]
-fn a_retry_is_part_of_its_turn() {
+fn retry_is_part_of_its_turn() {
     let server = ModelServer::start();
     server.reply(Reply::status(529));
     server.reply(Reply::status(529));
@@ -298,7 +295,7 @@ fn a_retry_is_part_of_its_turn() {
 }
 
 #[test]
-fn retries_that_come_to_nothing_end_with_the_error() {
+fn exhausted_retries_end_with_the_error() {
     let server = ModelServer::start();
     server.default_reply(Reply::status(529));
     let workspace = workspace(&server);
@@ -312,7 +309,7 @@ fn retries_that_come_to_nothing_end_with_the_error() {
 }
 
 #[test]
-fn an_answer_that_is_cut_and_asked_for_again_is_balanced() {
+fn truncated_and_repeated_answer_has_balanced_events() {
     let server = ModelServer::start();
     server.reply(Reply::text("I be").then_text("gin").cut_after(1));
     server.reply(Reply::text("whole"));
@@ -326,7 +323,7 @@ fn an_answer_that_is_cut_and_asked_for_again_is_balanced() {
 }
 
 #[test]
-fn the_model_is_named_with_a_colon() {
+fn model_is_named_with_a_colon() {
     let server = ModelServer::start();
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("opi");
@@ -351,7 +348,7 @@ fn thinking_levels_have_budgets() {
 }
 
 #[test]
-fn compact_tells_what_came_of_it() {
+fn compact_reports_its_result() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("what was said"));
     let workspace = workspace(&server);
@@ -370,7 +367,7 @@ fn compact_tells_what_came_of_it() {
 }
 
 #[test]
-fn the_session_is_described() {
+fn session_info_describes_the_session() {
     let server = ModelServer::start();
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("opi");
@@ -381,7 +378,7 @@ fn the_session_is_described() {
 }
 
 #[test]
-fn quit_is_answered_first_and_ends_what_runs() {
+fn quit_is_answered_before_it_ends_the_run() {
     let server = ModelServer::start();
     server.reply(Reply::new().tool("bash", json!({ "command": "touch begun; sleep 300" })));
     let workspace = workspace(&server);
@@ -411,7 +408,7 @@ fn quit_is_answered_first_and_ends_what_runs() {
 }
 
 #[test]
-fn the_end_of_stdin_is_the_end() {
+fn process_ends_at_end_of_stdin() {
     let server = ModelServer::start();
     server.reply(Reply::text("I begin").hang_after(1));
     let workspace = workspace(&server);
@@ -424,7 +421,7 @@ fn the_end_of_stdin_is_the_end() {
 }
 
 #[test]
-fn a_client_that_is_gone_is_a_failure() {
+fn closed_stdout_is_a_failure() {
     let workspace = Workspace::empty();
     let mut agent = Launch::bowline(&workspace).arguments(&["--rpc"]).start();
     agent.next();
@@ -433,7 +430,7 @@ fn a_client_that_is_gone_is_a_failure() {
 }
 
 #[test]
-fn every_command_has_one_answer() {
+fn every_command_gets_one_response() {
     let workspace = Workspace::empty();
     let mut agent = Launch::bowline(&workspace).arguments(&["--rpc"]).start();
     agent.next();
@@ -466,7 +463,7 @@ fn every_command_has_one_answer() {
 }
 
 #[test]
-fn a_running_agent_refuses_in_opi_s_words() {
+fn running_agent_refuses_with_opi_errors() {
     let server = ModelServer::start();
     server.reply(Reply::text("I begin").hang_after(1));
     let workspace = workspace(&server);
@@ -491,7 +488,7 @@ fn a_running_agent_refuses_in_opi_s_words() {
 }
 
 #[test]
-fn a_mutating_tool_needs_leave() {
+fn mutating_tool_needs_permission() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("ok"));
     let workspace = workspace(&server);

@@ -40,7 +40,7 @@ fn keys(record: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_example_session_has_its_events_in_order() {
+fn documented_example_has_its_events_in_order() {
     let server = ModelServer::start();
     server.reply(Reply::text("I'll list").tool("bash", json!({ "command": "ls -la" })));
     server.reply(Reply::text("Here are the files"));
@@ -93,7 +93,7 @@ fn the_example_session_has_its_events_in_order() {
 }
 
 #[test]
-fn every_update_has_the_message_so_far_and_the_partial() {
+fn every_update_has_message_and_partial() {
     let server = ModelServer::start();
     server.reply(
         Reply::new()
@@ -152,7 +152,7 @@ fn attachments_reach_the_model() {
 }
 
 #[test]
-fn bad_input_is_an_error_and_nothing_else() {
+fn bad_input_is_one_error_record() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("one").gate(&gate).then_text("two"));
@@ -186,7 +186,7 @@ fn bad_input_is_an_error_and_nothing_else() {
 }
 
 #[test]
-fn a_prompt_without_a_model_is_an_error_that_says_what_to_do() {
+fn prompt_without_a_model_is_an_error_with_instructions() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("pi-classic").start();
     agent.send(prompt("go"));
@@ -194,7 +194,7 @@ fn a_prompt_without_a_model_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn an_abort_ends_the_run_with_its_one_end() {
+fn abort_ends_the_run_once() {
     let server = ModelServer::start();
     server.reply(Reply::text("one").gate(&Gate::new()));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -206,7 +206,7 @@ fn an_abort_ends_the_run_with_its_one_end() {
 }
 
 #[test]
-fn an_answer_that_fails_is_announced_like_any_other() {
+fn failed_answer_has_the_usual_events() {
     let server = ModelServer::start();
     server.reply(Reply::status(400));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -252,7 +252,7 @@ fn node(workspace: &Workspace, model: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_client_of_the_document_runs() {
+fn documented_client_works() {
     let server = ModelServer::start();
     server.reply(Reply::text("Let me look.").tool("bash", json!({ "command": "echo one" })));
     server.reply(Reply::text("It says ").then_text("one."));
@@ -266,37 +266,37 @@ fn the_client_of_the_document_runs() {
 
 /// A sentence, or a row of a table, and the test that fails when it is not kept.
 const TABLE: &[(&str, &str)] = &[
-    ("pi --mode rpc [--no-session]", "the_client_of_the_document_runs"),
-    ("Send JSON messages to stdin, one per line", "bad_input_is_an_error_and_nothing_else"),
-    ("Prompt Message: type, message", "the_example_session_has_its_events_in_order"),
+    ("pi --mode rpc [--no-session]", "documented_client_works"),
+    ("Send JSON messages to stdin, one per line", "bad_input_is_one_error_record"),
+    ("Prompt Message: type, message", "documented_example_has_its_events_in_order"),
     ("attachments is optional and supports images and documents", "attachments_reach_the_model"),
-    ("Abort the current agent operation", "an_abort_ends_the_run_with_its_one_end"),
+    ("Abort the current agent operation", "abort_ends_the_run_once"),
     ("The agent emits JSON events to stdout, one per line", "run"),
     ("Event Types Overview", "run"),
-    ("agent_start: Agent begins processing a prompt", "the_example_session_has_its_events_in_order"),
+    ("agent_start: Agent begins processing a prompt", "documented_example_has_its_events_in_order"),
     ("agent_end: Contains all messages generated during this prompt", "retries_are_part_of_one_run"),
-    ("turn_start", "the_example_session_has_its_events_in_order"),
-    ("turn_end: message, toolResults", "the_example_session_has_its_events_in_order"),
-    ("message_start: user, assistant, or tool result", "the_example_session_has_its_events_in_order"),
+    ("turn_start", "documented_example_has_its_events_in_order"),
+    ("turn_end: message, toolResults", "documented_example_has_its_events_in_order"),
+    ("message_start: user, assistant, or tool result", "documented_example_has_its_events_in_order"),
     (
         "message_update: both the partial message and the streaming event",
-        "every_update_has_the_message_so_far_and_the_partial",
+        "every_update_has_message_and_partial",
     ),
-    ("text_delta, thinking_delta, toolcall_delta", "every_update_has_the_message_so_far_and_the_partial"),
-    ("message_end: Complete AppMessage", "every_update_has_the_message_so_far_and_the_partial"),
-    ("tool_execution_start: toolCallId, toolName, args", "the_example_session_has_its_events_in_order"),
-    ("tool_execution_end: result, isError", "the_example_session_has_its_events_in_order"),
-    ("error: Emitted when an error occurs during input processing", "bad_input_is_an_error_and_nothing_else"),
-    ("AssistantMessage, Usage, StopReason", "the_example_session_has_its_events_in_order"),
+    ("text_delta, thinking_delta, toolcall_delta", "every_update_has_message_and_partial"),
+    ("message_end: Complete AppMessage", "every_update_has_message_and_partial"),
+    ("tool_execution_start: toolCallId, toolName, args", "documented_example_has_its_events_in_order"),
+    ("tool_execution_end: result, isError", "documented_example_has_its_events_in_order"),
+    ("error: Emitted when an error occurs during input processing", "bad_input_is_one_error_record"),
+    ("AssistantMessage, Usage, StopReason", "documented_example_has_its_events_in_order"),
     ("Attachment", "attachments_reach_the_model"),
-    ("AssistantMessageEvent", "every_update_has_the_message_so_far_and_the_partial"),
-    ("Correlating Tool Calls with Results; using turn_end", "the_client_of_the_document_runs"),
-    ("Example Session", "the_example_session_has_its_events_in_order"),
-    ("Example Client", "the_client_of_the_document_runs"),
+    ("AssistantMessageEvent", "every_update_has_message_and_partial"),
+    ("Correlating Tool Calls with Results; using turn_end", "documented_client_works"),
+    ("Example Session", "documented_example_has_its_events_in_order"),
+    ("Example Client", "documented_client_works"),
 ];
 
 #[test]
-fn every_test_of_the_table_exists() {
+fn every_test_in_the_table_exists() {
     for (sentence, test) in TABLE {
         let function = format!("fn {test}(");
         assert!(include_str!("pi_classic.rs").contains(&function), "{sentence}: there is no {test}");

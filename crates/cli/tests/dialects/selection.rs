@@ -21,7 +21,7 @@ fn output(program: &PathBuf, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_link_prints_the_version_of_the_agent_it_stands_for() {
+fn link_prints_the_version_of_the_emulated_agent() {
     let workspace = Workspace::empty();
     let own = env!("CARGO_PKG_VERSION");
     for (name, version) in [("pi", "1.4.0"), ("omp", "18.2.3"), ("opi", "0.5.0")] {
@@ -43,7 +43,7 @@ fn a_link_prints_the_version_of_the_agent_it_stands_for() {
 }
 
 #[test]
-fn a_name_or_a_flag_chooses_the_dialect() {
+fn program_name_or_flag_selects_the_dialect() {
     let workspace = Workspace::empty();
     let start = |name: &str, arguments: &[&str]| -> Agent {
         Launch::bowline(&workspace).program_name(name).arguments(arguments).start()
@@ -69,7 +69,7 @@ fn a_name_or_a_flag_chooses_the_dialect() {
 }
 
 #[test]
-fn an_unknown_dialect_is_refused_with_the_names_there_are() {
+fn unknown_dialect_is_refused_with_the_known_names() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("klingon").start();
     let text = agent.fatal_error();
@@ -77,7 +77,7 @@ fn an_unknown_dialect_is_refused_with_the_names_there_are() {
 }
 
 #[test]
-fn the_help_says_which_dialect_is_for_whom() {
+fn help_lists_dialects_with_their_clients() {
     let help = output(&bowline(), &["--help"]);
     for dialect in ["pi", "opi", "operator", "operator-flat"] {
         let line = help.lines().find(|line| line.trim_start().split(' ').next() == Some(dialect));
@@ -90,7 +90,7 @@ fn the_help_says_which_dialect_is_for_whom() {
 }
 
 #[test]
-fn opi_s_own_flags_mean_what_they_mean_to_opi() {
+fn opi_flags_work_as_in_opi() {
     let workspace = Workspace::empty();
     let arguments = ["--rpc", "-m", "scripted:demo", "-v", "-c", "opi.toml"];
     let mut agent = Launch::bowline(&workspace).arguments(&arguments).start();

@@ -90,7 +90,7 @@ fn stdout_of_replay(workspace: &Workspace, recording: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_recording_is_played_back_byte_for_byte_every_time() {
+fn replay_is_byte_for_byte_identical() {
     for api in APIS {
         let (server, _workspace, file) = record(api);
         let empty = Workspace::empty().settings(json!({ "retry": { "baseDelayMs": 1 } }));
@@ -107,7 +107,7 @@ fn a_recording_is_played_back_byte_for_byte_every_time() {
 }
 
 #[test]
-fn a_recording_holds_everything_but_the_key() {
+fn recording_contains_everything_but_the_key() {
     for api in APIS {
         let (_server, _workspace, file) = record(api);
         let content = fs::read_to_string(&file).unwrap();
@@ -131,7 +131,7 @@ fn a_recording_holds_everything_but_the_key() {
 }
 
 #[test]
-fn another_question_is_refused_with_the_first_difference_and_answered_loosely() {
+fn different_request_is_refused_with_the_first_difference_unless_loose() {
     let (_server, workspace, file) = record(Api::AnthropicMessages);
     let mut agent = play(&workspace, &file, &[]);
     let records = agent.run("something else");
@@ -151,7 +151,7 @@ fn another_question_is_refused_with_the_first_difference_and_answered_loosely() 
 }
 
 #[test]
-fn a_recording_that_is_over_says_so() {
+fn exhausted_recording_is_reported() {
     let (_server, workspace, file) = record(Api::OpenaiCompletions);
     let mut agent = play(&workspace, &file, &[]);
     for command in COMMANDS {
@@ -163,7 +163,7 @@ fn a_recording_that_is_over_says_so() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_read_is_a_fatal_error() {
+fn unreadable_recording_is_a_fatal_error() {
     let workspace = Workspace::empty().file("odd.jsonl", "{}\n");
     for (model, expected) in [("replay/gone.jsonl", "gone.jsonl"), ("replay/odd.jsonl", "line 1")] {
         let mut agent = Launch::rpc(&workspace).model(model).start();
@@ -173,7 +173,7 @@ fn a_recording_that_cannot_be_read_is_a_fatal_error() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_written_is_a_fatal_error() {
+fn unwritable_recording_is_a_fatal_error() {
     let (_server, workspace) = Workspace::with_server();
     let launch = Launch::rpc(&workspace).model("mock/m1").arguments(&["--record", "/nonexistent/file"]);
     let error = launch.start().fatal_error();
@@ -181,7 +181,7 @@ fn a_recording_that_cannot_be_written_is_a_fatal_error() {
 }
 
 #[test]
-fn an_aborted_answer_is_kept_as_far_as_it_came() {
+fn aborted_answer_is_recorded_up_to_the_abort() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("half").hang_after(1));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -203,7 +203,7 @@ fn an_aborted_answer_is_kept_as_far_as_it_came() {
 }
 
 #[test]
-fn a_fixed_clock_stands_still_in_the_session_file_too() {
+fn fixed_clock_applies_to_the_session_file() {
     let file_of = || {
         let workspace = Workspace::empty();
         let mut agent =
@@ -220,7 +220,7 @@ fn a_fixed_clock_stands_still_in_the_session_file_too() {
 }
 
 #[test]
-fn the_recording_in_the_documentation_can_be_played() {
+fn documented_recording_can_be_replayed() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/replay.md");
     let page = fs::read_to_string(page).unwrap();
     let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("{\"type\":")).collect();

@@ -48,7 +48,7 @@ fn unmarked(mut value: Value) -> Value {
 }
 
 #[test]
-fn a_request_carries_model_prompt_tools_and_limits() {
+fn request_has_model_prompt_tools_and_limits() {
     for api in APIS {
         let (server, workspace, mut agent) = prepare(api);
         agent.run("hello");
@@ -90,7 +90,7 @@ fn a_request_carries_model_prompt_tools_and_limits() {
 }
 
 #[test]
-fn the_history_goes_along_and_the_prompt_stays_the_same() {
+fn history_is_sent_with_an_unchanged_prompt() {
     for api in APIS {
         let (server, _workspace, mut agent) = prepare(api);
         server.reply(Reply::text("first answer"));
@@ -116,7 +116,7 @@ fn the_history_goes_along_and_the_prompt_stays_the_same() {
 }
 
 #[test]
-fn an_image_is_sent_in_the_form_of_the_api() {
+fn image_is_sent_in_the_form_of_the_api() {
     for api in APIS {
         let (server, _workspace, mut agent) = prepare(api);
         let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
@@ -136,7 +136,7 @@ fn an_image_is_sent_in_the_form_of_the_api() {
 }
 
 #[test]
-fn results_and_errors_of_tools_go_back_with_their_calls() {
+fn tool_results_and_errors_are_sent_with_their_calls() {
     for api in APIS {
         let (server, workspace, mut agent) = prepare(api);
         let _workspace = workspace.file("there.txt", "its content\n");
@@ -186,7 +186,7 @@ fn results_and_errors_of_tools_go_back_with_their_calls() {
 }
 
 #[test]
-fn a_thinking_level_is_asked_for_in_the_words_of_the_api() {
+fn thinking_level_is_requested_in_the_form_of_the_api() {
     for (api, cases) in [
         (
             Api::AnthropicMessages,
@@ -224,7 +224,7 @@ fn a_thinking_level_is_asked_for_in_the_words_of_the_api() {
 }
 
 #[test]
-fn thinking_goes_back_to_the_model_that_thought_it_and_is_text_for_others() {
+fn thinking_is_returned_to_its_model_and_is_text_for_others() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::new().thinking("a thought").then_text("said"));
     let mut agent = Launch::rpc(&workspace).model("mock/m2:low").start();
@@ -247,7 +247,7 @@ fn thinking_goes_back_to_the_model_that_thought_it_and_is_text_for_others() {
 }
 
 #[test]
-fn the_cache_is_marked_at_prompt_last_tool_and_last_message() {
+fn cache_is_marked_at_prompt_last_tool_and_last_message() {
     let (server, _workspace, mut agent) = prepare(Api::AnthropicMessages);
     agent.run("one");
     agent.run("two");
@@ -294,7 +294,7 @@ fn provider(server: &ModelServer, fields: Value) -> Workspace {
 }
 
 #[test]
-fn a_key_comes_from_the_first_place_that_has_one() {
+fn first_source_with_a_key_takes_precedence() {
     let auth = r#"{"mock":{"type":"api_key","key":"key-of-auth"}}"#;
     let flag = ["--api-key", "key-of-flag"];
     // The setting of models.json, whether auth.json has a key, the flags, and the key that is sent.
@@ -328,7 +328,7 @@ fn a_key_comes_from_the_first_place_that_has_one() {
 }
 
 #[test]
-fn a_built_in_provider_takes_its_key_from_the_environment_and_its_address_from_the_user() {
+fn builtin_provider_uses_environment_key_and_configured_address() {
     let server = ModelServer::start();
     let workspace =
         Workspace::empty().models(json!({ "providers": { "anthropic": { "baseUrl": server.base_url() } } }));
@@ -345,7 +345,7 @@ fn a_built_in_provider_takes_its_key_from_the_environment_and_its_address_from_t
 }
 
 #[test]
-fn a_login_counts_as_soon_as_it_is_in_the_file() {
+fn login_takes_effect_without_a_restart() {
     let server = ModelServer::start();
     let workspace =
         Workspace::empty().models(json!({ "providers": { "anthropic": { "baseUrl": server.base_url() } } }));
@@ -359,7 +359,7 @@ fn a_login_counts_as_soon_as_it_is_in_the_file() {
 }
 
 #[test]
-fn headers_of_the_models_file_are_sent() {
+fn headers_from_models_json_are_sent() {
     let server = ModelServer::start();
     let workspace = provider(
         &server,
@@ -375,7 +375,7 @@ fn headers_of_the_models_file_are_sent() {
 }
 
 #[test]
-fn a_failed_or_aborted_answer_is_not_sent_again() {
+fn failed_or_aborted_answer_is_not_sent_again() {
     for api in APIS {
         let (server, _workspace, mut agent) = prepare(api);
         server.reply(Reply::status(400).body(r#"{"error":{"message":"no such thing"}}"#));
@@ -400,7 +400,7 @@ fn a_failed_or_aborted_answer_is_not_sent_again() {
 }
 
 #[test]
-fn a_retry_asks_the_same_again_and_forgets_the_failed_answer() {
+fn retry_repeats_the_request_without_the_failed_answer() {
     for api in APIS {
         let server = ModelServer::start();
         let workspace = Workspace::new(&server, api).settings(json!({ "retry": { "baseDelayMs": 1 } }));

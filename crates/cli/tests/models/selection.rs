@@ -22,7 +22,7 @@ fn in_use(agent: &mut Agent) -> String {
 }
 
 #[test]
-fn flags_and_settings_choose_the_model() {
+fn flags_and_settings_select_the_model() {
     let default =
         json!({ "defaultProvider": "far", "defaultModel": "thinker", "defaultThinkingLevel": "low" });
     let cases: [(&[&str], Value, &str); 14] = [
@@ -49,7 +49,7 @@ fn flags_and_settings_choose_the_model() {
 }
 
 #[test]
-fn a_model_that_nobody_knows_is_a_fatal_error() {
+fn unknown_model_is_a_fatal_error() {
     let workspace = two_providers();
     for (arguments, expected) in [
         (&["--model", "gone"][..], "Model \"gone\" not found"),
@@ -66,7 +66,7 @@ fn a_model_that_nobody_knows_is_a_fatal_error() {
 }
 
 #[test]
-fn an_unknown_id_of_a_known_provider_is_tried_with_a_warning() {
+fn unknown_id_of_a_known_provider_is_used_with_a_warning() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/brand-new").start();
     assert_eq!(agent.get("get_state")["model"]["id"], "brand-new");
@@ -76,7 +76,7 @@ fn an_unknown_id_of_a_known_provider_is_tried_with_a_warning() {
 }
 
 #[test]
-fn without_a_model_everything_but_a_prompt_works() {
+fn everything_but_a_prompt_works_without_a_model() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     let state = agent.get("get_state");
@@ -102,7 +102,7 @@ fn without_a_model_everything_but_a_prompt_works() {
 }
 
 #[test]
-fn a_model_without_a_key_refuses_a_prompt_and_says_where_to_put_one() {
+fn prompt_without_a_key_is_refused_with_instructions() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).model("groq/llama-3.3-70b-versatile").start();
     assert_eq!(agent.get("get_state")["model"]["provider"], "groq");
@@ -113,7 +113,7 @@ fn a_model_without_a_key_refuses_a_prompt_and_says_where_to_put_one() {
 }
 
 #[test]
-fn a_model_is_set_for_the_next_call_and_kept_in_the_session() {
+fn set_model_affects_the_next_call_and_is_saved() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.run("first");
@@ -154,7 +154,7 @@ fn a_model_is_set_for_the_next_call_and_kept_in_the_session() {
 }
 
 #[test]
-fn a_model_that_cannot_be_used_is_not_set() {
+fn unusable_model_is_not_set() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     for (provider, id, expected) in [
@@ -169,7 +169,7 @@ fn a_model_that_cannot_be_used_is_not_set() {
 }
 
 #[test]
-fn cycling_goes_round_the_models() {
+fn cycle_model_wraps_around() {
     let workspace = two_providers();
     for (arguments, is_scoped, expected) in [
         (&[][..], false, vec!["near/clever off", "far/large off", "far/thinker off", "near/small off"]),
@@ -202,7 +202,7 @@ fn cycling_goes_round_the_models() {
 }
 
 #[test]
-fn the_usable_models_are_listed_without_what_is_secret() {
+fn available_models_are_listed_without_secrets() {
     let secret = "sk-of-the-listed-provider";
     let workspace = Workspace::empty().models(json!({ "providers": {
         "mock": { "baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": secret,
@@ -225,7 +225,7 @@ fn the_usable_models_are_listed_without_what_is_secret() {
 }
 
 #[test]
-fn a_thinking_level_is_told_before_the_answer_and_only_when_it_changes() {
+fn thinking_level_event_precedes_the_response_and_only_on_change() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m2:medium").start();
     let mut records_of = |command: Value| {
@@ -267,7 +267,7 @@ fn a_thinking_level_is_told_before_the_answer_and_only_when_it_changes() {
 }
 
 #[test]
-fn a_level_that_does_not_exist_is_refused() {
+fn unknown_thinking_level_is_refused() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent =
         Launch::rpc(&workspace).model("mock/m2:low").arguments(&["--thinking", "very-hard"]).start();
@@ -278,7 +278,7 @@ fn a_level_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn model_and_level_changes_are_allowed_during_a_run() {
+fn model_and_level_can_change_during_a_run() {
     let (server, workspace) = Workspace::with_server();
     let gate = bowline_testkit::Gate::new();
     server.reply(

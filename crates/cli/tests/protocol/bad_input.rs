@@ -44,7 +44,7 @@ fn broken_lines() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_broken_line_is_answered_once_in_every_dialect() {
+fn every_broken_line_gets_one_response_in_every_dialect() {
     let lines = broken_lines();
     for entry in bowline_dialect::DIALECTS {
         let workspace = Workspace::empty();
@@ -62,7 +62,7 @@ fn every_broken_line_is_answered_once_in_every_dialect() {
 }
 
 #[test]
-fn json_that_is_no_command_is_refused() {
+fn json_that_is_not_a_command_is_refused() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     for line in ["null", "[]", "42", "-1.5e300", "\"x\"", "{}", "true", "[{\"type\":\"get_state\"}]"] {
@@ -83,7 +83,7 @@ fn json_that_is_no_command_is_refused() {
 }
 
 #[test]
-fn lines_that_are_no_json_are_refused_with_the_id_if_it_comes_before_the_break() {
+fn invalid_json_is_refused_with_its_id_if_readable() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     let lines: [(&[u8], Option<&str>); 14] = [
@@ -111,7 +111,7 @@ fn lines_that_are_no_json_are_refused_with_the_id_if_it_comes_before_the_break()
 }
 
 #[test]
-fn wrong_fields_are_refused_and_unknown_ones_ignored() {
+fn invalid_fields_are_refused_and_unknown_fields_ignored() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     for line in [
@@ -135,7 +135,7 @@ fn wrong_fields_are_refused_and_unknown_ones_ignored() {
 }
 
 #[test]
-fn json_of_any_depth_is_one_error() {
+fn deeply_nested_json_is_one_error() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     let depth = 100_000;
@@ -161,7 +161,7 @@ fn json_of_any_depth_is_one_error() {
 }
 
 #[test]
-fn a_line_over_the_limit_is_refused_and_the_next_one_counts() {
+fn line_over_the_limit_is_refused_and_the_next_one_works() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).arguments(&["--line-limit", "1000"]).start();
     let line = |length: usize| {
@@ -195,7 +195,7 @@ fn megabytes_of_garbage_cost_one_line() {
 }
 
 #[test]
-fn lines_may_end_in_crlf_and_blank_lines_are_skipped() {
+fn crlf_is_accepted_and_blank_lines_are_skipped() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.send_raw(b"\n\r\n   \n\t\r\n{\"id\":1,\"type\":\"get_state\"}\r\n\n \r\n  {\"id\":2,\"type\":\"get_state\"}  \n");
@@ -208,7 +208,7 @@ fn lines_may_end_in_crlf_and_blank_lines_are_skipped() {
 }
 
 #[test]
-fn a_line_in_single_bytes_is_one_line() {
+fn line_sent_byte_by_byte_is_one_command() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     for byte in "{\"id\":\"\u{1f600}\u{2028}\",\"type\":\"get_state\"}\n".as_bytes() {
@@ -235,7 +235,7 @@ fn bad_lines_do_not_disturb_a_run() {
 }
 
 #[test]
-fn a_prompt_of_twenty_megabytes_reaches_the_model_whole() {
+fn twenty_megabyte_prompt_reaches_the_model_unchanged() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     // The builds that tests drive are slow with so much JSON.

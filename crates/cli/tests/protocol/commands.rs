@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[test]
-fn the_state_has_pi_s_fields_in_pi_s_order_and_then_our_own() {
+fn state_has_pi_fields_in_pi_order_before_bowline_fields() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let without_name = [
@@ -67,7 +67,7 @@ fn the_state_has_pi_s_fields_in_pi_s_order_and_then_our_own() {
 }
 
 #[test]
-fn a_response_has_its_keys_in_pi_s_order() {
+fn response_keys_are_in_pi_order() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     for (command, expected) in [
@@ -82,7 +82,7 @@ fn a_response_has_its_keys_in_pi_s_order() {
 }
 
 #[test]
-fn commands_without_anything_to_do_still_succeed() {
+fn commands_with_nothing_to_do_succeed() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     for command in ["abort", "abort_bash", "abort_retry"] {
@@ -95,7 +95,7 @@ fn commands_without_anything_to_do_still_succeed() {
 }
 
 #[test]
-fn the_last_text_is_the_last_that_was_said() {
+fn last_assistant_text_is_the_latest_text() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     assert_eq!(agent.get("get_last_assistant_text"), json!({ "text": null }));
@@ -109,7 +109,7 @@ fn the_last_text_is_the_last_that_was_said() {
 }
 
 #[test]
-fn what_a_client_sets_stays_in_its_session() {
+fn client_settings_stay_in_the_session() {
     let (_server, workspace) = Workspace::with_server();
     let settings = "{ \"steeringMode\": \"all\",\n  \"retry\": { \"enabled\": false } }\n";
     let workspace = workspace.home_file(".bowline/settings.json", settings);
@@ -147,7 +147,7 @@ fn what_a_client_sets_stays_in_its_session() {
 }
 
 #[test]
-fn a_mode_or_switch_that_does_not_exist_is_refused() {
+fn unknown_mode_or_switch_is_refused() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     for (command, expected) in [
@@ -165,7 +165,7 @@ fn a_mode_or_switch_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn retries_can_be_switched_off() {
+fn retries_can_be_disabled() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.carry_out(json!({ "type": "set_auto_retry", "enabled": false }));
@@ -191,7 +191,7 @@ fn retries_can_be_switched_off() {
 }
 
 #[test]
-fn a_command_by_hand_gives_its_output_as_it_comes_and_then_as_a_whole() {
+fn user_initiated_bash_streams_its_output_and_returns_all_of_it() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.send(
@@ -215,7 +215,7 @@ fn a_command_by_hand_gives_its_output_as_it_comes_and_then_as_a_whole() {
 }
 
 #[test]
-fn a_command_by_hand_is_cancelled_without_an_exit_code() {
+fn cancelled_user_initiated_bash_has_no_exit_code() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.send(json!({ "id": "b", "type": "bash", "command": "echo begun; sleep 60" }));
@@ -228,7 +228,7 @@ fn a_command_by_hand_is_cancelled_without_an_exit_code() {
 }
 
 #[test]
-fn the_id_comes_back_as_it_was_sent() {
+fn id_is_returned_as_sent() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     for id in [json!(5), json!("text"), json!(null), json!(true), json!({ "a": [1, 2.5] }), json!(1e300)] {

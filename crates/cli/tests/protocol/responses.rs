@@ -74,7 +74,7 @@ fn check_answers(agent: &mut Agent) {
 }
 
 #[test]
-fn every_command_is_answered_once_when_all_come_in_one_write() {
+fn every_command_gets_one_response_when_all_come_in_one_write() {
     assert_eq!(commands().len(), 33);
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
@@ -83,7 +83,7 @@ fn every_command_is_answered_once_when_all_come_in_one_write() {
 }
 
 #[test]
-fn every_command_is_answered_once_while_an_answer_streams() {
+fn every_command_gets_one_response_while_an_answer_streams() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("begun").gate(&gate).then_text(" and done"));
@@ -99,7 +99,7 @@ fn every_command_is_answered_once_while_an_answer_streams() {
 }
 
 #[test]
-fn every_command_is_answered_once_while_a_tool_runs() {
+fn every_command_gets_one_response_while_a_tool_runs() {
     let server = ModelServer::start();
     server.reply(Reply::new().tool("bash", json!({ "command": "sleep 300" })));
     let workspace = Workspace::new(&server, Api::OpenaiCompletions);
@@ -112,7 +112,7 @@ fn every_command_is_answered_once_while_a_tool_runs() {
 }
 
 #[test]
-fn ids_are_echoed_as_they_came() {
+fn ids_are_echoed_unchanged() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     let ids = [
@@ -138,7 +138,7 @@ fn ids_are_echoed_as_they_came() {
 }
 
 #[test]
-fn a_command_without_an_id_is_answered_without_one() {
+fn command_without_id_gets_a_response_without_id() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     for command in ["get_state", "prompt", "bogus"] {
@@ -150,7 +150,7 @@ fn a_command_without_an_id_is_answered_without_one() {
 }
 
 #[test]
-fn every_abort_is_answered_when_the_run_is_over() {
+fn every_abort_is_answered_after_the_run_ends() {
     let server = ModelServer::start();
     server.reply(Reply::new().tool("bash", json!({ "command": "sleep 300" })));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);

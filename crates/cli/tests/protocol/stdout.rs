@@ -35,7 +35,7 @@ fn run_tool(agent: &mut Agent, server: &ModelServer, command: &str) -> Vec<Value
 }
 
 #[test]
-fn what_a_command_prints_is_captured_or_goes_to_stderr() {
+fn command_output_is_captured_or_goes_to_stderr() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let records = run_tool(&mut agent, &server, NOISE);
@@ -52,7 +52,7 @@ fn what_a_command_prints_is_captured_or_goes_to_stderr() {
 }
 
 #[test]
-fn a_command_has_no_descriptor_of_the_protocol() {
+fn commands_do_not_inherit_protocol_descriptors() {
     // What this test was started with, its agent and the agent's commands have as well.
     let inherited = channels_of(std::process::id());
     let (server, workspace) = Workspace::with_server();
@@ -78,7 +78,7 @@ fn channels_of(pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_command_that_reads_stdin_finds_its_end() {
+fn commands_have_an_empty_stdin() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let records = run_tool(&mut agent, &server, "cat; read line; echo read $?");
@@ -97,7 +97,7 @@ fn warnings_go_to_stderr() {
 }
 
 #[test]
-fn nothing_is_written_before_the_first_answer() {
+fn nothing_is_written_before_the_first_response() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.send(json!({ "id": "s", "type": "get_state" }));
@@ -105,7 +105,7 @@ fn nothing_is_written_before_the_first_answer() {
 }
 
 #[test]
-fn sockets_serve_as_well_as_pipes() {
+fn sockets_work_like_pipes() {
     let run = |is_over_sockets: bool| {
         let server = ModelServer::start();
         server.reply(Reply::text("look").tool("bash", json!({ "command": "echo seen" })));
@@ -137,7 +137,7 @@ fn read_records(path: &std::path::Path) -> Vec<Value> {
 }
 
 #[test]
-fn files_serve_as_stdin_and_stdout() {
+fn files_work_as_stdin_and_stdout() {
     let (_server, workspace) = Workspace::with_server();
     let (input, output) = (workspace.home().join("commands.jsonl"), workspace.home().join("out.jsonl"));
     let mut commands: String =
@@ -159,7 +159,7 @@ fn files_serve_as_stdin_and_stdout() {
 }
 
 #[test]
-fn a_prompt_at_the_end_of_a_file_has_a_whole_run() {
+fn prompt_at_the_end_of_a_file_has_a_complete_run() {
     let server = ModelServer::start();
     server.default_reply(Reply::mute());
     let workspace = Workspace::new(&server, Api::AnthropicMessages);

@@ -50,7 +50,7 @@ fn prompt(agent: &mut Agent) {
 }
 
 #[test]
-fn a_kill_at_any_moment_loses_nothing_that_was_announced() {
+fn kill_at_any_moment_loses_nothing_announced() {
     // How long the whole of it takes here, so that the moments are spread over all of it.
     let (server, workspace, mut agent) = start();
     let started = Instant::now();

@@ -69,7 +69,7 @@ fn nothing_is_contacted_before_the_first_prompt() {
 }
 
 #[test]
-fn the_built_in_providers_are_not_contacted_either() {
+fn builtin_providers_are_not_contacted_before_a_prompt() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace)
         .arguments(&["--provider", "anthropic"])
@@ -81,7 +81,7 @@ fn the_built_in_providers_are_not_contacted_either() {
 }
 
 #[test]
-fn a_prompt_opens_the_only_socket_and_the_scripted_model_none() {
+fn prompt_opens_the_only_socket_and_the_scripted_model_none() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("here").gate(&gate));

@@ -89,7 +89,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_key_is_never_written_wherever_it_comes_from_and_whatever_the_server_says() {
+fn key_is_never_written_whatever_its_source_or_the_server_response() {
     for api in [Api::AnthropicMessages, Api::OpenaiCompletions] {
         for place in PLACES {
             let server = ModelServer::start();
@@ -133,7 +133,7 @@ fn a_key_is_never_written_wherever_it_comes_from_and_whatever_the_server_says() 
 }
 
 #[test]
-fn a_key_in_a_broken_file_is_not_repeated_in_the_error() {
+fn key_in_a_broken_file_is_not_repeated_in_the_error() {
     for (file, content) in [
         ("models.json", format!(r#"{{"providers":{{"mock":"{KEY}"}}}}"#)),
         ("models.json", format!(r#"{{"providers":{{"mock":{{"apiKey":["{KEY}"]}}}}}}"#)),
@@ -152,7 +152,7 @@ fn a_key_in_a_broken_file_is_not_repeated_in_the_error() {
 }
 
 #[test]
-fn a_key_after_a_mistyped_flag_is_not_repeated() {
+fn key_after_a_mistyped_flag_is_not_repeated() {
     let workspace = Workspace::empty();
     for arguments in [&["--api-kye", KEY][..], &[&format!("--api-kye={KEY}")], &["--apikey", KEY]] {
         let mut agent = Launch::rpc(&workspace).arguments(arguments).start();
@@ -166,7 +166,7 @@ fn a_key_after_a_mistyped_flag_is_not_repeated() {
 }
 
 #[test]
-fn a_key_that_cannot_be_had_is_told_without_its_setting() {
+fn unresolvable_key_is_reported_without_its_setting() {
     let server = ModelServer::start();
     let command = format!("!echo {KEY} >&2; echo {KEY}; exit 1");
     let workspace = Workspace::empty().models(json!({ "providers": { "mock": { "baseUrl": server.base_url(),
@@ -251,7 +251,7 @@ fn secrets_in_an_address_are_used_and_never_written() {
 }
 
 #[test]
-fn an_address_that_cannot_be_used_is_told_without_its_secrets() {
+fn unusable_address_is_reported_without_its_secrets() {
     for base_url in [
         format!("ftp://me:{PASSWORD}@127.0.0.1/v1?key={PARAMETER}"),
         format!("http://me:{PASSWORD}/{PARAMETER}@127.0.0.1/v1"),
@@ -272,7 +272,7 @@ fn an_address_that_cannot_be_used_is_told_without_its_secrets() {
 }
 
 #[test]
-fn a_key_wins_over_the_password_of_an_address() {
+fn key_takes_precedence_over_the_password_in_an_address() {
     let server = ModelServer::start();
     let workspace = at_secret_address(&server.base_url(), Api::OpenaiCompletions);
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--api-key", KEY]).start();
@@ -281,7 +281,7 @@ fn a_key_wins_over_the_password_of_an_address() {
 }
 
 #[test]
-fn lists_of_models_show_no_secrets_of_addresses() {
+fn model_lists_hide_secrets_in_addresses() {
     let server = ModelServer::start();
     let workspace = at_secret_address(&server.base_url(), Api::OpenaiCompletions);
     let address = with_secrets(&server.base_url());

@@ -71,19 +71,19 @@ fn check_ends(end: impl Fn(&mut Agent), expected_code: i32) {
 }
 
 #[test]
-fn the_end_of_stdin_stops_what_is_under_way_and_ends_with_0() {
+fn end_of_stdin_stops_all_work_and_exits_with_0() {
     check_ends(Agent::close_stdin, 0);
 }
 
 #[test]
-fn a_signal_stops_what_is_under_way_and_ends_with_its_code() {
+fn signal_stops_all_work_and_sets_the_exit_code() {
     for (signal, code) in SIGNALS {
         check_ends(|agent| agent.signal(signal), code);
     }
 }
 
 #[test]
-fn every_command_before_the_end_is_answered() {
+fn every_command_before_end_of_stdin_is_answered() {
     let server = ModelServer::start();
     server.default_reply(Reply::mute());
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -111,7 +111,7 @@ fn every_command_before_the_end_is_answered() {
 }
 
 #[test]
-fn a_prompt_that_waits_when_stdin_ends_is_answered_and_does_not_run_on() {
+fn prompt_waiting_at_end_of_stdin_is_answered_and_aborted() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     start_tool(&server, &mut agent);
@@ -128,7 +128,7 @@ fn a_prompt_that_waits_when_stdin_ends_is_answered_and_does_not_run_on() {
 }
 
 #[test]
-fn a_last_line_without_an_end_is_carried_out() {
+fn last_line_without_newline_is_executed() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.send_raw(b"{\"id\":1,\"type\":\"get_state\"}\n{\"id\":2,\"type\":\"get_state\"}");
@@ -140,7 +140,7 @@ fn a_last_line_without_an_end_is_carried_out() {
 }
 
 #[test]
-fn a_reader_that_has_gone_ends_the_process() {
+fn closed_stdout_ends_the_process() {
     for start_work in UNDER_WAY {
         let (server, workspace) = Workspace::with_server();
         let mut agent = workspace.start();

@@ -32,7 +32,7 @@ fn joined(records: &[Value]) -> String {
 }
 
 #[test]
-fn a_reader_that_stops_for_a_while_misses_nothing() {
+fn paused_reader_misses_nothing() {
     let server = ModelServer::start();
     let reply = Reply::new().deltas(20_000, 100);
     server.reply(reply);
@@ -58,7 +58,7 @@ fn a_reader_that_stops_for_a_while_misses_nothing() {
 }
 
 #[test]
-fn a_provider_is_held_up_when_too_much_waits_for_the_reader() {
+fn provider_is_paused_when_the_backlog_is_full() {
     let server = ModelServer::start();
     let sent = Gate::new();
     server.reply(Reply::new().deltas(3_000, 10_000).gate(&sent));
@@ -80,7 +80,7 @@ fn a_provider_is_held_up_when_too_much_waits_for_the_reader() {
 }
 
 #[test]
-fn the_output_of_a_bash_by_hand_arrives_whole() {
+fn user_initiated_bash_output_arrives_complete() {
     let command = "seq 1 300000";
     let whole: String = (1..=300_000).map(|number| format!("{number}\n")).collect();
     let workspace = Workspace::empty();
@@ -107,7 +107,7 @@ fn the_output_of_a_bash_by_hand_arrives_whole() {
 }
 
 #[test]
-fn a_bash_by_hand_without_an_end_is_held_up_and_can_be_stopped() {
+fn endless_user_initiated_bash_is_paused_and_can_be_stopped() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.set_timeout(Duration::from_secs(60));
@@ -123,7 +123,7 @@ fn a_bash_by_hand_without_an_end_is_held_up_and_can_be_stopped() {
 }
 
 #[test]
-fn a_tool_that_prints_without_an_end_costs_bounded_memory() {
+fn endless_tool_output_costs_bounded_memory() {
     let server = ModelServer::start();
     let command = "timeout 2 yes 'and so on, and so on'; echo the end";
     server.reply(Reply::new().tool("bash", json!({ "command": command })));
@@ -142,7 +142,7 @@ fn a_tool_that_prints_without_an_end_costs_bounded_memory() {
 }
 
 #[test]
-fn a_reader_that_never_reads_does_not_keep_the_process_from_ending() {
+fn blocked_stdout_does_not_prevent_exit() {
     let server = ModelServer::start();
     let sent = Gate::new();
     server.reply(Reply::new().deltas(5000, 100).gate(&sent));
@@ -170,7 +170,7 @@ fn time_to_stream(deltas: usize) -> Duration {
 }
 
 #[test]
-fn streaming_costs_time_in_proportion_to_the_deltas() {
+fn streaming_time_is_linear_in_the_deltas() {
     let (short, long) = (time_to_stream(4_000), time_to_stream(16_000));
     // Four times the deltas; were it quadratic, it would be sixteen times the time.
     assert!(long < short * 8, "{short:?} for 4000 deltas, {long:?} for 16000");

@@ -114,17 +114,17 @@ fn check_stopped_reader(dialect: &Dialect) {
 }
 
 #[test]
-fn a_reader_of_omp_that_stops_costs_bounded_memory_and_misses_nothing() {
+fn paused_omp_reader_costs_bounded_memory_and_misses_nothing() {
     check_stopped_reader(&OMP);
 }
 
 #[test]
-fn a_reader_of_opi_that_stops_costs_bounded_memory_and_misses_nothing() {
+fn paused_opi_reader_costs_bounded_memory_and_misses_nothing() {
     check_stopped_reader(&OPI);
 }
 
 #[test]
-fn a_reader_of_pi_classic_that_stops_costs_bounded_memory_and_misses_nothing() {
+fn paused_pi_classic_reader_costs_bounded_memory_and_misses_nothing() {
     check_stopped_reader(&PI_CLASSIC);
 }
 

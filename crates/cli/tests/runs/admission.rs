@@ -38,7 +38,7 @@ fn position(records: &[Value], is_wanted: impl Fn(&Value) -> bool) -> usize {
 }
 
 #[test]
-fn of_many_prompts_in_one_write_the_first_runs_and_the_others_are_refused() {
+fn first_of_many_prompts_in_one_write_runs_and_the_others_are_refused() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let prompts: Vec<Value> = (0..100)
@@ -58,7 +58,7 @@ fn of_many_prompts_in_one_write_the_first_runs_and_the_others_are_refused() {
 }
 
 #[test]
-fn prompts_that_may_be_queued_are_delivered_in_the_same_run() {
+fn queueable_prompts_are_delivered_in_the_same_run() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_together(
@@ -78,7 +78,7 @@ fn prompts_that_may_be_queued_are_delivered_in_the_same_run() {
 }
 
 #[test]
-fn the_answer_to_a_prompt_comes_before_its_run() {
+fn prompt_response_precedes_its_run() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.send(json!({ "id": "p", "type": "prompt", "message": "go", "streamingBehavior": "steer" }));
@@ -88,7 +88,7 @@ fn the_answer_to_a_prompt_comes_before_its_run() {
 }
 
 #[test]
-fn a_prompt_and_an_abort_in_one_write_end_in_an_aborted_run() {
+fn prompt_and_abort_in_one_write_give_an_aborted_run() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_together(
@@ -103,7 +103,7 @@ fn a_prompt_and_an_abort_in_one_write_end_in_an_aborted_run() {
 }
 
 #[test]
-fn an_abort_also_stops_a_prompt_that_waits_before_it() {
+fn abort_stops_a_prompt_that_is_still_waiting() {
     for busy_with in BUSY_WITH {
         for stop in ["abort", "new_session"] {
             let (server, workspace) = Workspace::with_server();
@@ -130,7 +130,7 @@ fn an_abort_also_stops_a_prompt_that_waits_before_it() {
 }
 
 #[test]
-fn a_prompt_after_an_abort_in_one_write_starts_its_own_run() {
+fn prompt_after_abort_in_one_write_starts_a_new_run() {
     for busy_with in BUSY_WITH {
         let (server, workspace) = Workspace::with_server();
         let mut agent = workspace.start();
@@ -154,7 +154,7 @@ fn a_prompt_after_an_abort_in_one_write_starts_its_own_run() {
 }
 
 #[test]
-fn a_prompt_after_new_session_in_one_write_runs_in_the_new_session() {
+fn prompt_after_new_session_in_one_write_runs_in_the_new_session() {
     for busy_with in BUSY_WITH {
         let (server, workspace) = Workspace::with_server();
         let mut agent = workspace.start();
@@ -183,7 +183,7 @@ fn a_prompt_after_new_session_in_one_write_runs_in_the_new_session() {
 }
 
 #[test]
-fn what_follows_a_prompt_that_waited_does_not_wait_for_its_run() {
+fn commands_after_a_delayed_prompt_do_not_wait_for_its_run() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     run_tool(&server, &mut agent);
@@ -210,7 +210,7 @@ fn what_follows_a_prompt_that_waited_does_not_wait_for_its_run() {
 }
 
 #[test]
-fn changes_of_session_in_one_write_come_one_after_the_other() {
+fn session_changes_in_one_write_happen_in_order() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     run_tool(&server, &mut agent);
@@ -234,7 +234,7 @@ fn changes_of_session_in_one_write_come_one_after_the_other() {
 }
 
 #[test]
-fn a_switch_that_fails_still_lets_the_prompt_behind_it_run() {
+fn prompt_runs_after_a_failed_session_switch() {
     let server = ModelServer::start();
     let workspace =
         Workspace::new(&server, Api::AnthropicMessages).file("broken.jsonl", "this is no session\n");

@@ -42,7 +42,7 @@ fn abort_kills_a_tool_with_all_its_descendants() {
 }
 
 #[test]
-fn abort_bash_overtakes_the_bash_that_it_stops() {
+fn abort_bash_overtakes_the_bash_it_stops() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).start();
     agent.send(json!({ "id": "b", "type": "bash", "command": STUBBORN }));
@@ -62,7 +62,7 @@ fn abort_bash_overtakes_the_bash_that_it_stops() {
 }
 
 #[test]
-fn abort_bash_does_not_wait_behind_a_change_of_session() {
+fn abort_bash_does_not_wait_behind_a_session_change() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.send(json!({ "id": "b", "type": "bash", "command": "sleep 304" }));
@@ -81,7 +81,7 @@ fn start_tool_that_waits(server: &ModelServer, workspace: &Workspace, agent: &mu
 }
 
 #[test]
-fn a_run_and_a_bash_by_hand_are_cancelled_apart() {
+fn run_and_user_initiated_bash_are_cancelled_separately() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let command = "until [ -e go ]; do sleep 0.01; done; echo by hand";
@@ -105,7 +105,7 @@ fn a_run_and_a_bash_by_hand_are_cancelled_apart() {
 }
 
 #[test]
-fn abort_acts_while_nobody_reads() {
+fn abort_works_while_stdout_is_blocked() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     start_stubborn_tool(&server, &mut agent);
@@ -126,7 +126,7 @@ fn abort_acts_while_nobody_reads() {
 }
 
 #[test]
-fn a_request_that_was_aborted_is_dropped_while_nobody_reads() {
+fn aborted_request_is_dropped_while_stdout_is_blocked() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(5000, 100).gate(&Gate::new()));
     let workspace = Workspace::new(&server, Api::OpenaiCompletions);
@@ -153,7 +153,7 @@ fn blocking_calls(workspace: &Workspace) -> [(&'static str, Value); 2] {
 }
 
 #[test]
-fn a_tool_that_blocks_keeps_neither_the_abort_nor_the_end_of_the_process() {
+fn blocking_tool_delays_neither_abort_nor_exit() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--tools", "read,grep"]).start();
     for (tool, call) in blocking_calls(&workspace) {

@@ -48,7 +48,7 @@ fn eager(retries: u32) -> Value {
 }
 
 #[test]
-fn a_text_ends_the_run() {
+fn text_answer_ends_the_run() {
     for api in APIS {
         let server = ModelServer::start();
         server.reply(Reply::new().thinking("hm ").thinking("well").then_text("one").then_text(" two"));
@@ -58,7 +58,7 @@ fn a_text_ends_the_run() {
 }
 
 #[test]
-fn tools_and_then_a_text_end_the_run() {
+fn tools_followed_by_text_end_the_run() {
     for api in APIS {
         let server = ModelServer::start();
         server.reply(Reply::text("look: ").tool("bash", json!({ "command": "echo seen" })));
@@ -76,7 +76,7 @@ fn tools_and_then_a_text_end_the_run() {
 }
 
 #[test]
-fn calls_that_were_cut_off_are_not_carried_out_and_the_run_goes_on() {
+fn truncated_tool_calls_are_not_executed_and_the_run_continues() {
     let server = ModelServer::start();
     let call = Reply::new().tool("bash", json!({ "command": "touch carried-out" }));
     server.reply(call.stop_reason("max_tokens"));
@@ -89,7 +89,7 @@ fn calls_that_were_cut_off_are_not_carried_out_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_refusal_of_the_provider_ends_the_run_with_its_text() {
+fn provider_refusal_ends_the_run_with_its_text() {
     for api in APIS {
         let server = ModelServer::start();
         let body =
@@ -119,7 +119,7 @@ fn broken_replies() -> [(&'static str, Reply); 8] {
 }
 
 #[test]
-fn a_provider_that_breaks_off_ends_the_run_with_an_error() {
+fn interrupted_stream_ends_the_run_with_an_error() {
     for api in APIS {
         for (way, reply) in broken_replies() {
             let server = ModelServer::start();
@@ -133,7 +133,7 @@ fn a_provider_that_breaks_off_ends_the_run_with_an_error() {
 }
 
 #[test]
-fn a_provider_that_breaks_off_is_asked_again_without_the_half_answer() {
+fn interrupted_stream_is_retried_without_the_partial_answer() {
     for (way, reply) in broken_replies() {
         let server = ModelServer::start();
         server.reply(reply);
@@ -150,7 +150,7 @@ fn a_provider_that_breaks_off_is_asked_again_without_the_half_answer() {
 }
 
 #[test]
-fn a_provider_that_cannot_be_reached_ends_the_run_with_an_error() {
+fn unreachable_provider_ends_the_run_with_an_error() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let workspace = Workspace::empty().settings(impatient()).models(json!({ "providers": { "mock": {
         "baseUrl": format!("http://{address}"), "api": "anthropic-messages", "apiKey": "k", "models": [{ "id": "m1" }],
@@ -160,7 +160,7 @@ fn a_provider_that_cannot_be_reached_ends_the_run_with_an_error() {
 }
 
 #[test]
-fn retries_that_all_fail_end_the_run_with_the_last_error() {
+fn exhausted_retries_end_the_run_with_the_last_error() {
     let server = ModelServer::start();
     server.default_reply(Reply::status(503).body("nobody home"));
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(eager(2));
@@ -176,7 +176,7 @@ fn retries_that_all_fail_end_the_run_with_the_last_error() {
 }
 
 #[test]
-fn a_retry_that_succeeds_ends_the_run_well() {
+fn successful_retry_ends_the_run_without_an_error() {
     let server = ModelServer::start();
     server.reply(Reply::status(529));
     server.reply(Reply::status(500));
@@ -194,7 +194,7 @@ fn a_retry_that_succeeds_ends_the_run_well() {
 }
 
 #[test]
-fn an_answer_that_leaves_the_context_is_told_by_the_entry_that_takes_it_out() {
+fn answer_removed_from_the_context_is_reported_with_its_entry() {
     let server = ModelServer::start();
     server.reply(Reply::text("half").cut_after(1));
     server.reply(Reply::status(529));
@@ -224,7 +224,7 @@ fn an_answer_that_leaves_the_context_is_told_by_the_entry_that_takes_it_out() {
 }
 
 #[test]
-fn a_wait_that_the_provider_asks_for_is_kept() {
+fn retry_delay_from_the_provider_is_respected() {
     for (header, value) in [("retry-after-ms", "300"), ("retry-after", "0.3")] {
         let server = ModelServer::start();
         server.reply(Reply::status(529).header(header, value));
@@ -238,7 +238,7 @@ fn a_wait_that_the_provider_asks_for_is_kept() {
 }
 
 #[test]
-fn a_wait_beyond_the_limit_is_not_waited_for() {
+fn retry_delay_beyond_the_limit_fails_immediately() {
     let server = ModelServer::start();
     server.reply(Reply::status(429).header("retry-after", "3600"));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -249,7 +249,7 @@ fn a_wait_beyond_the_limit_is_not_waited_for() {
 }
 
 #[test]
-fn nothing_is_tried_again_when_retries_are_off() {
+fn nothing_is_retried_when_retries_are_off() {
     let server = ModelServer::start();
     server.default_reply(Reply::status(503));
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(eager(3));
@@ -260,7 +260,7 @@ fn nothing_is_tried_again_when_retries_are_off() {
 }
 
 #[test]
-fn abort_retry_ends_the_back_off_and_the_run() {
+fn abort_retry_ends_the_backoff_and_the_run() {
     let server = ModelServer::start();
     server.reply(Reply::status(503));
     let workspace = Workspace::new(&server, Api::AnthropicMessages)
@@ -278,7 +278,7 @@ fn abort_retry_ends_the_back_off_and_the_run() {
 }
 
 #[test]
-fn a_session_that_cannot_be_written_ends_the_run_with_that_error() {
+fn unwritable_session_ends_the_run_with_an_error() {
     let server = ModelServer::start();
     server.reply(Reply::text(&"x".repeat(200_000)).tool("bash", json!({ "command": "touch carried-out" })));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -337,7 +337,7 @@ fn moments() -> Vec<Moment> {
 }
 
 #[test]
-fn an_abort_at_any_moment_ends_the_run_once_and_is_answered_last() {
+fn abort_at_any_moment_ends_the_run_once_and_is_answered_last() {
     for api in APIS {
         for moment in moments() {
             check_abort(api, moment);

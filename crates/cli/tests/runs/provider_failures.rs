@@ -42,7 +42,7 @@ fn at(base_url: &str) -> Workspace {
 }
 
 #[test]
-fn a_mute_server_is_given_up_after_the_time_for_the_first_byte() {
+fn silent_server_fails_after_the_first_byte_timeout() {
     for api in APIS {
         let server = ModelServer::start();
         server.default_reply(Reply::mute());
@@ -59,7 +59,7 @@ fn a_mute_server_is_given_up_after_the_time_for_the_first_byte() {
 }
 
 #[test]
-fn a_server_that_stops_in_mid_stream_is_given_up_after_the_idle_time() {
+fn stalled_stream_fails_after_the_idle_timeout() {
     for api in APIS {
         let server = ModelServer::start();
         server.default_reply(Reply::text("so ").then_text("far").hang_after(2));
@@ -72,7 +72,7 @@ fn a_server_that_stops_in_mid_stream_is_given_up_after_the_idle_time() {
 }
 
 #[test]
-fn a_time_for_the_first_byte_is_no_time_between_bytes() {
+fn first_byte_timeout_does_not_apply_between_bytes() {
     let server = ModelServer::start();
     server.default_reply(Reply::text("one").then_text("two").delay(Duration::from_millis(400)));
     let settings =
@@ -102,7 +102,7 @@ fn drip(pause: Duration) -> String {
 }
 
 #[test]
-fn a_slow_drip_of_bytes_is_not_silence() {
+fn slow_bytes_do_not_trigger_the_idle_timeout() {
     // Each pause is well below the idle time, and all of them together are far above it.
     let base_url = drip(Duration::from_millis(15));
     let workspace = Workspace::empty()
@@ -116,7 +116,7 @@ fn a_slow_drip_of_bytes_is_not_silence() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_for_as_long_as_the_provider_asks() {
+fn rate_limit_delay_of_the_provider_is_respected() {
     let server = ModelServer::start();
     server
         .reply(Reply::status(429).header("retry-after", "0.4").body(r#"{"error":{"message":"slow down"}}"#));
@@ -128,7 +128,7 @@ fn a_rate_limit_is_waited_for_as_long_as_the_provider_asks() {
 }
 
 #[test]
-fn a_rate_limit_beyond_the_cap_ends_the_run_and_says_how_long() {
+fn rate_limit_beyond_the_cap_ends_the_run_with_its_delay() {
     let server = ModelServer::start();
     server.default_reply(Reply::status(429).header("retry-after", "3600").body("slow down"));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -137,7 +137,7 @@ fn a_rate_limit_beyond_the_cap_ends_the_run_and_says_how_long() {
 }
 
 #[test]
-fn an_overload_in_the_stream_is_tried_again_and_then_told() {
+fn overload_in_the_stream_is_retried_and_then_reported() {
     for api in APIS {
         let server = ModelServer::start();
         server.default_reply(Reply::text("well").stream_error("overloaded_error"));
@@ -149,7 +149,7 @@ fn an_overload_in_the_stream_is_tried_again_and_then_told() {
 }
 
 #[test]
-fn a_provider_that_says_not_to_retry_is_not_asked_again_and_the_other_way_round() {
+fn retry_header_of_the_provider_takes_precedence() {
     for (status, advice, requests) in
         [(503, "false", 1), (400, "true", 2), (401, "true", 1), (402, "true", 1)]
     {
@@ -163,7 +163,7 @@ fn a_provider_that_says_not_to_retry_is_not_asked_again_and_the_other_way_round(
 }
 
 #[test]
-fn every_passing_failure_is_tried_again_and_no_other() {
+fn only_transient_failures_are_retried() {
     for (status, body, retried) in [
         (408, "", true),
         (409, "", true),
@@ -206,17 +206,17 @@ fn check_kept_connection(replies: &[Reply]) {
 }
 
 #[test]
-fn a_kept_connection_that_was_closed_costs_no_retry() {
+fn stale_pooled_connection_costs_no_retry() {
     check_kept_connection(&[Reply::text("first").then_close(), Reply::text("second")]);
 }
 
 #[test]
-fn a_kept_connection_that_closes_under_a_request_costs_no_retry() {
+fn pooled_connection_closed_during_a_request_costs_no_retry() {
     check_kept_connection(&[Reply::text("first"), Reply::closed(), Reply::text("second")]);
 }
 
 #[test]
-fn a_fresh_connection_that_closes_under_a_request_is_a_failure() {
+fn new_connection_closed_during_a_request_is_a_failure() {
     let server = ModelServer::start();
     server.default_reply(Reply::closed());
     let settings = json!({ "retry": { "enabled": false } });
@@ -226,14 +226,14 @@ fn a_fresh_connection_that_closes_under_a_request_is_a_failure() {
 }
 
 #[test]
-fn a_server_without_tls_behind_an_https_address_is_told() {
+fn plain_http_server_at_an_https_address_is_reported() {
     let server = ModelServer::start();
     let workspace = at(&server.base_url().replace("http://", "https://"));
     check_failure(&workspace, &["No secure connection", "127.0.0.1", "Check"]);
 }
 
 #[test]
-fn a_host_that_does_not_exist_is_told() {
+fn unknown_host_is_reported() {
     let mut workspace = at("https://nonexistent.invalid/v1");
     check_failure(&workspace, &["nonexistent.invalid could not be found", "Check the base URL"]);
     workspace = at("http://nonexistent.invalid/v1");
@@ -241,7 +241,7 @@ fn a_host_that_does_not_exist_is_told() {
 }
 
 #[test]
-fn a_refused_connection_is_told() {
+fn refused_connection_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

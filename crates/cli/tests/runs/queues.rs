@@ -37,7 +37,7 @@ fn queue(agent: &mut Agent, kind: &str, text: &str) {
 }
 
 #[test]
-fn tools_end_as_they_come_and_their_results_are_in_the_order_of_the_calls() {
+fn tools_end_in_any_order_and_their_results_follow_the_calls() {
     for api in [Api::AnthropicMessages, Api::OpenaiCompletions] {
         let server = ModelServer::start();
         server.reply(
@@ -125,7 +125,7 @@ fn steering_is_delivered_after_the_tools_and_follow_ups_at_the_end() {
 }
 
 #[test]
-fn steering_during_the_last_answer_keeps_the_run_going() {
+fn steering_during_the_last_answer_continues_the_run() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("nearly").gate(&gate).then_text(" done"));
@@ -142,7 +142,7 @@ fn steering_during_the_last_answer_keeps_the_run_going() {
 }
 
 #[test]
-fn the_modes_decide_how_many_messages_go_at_once() {
+fn queue_modes_decide_how_many_messages_are_delivered_together() {
     let texts = ["a1", "a2", "b1", "b2"];
     for (mode, expected) in [("one-at-a-time", vec![0, 1, 2, 3, 4]), ("all", vec![0, 2, 4])] {
         let server = ModelServer::start();
@@ -168,7 +168,7 @@ fn the_modes_decide_how_many_messages_go_at_once() {
 }
 
 #[test]
-fn the_modes_can_be_set_in_the_settings() {
+fn queue_modes_can_be_set_in_the_settings() {
     let server = ModelServer::start();
     let workspace = Workspace::new(&server, Api::AnthropicMessages)
         .settings(json!({ "steeringMode": "all", "followUpMode": "one-at-a-time" }));
@@ -177,7 +177,7 @@ fn the_modes_can_be_set_in_the_settings() {
 }
 
 #[test]
-fn messages_queued_while_idle_start_nothing_and_go_with_the_next_prompt() {
+fn messages_queued_while_idle_are_sent_with_the_next_prompt() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     queue(&mut agent, "steer", "by the way");
@@ -193,7 +193,7 @@ fn messages_queued_while_idle_start_nothing_and_go_with_the_next_prompt() {
 }
 
 #[test]
-fn what_is_queued_survives_an_abort_and_can_be_taken_back() {
+fn queued_messages_survive_an_abort_and_can_be_cleared() {
     let server = ModelServer::start();
     server.reply(Reply::text("begun").gate(&Gate::new()));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -217,7 +217,7 @@ fn what_is_queued_survives_an_abort_and_can_be_taken_back() {
 }
 
 #[test]
-fn a_new_session_starts_with_empty_queues() {
+fn new_session_has_empty_queues() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     queue(&mut agent, "steer", "of the old session");
@@ -228,7 +228,7 @@ fn a_new_session_starts_with_empty_queues() {
 }
 
 #[test]
-fn what_is_queued_waits_for_a_retry() {
+fn queued_messages_wait_for_a_retry() {
     let server = ModelServer::start();
     server.reply(Reply::status(503));
     let settings = json!({ "retry": { "baseDelayMs": 500 } });

@@ -36,7 +36,7 @@ fn recorded_session(server: &ModelServer, workspace: &Workspace) -> PathBuf {
 }
 
 #[test]
-fn a_prompt_is_on_disk_before_the_model_is_called() {
+fn prompt_is_on_disk_before_the_model_is_called() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::new().gate(&gate).then_text("late"));
@@ -51,7 +51,7 @@ fn a_prompt_is_on_disk_before_the_model_is_called() {
 }
 
 #[test]
-fn a_steering_message_is_on_disk_before_the_model_sees_it() {
+fn steering_message_is_on_disk_before_the_model_sees_it() {
     let (server, workspace) = Workspace::with_server();
     let (first, second) = (Gate::new(), Gate::new());
     server.reply(Reply::text("working").gate(&first));
@@ -70,7 +70,7 @@ fn a_steering_message_is_on_disk_before_the_model_sees_it() {
 }
 
 #[test]
-fn a_tool_result_is_on_disk_before_the_next_call() {
+fn tool_result_is_on_disk_before_the_next_call() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::new().tool("bash", json!({ "command": "echo from the tool" })));
@@ -86,7 +86,7 @@ fn a_tool_result_is_on_disk_before_the_next_call() {
 }
 
 #[test]
-fn a_session_file_begins_as_those_of_pi_do() {
+fn session_file_starts_like_a_pi_file() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("hello"));
     let mut agent = workspace.start();
@@ -134,7 +134,7 @@ fn a_session_file_begins_as_those_of_pi_do() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_an_answer_keeps_the_prompt() {
+fn prompt_survives_a_kill_during_the_answer() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("half an ans").gate(&gate));
@@ -158,7 +158,7 @@ fn a_kill_in_the_middle_of_an_answer_keeps_the_prompt() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_tool_leaves_a_conversation_that_goes_on() {
+fn session_continues_after_a_kill_during_a_tool() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("I will wait.").tool("bash", json!({ "command": "sleep 60" })));
     let mut agent = workspace.start();
@@ -182,7 +182,7 @@ fn a_kill_in_the_middle_of_a_tool_leaves_a_conversation_that_goes_on() {
 }
 
 #[test]
-fn a_torn_last_line_is_set_aside_and_the_session_goes_on() {
+fn torn_last_line_is_moved_aside_and_the_session_continues() {
     let (server, workspace) = Workspace::with_server();
     let file = recorded_session(&server, &workspace);
     let whole = session_lines(&file);
@@ -202,7 +202,7 @@ fn a_torn_last_line_is_set_aside_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_second_process_is_refused_the_session_of_the_first() {
+fn session_in_use_is_refused_to_a_second_process() {
     let (server, workspace) = Workspace::with_server();
     let file = recorded_session(&server, &workspace);
     let mut first = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
@@ -219,7 +219,7 @@ fn a_second_process_is_refused_the_session_of_the_first() {
 }
 
 #[test]
-fn switching_to_a_session_in_use_is_refused_and_the_old_one_goes_on() {
+fn switching_to_a_session_in_use_is_refused() {
     let (server, workspace) = Workspace::with_server();
     let taken = recorded_session(&server, &workspace);
     let mut owner = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
@@ -240,7 +240,7 @@ fn switching_to_a_session_in_use_is_refused_and_the_old_one_goes_on() {
 }
 
 #[test]
-fn a_session_that_cannot_be_created_refuses_the_prompt_and_the_process_lives() {
+fn prompt_is_refused_if_the_session_cannot_be_created() {
     let (server, workspace) = Workspace::with_server();
     // Permissions do not stop a superuser; a file in the place of the folder stops everybody.
     let workspace = workspace.home_file(".bowline/sessions", "in the way");
@@ -258,7 +258,7 @@ fn a_session_that_cannot_be_created_refuses_the_prompt_and_the_process_lives() {
 }
 
 #[test]
-fn a_session_file_that_is_deleted_during_a_run_ends_it_once_with_an_error() {
+fn deleting_the_session_file_during_a_run_ends_it_once_with_an_error() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("one moment").gate(&gate).tool("bash", json!({ "command": "echo hi" })));
@@ -283,7 +283,7 @@ fn a_session_file_that_is_deleted_during_a_run_ends_it_once_with_an_error() {
 }
 
 #[test]
-fn a_full_disk_refuses_a_prompt_and_leaves_the_file_whole() {
+fn full_disk_refuses_a_prompt_and_leaves_the_file_intact() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("small"));
     let mut agent = Launch::rpc_on_full_disk(&workspace, 8).model("mock/m1").start();
@@ -299,7 +299,7 @@ fn a_full_disk_refuses_a_prompt_and_leaves_the_file_whole() {
 }
 
 #[test]
-fn a_disk_that_fills_up_during_a_run_ends_it_once_with_an_error() {
+fn disk_filling_up_during_a_run_ends_it_once_with_an_error() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::new().deltas(16, 1024).tool("bash", json!({ "command": "echo hi" })));
     let mut agent = Launch::rpc_on_full_disk(&workspace, 8).model("mock/m1").start();
@@ -312,7 +312,7 @@ fn a_disk_that_fills_up_during_a_run_ends_it_once_with_an_error() {
 }
 
 #[test]
-fn a_full_disk_refuses_a_summary_and_leaves_conversation_and_file_whole() {
+fn full_disk_refuses_a_summary_and_leaves_the_conversation_intact() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.settings(json!({ "compaction": { "keepRecentTokens": 20 } }));
     let mut agent = Launch::rpc_on_full_disk(&workspace, 8).model("mock/m1").start();
@@ -341,7 +341,7 @@ fn a_full_disk_refuses_a_summary_and_leaves_conversation_and_file_whole() {
 }
 
 #[test]
-fn a_session_can_be_kept_safe_from_a_loss_of_power() {
+fn session_can_be_synced_against_power_loss() {
     let (_server, workspace) = Workspace::with_server();
     let workspace = workspace.settings(json!({ "durability": "fsync" }));
     let mut agent = workspace.start();
@@ -358,7 +358,7 @@ fn a_session_can_be_kept_safe_from_a_loss_of_power() {
 }
 
 #[test]
-fn only_the_user_can_read_a_session() {
+fn session_files_are_readable_by_the_user_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let (server, workspace) = Workspace::with_server();
     let file = recorded_session(&server, &workspace);

@@ -33,7 +33,7 @@ fn texts(messages: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_found_by_its_path_its_id_and_the_beginning_of_it() {
+fn session_is_found_by_path_id_and_id_prefix() {
     let (_server, workspace) = Workspace::with_server();
     let made = recorded_session(&workspace, &[]);
     let (path, id) = (made["sessionFile"].as_str().unwrap(), made["sessionId"].as_str().unwrap());
@@ -51,7 +51,7 @@ fn a_session_is_found_by_its_path_its_id_and_the_beginning_of_it() {
 }
 
 #[test]
-fn a_session_that_does_not_exist_is_a_fatal_error_and_creates_nothing() {
+fn missing_session_is_a_fatal_error_and_creates_nothing() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
         (["--session", "0190f3c8"], "No session matches '0190f3c8'"),
@@ -67,7 +67,7 @@ fn a_session_that_does_not_exist_is_a_fatal_error_and_creates_nothing() {
 }
 
 #[test]
-fn a_session_id_begins_a_session_and_then_goes_on_with_it() {
+fn session_id_flag_creates_a_session_and_then_resumes_it() {
     let (_server, workspace) = Workspace::with_server();
     let made = recorded_session(&workspace, &["--session-id", "build-17.a"]);
     assert_eq!(made["sessionId"], "build-17.a");
@@ -81,7 +81,7 @@ fn a_session_id_begins_a_session_and_then_goes_on_with_it() {
 }
 
 #[test]
-fn sessions_are_kept_where_the_user_says() {
+fn session_folder_can_be_configured() {
     let (_server, workspace) = Workspace::with_server();
     let workspace = workspace.settings(json!({ "sessionDir": "~/from settings" }));
     let start_with = |variable: Option<&str>, arguments: &[&str]| {
@@ -110,7 +110,7 @@ fn sessions_are_kept_where_the_user_says() {
 }
 
 #[test]
-fn continue_goes_on_with_the_newest_session_of_this_folder_or_begins_one() {
+fn continue_flag_resumes_the_newest_session_of_the_folder_or_creates_one() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).arguments(&["--continue"]).start();
     assert_eq!(agent.get("get_state")["messageCount"], 0);
@@ -134,7 +134,7 @@ fn continue_goes_on_with_the_newest_session_of_this_folder_or_begins_one() {
 }
 
 #[test]
-fn a_name_is_given_on_the_command_line() {
+fn name_flag_sets_the_session_name() {
     let (_server, workspace) = Workspace::with_server();
     let made = recorded_session(&workspace, &["--name", "  Nightly build "]);
     assert_eq!(made["sessionName"], "Nightly build");
@@ -152,7 +152,7 @@ fn a_name_is_given_on_the_command_line() {
 }
 
 #[test]
-fn without_a_session_nothing_is_written() {
+fn no_session_writes_nothing() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).arguments(&["--no-session"]).start();
     agent.run("hello");
@@ -168,7 +168,7 @@ fn without_a_session_nothing_is_written() {
 }
 
 #[test]
-fn a_new_session_starts_empty_and_names_its_parent() {
+fn new_session_is_empty_and_names_its_parent() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m2:high").start();
     agent.run("the old one");
@@ -190,7 +190,7 @@ fn a_new_session_starts_empty_and_names_its_parent() {
 }
 
 #[test]
-fn a_new_session_during_a_run_ends_the_run_first() {
+fn new_session_ends_a_run_first() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("half").gate(&gate));
@@ -209,7 +209,7 @@ fn a_new_session_during_a_run_ends_the_run_first() {
 }
 
 #[test]
-fn switching_brings_back_messages_model_and_level() {
+fn switching_restores_messages_model_and_level() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("from the first"));
     server.reply(Reply::text("from the second"));
@@ -235,7 +235,7 @@ fn switching_brings_back_messages_model_and_level() {
 }
 
 #[test]
-fn switching_to_what_is_no_session_is_refused_and_changes_nothing() {
+fn switching_to_an_invalid_session_is_refused_and_changes_nothing() {
     let (_server, workspace) = Workspace::with_server();
     let gone =
         json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": "/no/such/place" });
@@ -268,7 +268,7 @@ fn switching_to_what_is_no_session_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn tools_work_in_the_folder_of_the_session() {
+fn tools_run_in_the_folder_of_the_session() {
     let (server, workspace) = Workspace::with_server();
     let elsewhere = workspace.home().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -287,7 +287,7 @@ fn tools_work_in_the_folder_of_the_session() {
 }
 
 #[test]
-fn a_session_name_is_one_trimmed_line_and_is_kept() {
+fn session_name_is_one_trimmed_line_and_is_saved() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).start();
     for (given, expected) in
@@ -312,7 +312,7 @@ fn a_session_name_is_one_trimmed_line_and_is_kept() {
 }
 
 #[test]
-fn statistics_add_up_tokens_and_cost() {
+fn statistics_sum_tokens_and_cost() {
     let (server, workspace) = Workspace::with_server();
     server.reply(
         Reply::new()
@@ -366,7 +366,7 @@ fn statistics_add_up_tokens_and_cost() {
 }
 
 #[test]
-fn messages_are_the_same_after_resuming() {
+fn messages_are_unchanged_after_resuming() {
     let (server, workspace) = Workspace::with_server();
     server.reply(
         Reply::new()
@@ -397,7 +397,7 @@ fn timing(answer: &Value) -> Vec<(&str, u64)> {
 }
 
 #[test]
-fn how_long_an_answer_took_is_told_wherever_it_is_whole_and_kept_in_the_file() {
+fn duration_is_in_every_complete_answer_and_in_the_file() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("one ").gate(&gate).then_text("two"));
@@ -468,7 +468,7 @@ fn assistant(text: &str, stop_reason: &str) -> Value {
 }
 
 #[test]
-fn a_session_of_pi_0_87_opens_with_the_messages_that_pi_shows() {
+fn pi_0_87_session_opens_with_the_messages_pi_shows() {
     let (server, workspace) = Workspace::with_server();
     let header = json!({ "type": "session", "version": 3, "id": "from-pi", "timestamp": "2026-11-16T00:55:48.502Z",
         "cwd": workspace.work() });
@@ -531,7 +531,7 @@ fn a_session_of_pi_0_87_opens_with_the_messages_that_pi_shows() {
 }
 
 #[test]
-fn what_other_programs_measure_does_not_keep_an_answer_from_being_read() {
+fn unknown_measurements_of_other_programs_are_tolerated() {
     let (server, workspace) = Workspace::with_server();
     let mut answer = assistant("hello", "stop");
     answer["message"]["duration"] = json!(1249.6);
@@ -558,7 +558,7 @@ fn what_other_programs_measure_does_not_keep_an_answer_from_being_read() {
 }
 
 #[test]
-fn sessions_of_older_versions_open_and_go_on() {
+fn sessions_of_older_versions_open_and_continue() {
     let old_user = json!({ "type": "message", "timestamp": "T", "message": { "role": "user", "content": "plain text",
         "timestamp": 1 } });
     let hook = json!({ "message": { "role": "hookMessage", "customType": "hook", "content": "from a hook",
@@ -595,7 +595,7 @@ fn sessions_of_older_versions_open_and_go_on() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_left_out_and_told() {
+fn unreadable_lines_are_skipped_with_a_warning() {
     let (_server, workspace) = Workspace::with_server();
     let header =
         json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": workspace.work() });
@@ -610,7 +610,7 @@ fn lines_that_cannot_be_read_are_left_out_and_told() {
 }
 
 #[test]
-fn a_command_by_hand_is_recorded_and_shown_to_the_model_unless_excluded() {
+fn user_initiated_bash_is_saved_and_sent_to_the_model_unless_excluded() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).start();
     let data = agent.carry_out(json!({ "type": "bash", "command": "echo open; exit 2" }));
@@ -635,7 +635,7 @@ fn a_command_by_hand_is_recorded_and_shown_to_the_model_unless_excluded() {
 }
 
 #[test]
-fn a_command_by_hand_is_recorded_at_once_but_never_between_a_call_and_its_result() {
+fn user_initiated_bash_is_never_saved_between_a_call_and_its_result() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     let wait = "until [ -e go ]; do sleep 0.01; done";

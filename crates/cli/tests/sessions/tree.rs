@@ -51,7 +51,7 @@ fn last_request(server: &ModelServer) -> String {
 }
 
 #[test]
-fn every_message_that_is_announced_names_its_entry() {
+fn every_message_end_has_its_entry_id() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--model", "mock/m2"]).start();
     server.reply(Reply::text("a").tool("bash", json!({ "command": "echo 1" })).tool("no_such", json!({})));
@@ -95,7 +95,7 @@ fn every_message_that_is_announced_names_its_entry() {
 }
 
 #[test]
-fn entries_are_those_of_the_file_and_can_be_asked_for_from_one_on() {
+fn entries_match_the_file_and_can_start_at_any_entry() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let before = agent.get("get_entries");
@@ -119,7 +119,7 @@ fn entries_are_those_of_the_file_and_can_be_asked_for_from_one_on() {
 }
 
 #[test]
-fn a_tree_shows_branches_and_labels() {
+fn tree_has_branches_and_labels() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
     let two = entry_of(&mut agent, "two");
@@ -163,7 +163,7 @@ fn a_tree_shows_branches_and_labels() {
 }
 
 #[test]
-fn a_fork_is_another_session_with_what_came_before_a_message() {
+fn fork_has_the_entries_before_the_message() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two", "three"]);
     let old = agent.get("get_state");
@@ -193,7 +193,7 @@ fn a_fork_is_another_session_with_what_came_before_a_message() {
 }
 
 #[test]
-fn a_fork_before_the_first_message_is_empty_and_has_a_parent() {
+fn fork_before_the_first_message_is_empty_and_has_a_parent() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one"]);
     let old_file = file_of(&mut agent);
@@ -208,7 +208,7 @@ fn a_fork_before_the_first_message_is_empty_and_has_a_parent() {
 }
 
 #[test]
-fn only_a_message_of_the_user_in_a_saved_session_can_be_forked_at() {
+fn fork_needs_a_user_message_in_a_saved_session() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let saved_first = "This session has not been saved yet. Wait for the first assistant response before cloning or forking it.";
@@ -227,7 +227,7 @@ fn only_a_message_of_the_user_in_a_saved_session_can_be_forked_at() {
 }
 
 #[test]
-fn a_fork_at_no_entry_does_not_end_a_run() {
+fn fork_at_an_unknown_entry_does_not_end_a_run() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("half").gate(&gate).then_text(" and whole"));
@@ -242,7 +242,7 @@ fn a_fork_at_no_entry_does_not_end_a_run() {
 }
 
 #[test]
-fn a_clone_is_the_same_conversation_in_another_session() {
+fn clone_has_the_same_conversation_in_another_session() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
     let two = entry_of(&mut agent, "two");
@@ -283,7 +283,7 @@ fn forks_and_clones_end_a_run_first() {
 }
 
 #[test]
-fn navigating_to_a_message_of_the_user_offers_its_text_and_goes_before_it() {
+fn navigation_to_a_user_message_goes_before_it_and_returns_its_text() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
     let (two, before) = (entry_of(&mut agent, "two"), entry_of(&mut agent, "re: one"));
@@ -308,7 +308,7 @@ fn navigating_to_a_message_of_the_user_offers_its_text_and_goes_before_it() {
 }
 
 #[test]
-fn navigating_to_an_answer_goes_on_from_it() {
+fn navigation_to_an_answer_continues_after_it() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
     let target = entry_of(&mut agent, "re: one");
@@ -325,7 +325,7 @@ fn navigating_to_an_answer_goes_on_from_it() {
 }
 
 #[test]
-fn a_branch_that_is_left_can_be_summarised() {
+fn abandoned_branch_can_be_summarised() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
     let (two, leaf) = (entry_of(&mut agent, "two"), entry_of(&mut agent, "re: two"));
@@ -367,7 +367,7 @@ fn a_branch_that_is_left_can_be_summarised() {
 }
 
 #[test]
-fn a_summary_of_nothing_asks_no_model() {
+fn empty_branch_summary_calls_no_model() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one"]);
     let leaf = entry_of(&mut agent, "re: one");
@@ -377,7 +377,7 @@ fn a_summary_of_nothing_asks_no_model() {
 }
 
 #[test]
-fn a_summary_of_a_branch_can_be_aborted_and_can_fail() {
+fn branch_summary_can_be_aborted_and_can_fail() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.settings(json!({ "retry": { "enabled": false } }));
     let mut agent = start_with(&server, &workspace, &["one", "two"]);
@@ -407,7 +407,7 @@ fn a_summary_of_a_branch_can_be_aborted_and_can_fail() {
 }
 
 #[test]
-fn navigating_ends_a_run_first() {
+fn navigation_ends_a_run_first() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = start_with(&server, &workspace, &["one"]);
     let one = entry_of(&mut agent, "re: one");
@@ -490,7 +490,7 @@ fn sessions_are_listed_searched_and_paged() {
 }
 
 #[test]
-fn only_a_session_of_the_store_that_is_not_open_is_deleted() {
+fn only_closed_sessions_of_the_store_are_deleted() {
     let (_server, workspace) = Workspace::with_server();
     let other = recorded(&workspace, &workspace.work(), "other", "x", 10);
     let outside = workspace.work().join("outside.jsonl");
@@ -518,7 +518,7 @@ fn only_a_session_of_the_store_that_is_not_open_is_deleted() {
 }
 
 #[test]
-fn a_session_in_memory_branches_too_and_lists_nothing() {
+fn in_memory_session_can_branch_and_is_not_listed() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--no-session"]).start();
     for text in ["one", "two"] {

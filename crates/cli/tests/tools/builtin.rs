@@ -43,7 +43,7 @@ fn fail(server: &ModelServer, agent: &mut Agent, tool: &str, arguments: Value) -
 }
 
 #[test]
-fn the_seven_tools_do_their_work() {
+fn all_seven_tools_work() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace)
         .model("mock/m1")
@@ -72,7 +72,7 @@ fn the_seven_tools_do_their_work() {
 }
 
 #[test]
-fn an_edit_tells_clients_what_it_changed() {
+fn edit_result_has_the_diff() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.file("a.txt", "one\ntwo\nthree\n");
     let mut agent = workspace.start();
@@ -87,7 +87,7 @@ fn an_edit_tells_clients_what_it_changed() {
 }
 
 #[test]
-fn mistakes_come_back_as_results_that_say_what_to_do() {
+fn tool_mistakes_return_results_with_instructions() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.file("a.txt", "x\nx\n");
     let mut agent =
@@ -110,7 +110,7 @@ fn mistakes_come_back_as_results_that_say_what_to_do() {
 }
 
 #[test]
-fn flags_and_settings_choose_the_tools() {
+fn flags_and_settings_select_the_tools() {
     let all = "read,bash,edit,write,grep,find,ls";
     let cases: [(&[&str], Value, &[&str]); 9] = [
         (&[], json!({}), &["read", "bash", "edit", "write"]),
@@ -136,14 +136,14 @@ fn flags_and_settings_choose_the_tools() {
 }
 
 #[test]
-fn a_tool_that_does_not_exist_cannot_be_chosen() {
+fn unknown_tool_cannot_be_selected() {
     let workspace = Workspace::empty();
     let error = Launch::rpc(&workspace).arguments(&["--tools", "read,reed"]).start().fatal_error();
     assert!(error.contains("reed") && error.contains("read, bash, edit, write, grep, find, ls"), "{error}");
 }
 
 #[test]
-fn long_output_is_cut_and_all_of_it_is_in_a_file() {
+fn long_output_is_truncated_and_saved_to_a_file() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let result = call(&server, &mut agent, "bash", json!({ "command": "seq 3000" }));
@@ -170,7 +170,7 @@ fn long_output_is_cut_and_all_of_it_is_in_a_file() {
 }
 
 #[test]
-fn a_long_file_is_read_in_parts() {
+fn long_file_is_read_in_parts() {
     let (server, workspace) = Workspace::with_server();
     let lines: String = (1..=2500).map(|line| format!("{line}\n")).collect();
     let workspace = workspace.file("long.txt", &lines);
@@ -184,7 +184,7 @@ fn a_long_file_is_read_in_parts() {
 }
 
 #[test]
-fn a_running_command_reports_as_it_goes() {
+fn running_command_streams_its_output() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     server.reply(
@@ -209,7 +209,7 @@ fn a_running_command_reports_as_it_goes() {
 }
 
 #[test]
-fn an_image_is_shown_to_a_model_that_takes_images_only() {
+fn image_files_are_sent_only_to_models_that_accept_images() {
     for takes_images in [true, false] {
         let server = ModelServer::start();
         let input = if takes_images { json!(["text", "image"]) } else { json!(["text"]) };
@@ -227,7 +227,7 @@ fn an_image_is_shown_to_a_model_that_takes_images_only() {
 }
 
 #[test]
-fn commands_of_the_model_know_their_session() {
+fn session_id_is_in_the_environment_of_commands() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m2:low").start();
     let state = agent.get("get_state");
@@ -249,7 +249,7 @@ fn commands_of_the_model_know_their_session() {
 }
 
 #[test]
-fn the_shell_and_a_prefix_come_from_the_settings() {
+fn shell_and_prefix_come_from_the_settings() {
     let (server, workspace) = Workspace::with_server();
     let workspace =
         workspace.settings(json!({ "shellPath": "/bin/sh", "shellCommandPrefix": "greeting=hello" }));
@@ -270,7 +270,7 @@ fn system_prompt(workspace: &Workspace, server: &ModelServer, arguments: &[&str]
 }
 
 #[test]
-fn context_files_are_in_the_prompt_the_nearest_last() {
+fn context_files_are_in_the_prompt_nearest_last() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace
         .home_file(".bowline/AGENTS.md", "of the user")
@@ -293,7 +293,7 @@ fn context_files_are_in_the_prompt_the_nearest_last() {
 }
 
 #[test]
-fn the_prompt_can_be_replaced_and_added_to_by_texts_and_files() {
+fn system_prompt_can_be_replaced_and_extended_by_text_or_file() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.file("prompt.md", "From a file.\n").file("AGENTS.md", "Be careful.");
     let folder = |prompt: &str| prompt.contains(&*workspace.work().to_string_lossy());
@@ -322,7 +322,7 @@ fn the_prompt_can_be_replaced_and_added_to_by_texts_and_files() {
 }
 
 #[test]
-fn tools_of_one_answer_run_at_the_same_time_and_report_in_the_order_of_the_calls() {
+fn tools_of_one_answer_run_concurrently_with_results_in_call_order() {
     let (server, workspace) = Workspace::with_server();
     let wait_for = |name: &str| format!("until [ -e {name} ]; do sleep 0.01; done");
     // Each waits for the other, so neither could end if they ran one after the other.

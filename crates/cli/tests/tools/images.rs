@@ -35,7 +35,7 @@ fn send_together(agent: &mut Agent, commands: &[Value]) {
 }
 
 #[test]
-fn a_large_image_is_made_smaller_and_the_model_told_of_it() {
+fn large_image_is_resized_and_the_model_is_told() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let (large, small) = (image(2400, 600), image(40, 30));
@@ -55,7 +55,7 @@ fn a_large_image_is_made_smaller_and_the_model_told_of_it() {
 }
 
 #[test]
-fn an_image_that_cannot_be_made_smaller_is_left_out_and_told_of() {
+fn image_that_cannot_be_resized_is_omitted_with_a_note() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     let gif = [&b"GIF89a"[..], &vec![0; 4_000_000]].concat();
@@ -68,7 +68,7 @@ fn an_image_that_cannot_be_made_smaller_is_left_out_and_told_of() {
 }
 
 #[test]
-fn images_stay_as_they_are_where_the_settings_say_so() {
+fn resizing_can_be_disabled_in_the_settings() {
     let server = ModelServer::start();
     let settings = json!({ "images": { "autoResize": false } });
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(settings);
@@ -81,7 +81,7 @@ fn images_stay_as_they_are_where_the_settings_say_so() {
 }
 
 #[test]
-fn whatever_comes_while_images_are_made_smaller_finds_a_run() {
+fn commands_during_resizing_see_a_run() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_together(
@@ -104,7 +104,7 @@ fn whatever_comes_while_images_are_made_smaller_finds_a_run() {
 }
 
 #[test]
-fn an_abort_does_not_wait_for_images() {
+fn abort_does_not_wait_for_images() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_together(&mut agent, &[prompt("1", &[image(2400, 600)]), json!({ "id": "2", "type": "abort" })]);
@@ -118,7 +118,7 @@ fn an_abort_does_not_wait_for_images() {
 }
 
 #[test]
-fn a_prompt_with_images_is_answered_even_if_the_input_ends_at_once() {
+fn prompt_with_images_is_answered_at_end_of_stdin() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     agent.send(prompt("1", &[image(2400, 600)]));

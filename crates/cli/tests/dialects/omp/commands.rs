@@ -38,7 +38,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 #[test]
-fn every_command_of_the_document_is_answered_with_its_id() {
+fn every_documented_command_is_answered_with_its_id() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     for line in COMMANDS {
@@ -60,7 +60,7 @@ fn every_command_of_the_document_is_answered_with_its_id() {
 }
 
 #[test]
-fn unknown_commands_are_answered_without_their_id() {
+fn unknown_command_response_has_no_id() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();
     agent.send(json!({ "id": "u", "type": "bogus" }));
@@ -80,7 +80,7 @@ fn unknown_commands_are_answered_without_their_id() {
 }
 
 #[test]
-fn a_line_that_is_no_json_costs_one_line() {
+fn invalid_json_costs_one_line() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();
     for line in ["not json\n", "{\"id\":\"a\",\"type\":\"abort\"\n", "\u{fe}\n"] {
@@ -96,7 +96,7 @@ fn a_line_that_is_no_json_costs_one_line() {
 }
 
 #[test]
-fn failures_leave_the_process_alive() {
+fn process_survives_failed_commands() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     for (command, error) in [
@@ -115,7 +115,7 @@ fn failures_leave_the_process_alive() {
 }
 
 #[test]
-fn the_state_has_the_fields_of_the_document() {
+fn state_has_the_documented_fields() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     agent.carry_out(json!({ "type": "set_session_name", "name": "a name" }));
@@ -144,7 +144,7 @@ fn the_state_has_the_fields_of_the_document() {
 }
 
 #[test]
-fn the_examples_of_the_document_work_as_they_stand() {
+fn documented_examples_work_unchanged() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     agent.send_raw(b"{ \"id\": \"req_1\", \"type\": \"prompt\", \"message\": \"Summarize this repo\" }\n");
@@ -166,7 +166,7 @@ fn the_examples_of_the_document_work_as_they_stand() {
 }
 
 #[test]
-fn answers_of_the_user_interface_are_ignored() {
+fn unknown_ui_responses_are_ignored() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();
     for line in [
@@ -181,7 +181,7 @@ fn answers_of_the_user_interface_are_ignored() {
 }
 
 #[test]
-fn a_bash_is_overtaken_by_its_abort() {
+fn abort_bash_overtakes_bash() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();
     let done = agent.carry_out(json!({ "type": "bash", "command": "echo hi; exit 2" }));
@@ -194,7 +194,7 @@ fn a_bash_is_overtaken_by_its_abort() {
 }
 
 #[test]
-fn sessions_are_begun_branched_and_switched() {
+fn sessions_are_created_branched_and_switched() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     run(&mut agent, "first");
@@ -231,7 +231,7 @@ fn at_file_arguments_are_rejected() {
 }
 
 #[test]
-fn the_end_of_stdin_is_the_end_of_the_process() {
+fn process_exits_at_end_of_stdin() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     run(&mut agent, "go");

@@ -13,7 +13,7 @@ fn acknowledged(id: &str, command: &str) -> Value {
 }
 
 #[test]
-fn a_prompt_that_fails_was_acknowledged_first() {
+fn failing_prompt_is_acknowledged_first() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("one").gate(&gate).then_text("two"));
@@ -57,7 +57,7 @@ fn abort_and_prompt_is_acknowledged_and_may_fail_later() {
 }
 
 #[test]
-fn abort_and_prompt_lets_nothing_come_between() {
+fn abort_and_prompt_is_atomic() {
     let server = ModelServer::start();
     server.reply(Reply::text("old").gate(&Gate::new()));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -86,7 +86,7 @@ fn abort_and_prompt_lets_nothing_come_between() {
 }
 
 #[test]
-fn a_prompt_during_a_run_says_which_queue() {
+fn prompt_during_a_run_names_its_queue() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("one").gate(&gate).then_text("two"));
@@ -107,7 +107,7 @@ fn a_prompt_during_a_run_says_which_queue() {
 }
 
 #[test]
-fn a_queued_message_starts_a_run_when_nothing_is_running() {
+fn queued_message_starts_a_run_when_idle() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     for command in ["steer", "follow_up"] {
@@ -118,7 +118,7 @@ fn a_queued_message_starts_a_run_when_nothing_is_running() {
 }
 
 #[test]
-fn a_prompt_may_follow_agent_end_at_once() {
+fn prompt_may_follow_agent_end_immediately() {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     for _ in 0..20 {
@@ -128,7 +128,7 @@ fn a_prompt_may_follow_agent_end_at_once() {
 }
 
 #[test]
-fn images_go_to_the_model() {
+fn images_reach_the_model() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("omp");
     let image = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
@@ -140,7 +140,7 @@ fn images_go_to_the_model() {
 }
 
 #[test]
-fn an_abort_keeps_the_queues_and_is_answered_after_the_end() {
+fn abort_keeps_the_queues_and_is_answered_after_agent_end() {
     let server = ModelServer::start();
     server.reply(Reply::text("one").gate(&Gate::new()));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);

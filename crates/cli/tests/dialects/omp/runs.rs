@@ -13,7 +13,7 @@ fn without_updates(records: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_with_a_tool_has_its_events_in_order() {
+fn events_of_a_run_with_a_tool_are_in_order() {
     let server = ModelServer::start();
     server.reply(Reply::text("I look.").tool("bash", json!({ "command": "echo one; sleep 0.2; echo two" })));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);
@@ -48,7 +48,7 @@ fn quick_retries() -> Value {
 }
 
 #[test]
-fn a_retry_has_one_end_with_the_messages_of_the_last_try() {
+fn retried_run_has_one_end_with_the_last_attempt() {
     let server = ModelServer::start();
     server.reply(Reply::text("half").cut_after(1));
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(quick_retries());
@@ -68,7 +68,7 @@ fn a_retry_has_one_end_with_the_messages_of_the_last_try() {
 }
 
 #[test]
-fn a_retry_that_is_given_up_is_the_end() {
+fn aborted_retry_ends_the_run() {
     let server = ModelServer::start();
     server.default_reply(Reply::status(503));
     let settings = json!({ "retry": { "enabled": true, "maxRetries": 3, "baseDelayMs": 60_000 } });
@@ -92,7 +92,7 @@ fn small_window(server: &ModelServer) -> Workspace {
 }
 
 #[test]
-fn an_automatic_compaction_comes_before_the_one_end() {
+fn automatic_compaction_precedes_the_one_agent_end() {
     let server = ModelServer::start();
     server.reply(Reply::text("first"));
     server.reply(Reply::text("second").usage(Usage { input: 199_500, ..Usage::default() }));
@@ -115,7 +115,7 @@ fn an_automatic_compaction_comes_before_the_one_end() {
 }
 
 #[test]
-fn an_answer_that_is_cut_off_ends_the_run() {
+fn truncated_answer_ends_the_run() {
     let server = ModelServer::start();
     let workspace = small_window(&server);
     let mut agent = workspace.start_in("omp");
@@ -128,7 +128,7 @@ fn an_answer_that_is_cut_off_ends_the_run() {
 }
 
 #[test]
-fn a_compaction_that_is_asked_for_is_told_by_its_response_alone() {
+fn requested_compaction_is_reported_by_its_response_only() {
     let server = ModelServer::start();
     let workspace = small_window(&server);
     let mut agent = workspace.start_in("omp");
@@ -144,7 +144,7 @@ fn a_compaction_that_is_asked_for_is_told_by_its_response_alone() {
 }
 
 #[test]
-fn a_provider_that_refuses_is_told_by_its_answer() {
+fn provider_refusal_is_reported_in_the_answer() {
     let server = ModelServer::start();
     server.reply(Reply::status(401));
     let workspace = Workspace::new(&server, Api::AnthropicMessages);

@@ -43,7 +43,7 @@ fn results(records: &[Value]) -> Vec<(bool, String)> {
 }
 
 #[test]
-fn immediate_steering_skips_the_calls_that_are_left() {
+fn immediate_steering_skips_the_remaining_calls() {
     for mode in [None, Some("immediate")] {
         let records = steered(mode);
         let told = results(&records);
@@ -65,7 +65,7 @@ fn immediate_steering_skips_the_calls_that_are_left() {
 }
 
 #[test]
-fn steering_that_waits_lets_every_call_run() {
+fn waiting_steering_lets_every_call_run() {
     let told = results(&steered(Some("wait")));
     assert!(told.iter().all(|(is_error, _)| !is_error));
     assert!(told.iter().any(|(_, text)| text == "second") && told.iter().any(|(_, text)| text == "third"));
@@ -92,7 +92,7 @@ fn with_two_queued(mode: &str) -> (ModelServer, Agent) {
 }
 
 #[test]
-fn queues_give_one_message_or_all() {
+fn queues_deliver_one_message_or_all() {
     let (_, agent) = with_two_queued("one-at-a-time");
     let answer = "<assistant>";
     let told = ["go", answer, "a", answer, "b", answer, "A", answer, "B", answer];

@@ -8,7 +8,7 @@ use super::{
 };
 
 #[test]
-fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
+fn overflow_compacts_and_repeats_the_call() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(too_long());
@@ -34,7 +34,7 @@ fn a_conversation_that_is_too_long_is_compacted_and_the_call_made_again() {
 }
 
 #[test]
-fn a_second_overflow_ends_the_run_with_one_end() {
+fn second_overflow_ends_the_run_once() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(too_long());
@@ -61,7 +61,7 @@ fn a_second_overflow_ends_the_run_with_one_end() {
 }
 
 #[test]
-fn an_overflow_with_nothing_to_cut_says_so() {
+fn overflow_without_enough_history_is_reported() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     server.reply(too_long());

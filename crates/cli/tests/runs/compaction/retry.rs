@@ -24,7 +24,7 @@ fn first_entry(agent: &mut Agent) -> Value {
 }
 
 #[test]
-fn it_is_made_again_and_each_try_is_told() {
+fn failed_summary_is_retried_and_each_attempt_reported() {
     let (server, workspace) = prepare(8);
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::status(529).body("overloaded"));
@@ -48,7 +48,7 @@ fn it_is_made_again_and_each_try_is_told() {
 }
 
 #[test]
-fn it_is_given_up_after_the_last_try() {
+fn summary_fails_after_the_last_attempt() {
     let (server, workspace) = prepare(1);
     let mut agent = start_with_a_past(&server, &workspace);
     for _ in 0..3 {
@@ -69,7 +69,7 @@ fn it_is_given_up_after_the_last_try() {
 }
 
 #[test]
-fn an_abort_ends_the_wait_and_says_so_first() {
+fn abort_ends_the_backoff_and_is_reported_first() {
     let (server, workspace) = prepare(60_000);
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::status(503));
@@ -91,7 +91,7 @@ fn an_abort_ends_the_wait_and_says_so_first() {
 }
 
 #[test]
-fn in_a_run_the_reason_is_told_too() {
+fn retry_in_a_run_has_its_reason() {
     let (server, workspace) = prepare(1);
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("answer three").usage(NEARLY_FULL));
@@ -105,7 +105,7 @@ fn in_a_run_the_reason_is_told_too() {
 }
 
 #[test]
-fn the_summary_of_a_branch_is_tried_again_too() {
+fn branch_summary_is_retried() {
     let (server, workspace) = prepare(1);
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::status(503));

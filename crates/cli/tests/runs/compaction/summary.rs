@@ -9,7 +9,7 @@ use super::{
 };
 
 #[test]
-fn the_request_for_a_summary_has_the_past_the_instructions_and_no_tools() {
+fn summary_request_has_history_and_instructions_but_no_tools() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("short"));
@@ -26,7 +26,7 @@ fn the_request_for_a_summary_has_the_past_the_instructions_and_no_tools() {
 }
 
 #[test]
-fn a_call_is_kept_with_its_results_however_long_they_are() {
+fn tool_call_is_kept_with_its_results_of_any_length() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     let print = json!({ "command": "printf 'y%.0s' $(seq 1000)" });
@@ -53,7 +53,7 @@ fn a_call_is_kept_with_its_results_however_long_they_are() {
 }
 
 #[test]
-fn a_turn_that_is_cut_in_two_is_summarised_for_itself() {
+fn split_turn_gets_its_own_summary() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.run(&long("ONE"));
@@ -83,7 +83,7 @@ fn a_turn_that_is_cut_in_two_is_summarised_for_itself() {
 }
 
 #[test]
-fn an_earlier_summary_goes_into_the_next() {
+fn earlier_summary_is_part_of_the_next() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("FIRST SUMMARY"));
@@ -102,7 +102,7 @@ fn an_earlier_summary_goes_into_the_next() {
 }
 
 #[test]
-fn files_that_were_read_and_changed_are_carried_along() {
+fn read_and_changed_files_are_listed_in_the_summary() {
     let (server, workspace) = prepare();
     let workspace = workspace.file("a.txt", "a").file("b.txt", "b").file("c.txt", "c");
     let mut agent = workspace.start();
@@ -141,7 +141,7 @@ fn files_that_were_read_and_changed_are_carried_along() {
 }
 
 #[test]
-fn limits_come_from_the_settings_for_all_models_and_for_one() {
+fn limits_can_be_set_for_all_models_and_for_one() {
     let (server, workspace) = prepare_with(json!({
         "keepRecentTokens": 40, "reserveTokens": 150_000,
         "modelOverrides": { "mock/m2": { "keepRecentTokens": 100_000 } },

@@ -8,7 +8,7 @@ use super::{
 };
 
 #[test]
-fn a_full_window_is_compacted_after_the_run() {
+fn full_window_is_compacted_after_the_run() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.run(&long("ONE"));
@@ -30,7 +30,7 @@ fn a_full_window_is_compacted_after_the_run() {
 }
 
 #[test]
-fn a_full_window_is_compacted_between_turns_and_the_run_goes_on() {
+fn full_window_is_compacted_between_turns_of_a_run() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.run(&long("ONE"));
@@ -67,7 +67,7 @@ fn a_full_window_is_compacted_between_turns_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_full_window_is_compacted_before_a_prompt_unless_that_is_switched_off() {
+fn full_window_is_compacted_before_a_prompt_unless_disabled() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.carry_out(json!({ "type": "set_auto_compaction", "enabled": false }));
@@ -89,7 +89,7 @@ fn a_full_window_is_compacted_before_a_prompt_unless_that_is_switched_off() {
 }
 
 #[test]
-fn an_abort_while_a_prompt_waits_for_a_compaction_refuses_the_prompt() {
+fn abort_refuses_a_prompt_that_waits_for_compaction() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.carry_out(json!({ "type": "set_auto_compaction", "enabled": false }));
@@ -110,7 +110,7 @@ fn an_abort_while_a_prompt_waits_for_a_compaction_refuses_the_prompt() {
 }
 
 #[test]
-fn an_abort_during_a_compaction_ends_the_run_once() {
+fn abort_during_compaction_ends_the_run_once() {
     for in_the_middle in [true, false] {
         let (server, workspace) = prepare();
         let mut agent = workspace.start();
@@ -132,7 +132,7 @@ fn an_abort_during_a_compaction_ends_the_run_once() {
 }
 
 #[test]
-fn what_is_queued_during_the_last_compaction_is_another_stretch_of_the_run() {
+fn message_queued_during_the_last_compaction_continues_the_run() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.run(&long("ONE"));
@@ -169,7 +169,7 @@ fn what_is_queued_during_the_last_compaction_is_another_stretch_of_the_run() {
 }
 
 #[test]
-fn a_compaction_that_fails_is_told_once_in_a_run_and_tried_again_in_the_next() {
+fn failed_compaction_is_reported_once_per_run() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     agent.run(&long("ONE"));
@@ -192,7 +192,7 @@ fn a_compaction_that_fails_is_told_once_in_a_run_and_tried_again_in_the_next() {
 }
 
 #[test]
-fn a_full_window_with_nothing_to_cut_is_told_once_and_cut_as_soon_as_it_can_be() {
+fn full_window_without_enough_history_is_reported_once_and_compacted_later() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     let call = |command: &str| Reply::new().tool("bash", json!({ "command": command })).usage(NEARLY_FULL);

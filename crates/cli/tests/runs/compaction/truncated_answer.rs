@@ -23,7 +23,7 @@ fn check_kept(agent: &mut Agent, records: &[Value]) {
 }
 
 #[test]
-fn it_is_taken_out_and_the_model_asked_again_with_more_room() {
+fn truncated_answer_is_removed_and_the_model_called_again() {
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         let (server, workspace) = prepare();
         let mut agent = start_with_a_past(&server, &workspace);
@@ -51,7 +51,7 @@ fn it_is_taken_out_and_the_model_asked_again_with_more_room() {
 }
 
 #[test]
-fn it_stands_if_it_came_to_the_models_own_limit() {
+fn answer_at_the_model_limit_is_kept() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(half().usage(Usage { output: 32_000, ..Usage::default() }));
@@ -60,7 +60,7 @@ fn it_stands_if_it_came_to_the_models_own_limit() {
 }
 
 #[test]
-fn it_stands_if_nobody_counted_its_tokens_or_nothing_can_be_cut() {
+fn truncated_answer_is_kept_without_usage_or_history() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     server.reply(half());
@@ -73,7 +73,7 @@ fn it_stands_if_nobody_counted_its_tokens_or_nothing_can_be_cut() {
 }
 
 #[test]
-fn it_stands_with_compaction_off_and_if_the_user_goes_on() {
+fn truncated_answer_is_kept_with_compaction_off_or_after_steering() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let gate = Gate::new();
@@ -90,7 +90,7 @@ fn it_stands_with_compaction_off_and_if_the_user_goes_on() {
 }
 
 #[test]
-fn a_second_one_stands_and_ends_the_run() {
+fn second_truncated_answer_is_kept_and_ends_the_run() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(half());
@@ -128,7 +128,7 @@ fn check_restored(server: &ModelServer, agent: &mut Agent, records: &[Value]) {
 }
 
 #[test]
-fn it_is_put_back_if_the_summary_fails() {
+fn truncated_answer_is_restored_if_the_summary_fails() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(half());
@@ -142,7 +142,7 @@ fn it_is_put_back_if_the_summary_fails() {
 }
 
 #[test]
-fn it_is_put_back_if_the_compaction_is_aborted() {
+fn truncated_answer_is_restored_if_compaction_is_aborted() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let gate = Gate::new();
@@ -159,7 +159,7 @@ fn it_is_put_back_if_the_compaction_is_aborted() {
 }
 
 #[test]
-fn another_message_of_the_user_is_another_case() {
+fn new_user_message_allows_another_attempt() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let gate = Gate::new();

@@ -10,7 +10,7 @@ use super::{
 };
 
 #[test]
-fn a_compaction_by_hand_tells_the_same_in_event_answer_and_file() {
+fn event_response_and_file_of_a_compaction_agree() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text(" the summary\n").usage(Usage {
@@ -45,7 +45,7 @@ fn a_compaction_by_hand_tells_the_same_in_event_answer_and_file() {
 }
 
 #[test]
-fn after_a_compaction_the_model_sees_the_summary_and_the_newest_messages() {
+fn model_sees_summary_and_newest_messages_after_compaction() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("WHAT WAS"));
@@ -64,7 +64,7 @@ fn after_a_compaction_the_model_sees_the_summary_and_the_newest_messages() {
 }
 
 #[test]
-fn a_compacted_session_is_the_same_after_resuming() {
+fn compacted_session_is_unchanged_after_resuming() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("WHAT WAS"));
@@ -80,7 +80,7 @@ fn a_compacted_session_is_the_same_after_resuming() {
 }
 
 #[test]
-fn what_cannot_be_compacted_is_said() {
+fn compaction_without_enough_history_is_refused() {
     let (server, workspace) = prepare();
     let mut agent = workspace.start();
     let check = |agent: &mut Agent, expected: &str| {
@@ -104,7 +104,7 @@ fn what_cannot_be_compacted_is_said() {
 }
 
 #[test]
-fn a_compaction_ends_a_run_first() {
+fn compaction_ends_a_run_first() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let gate = Gate::new();
@@ -132,7 +132,7 @@ fn a_compaction_ends_a_run_first() {
 }
 
 #[test]
-fn a_prompt_during_a_compaction_is_refused_and_steering_waits() {
+fn prompt_during_compaction_is_refused_and_steering_waits() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let gate = Gate::new();
@@ -162,7 +162,7 @@ fn a_prompt_during_a_compaction_is_refused_and_steering_waits() {
 }
 
 #[test]
-fn compact_and_prompt_in_one_write_are_never_mixed() {
+fn compact_and_prompt_in_one_write_never_mix() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     server.reply(Reply::text("sum"));
@@ -178,7 +178,7 @@ fn compact_and_prompt_in_one_write_are_never_mixed() {
 }
 
 #[test]
-fn an_abort_ends_a_compaction_and_leaves_the_conversation_as_it_was() {
+fn abort_ends_a_compaction_without_changes() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let (messages, entries) = (agent.get("get_messages"), agent.get("get_entries"));
@@ -204,7 +204,7 @@ fn an_abort_ends_a_compaction_and_leaves_the_conversation_as_it_was() {
 }
 
 #[test]
-fn a_summary_that_does_not_come_is_an_error_and_changes_nothing() {
+fn failed_summary_is_an_error_and_changes_nothing() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let entries = agent.get("get_entries");
@@ -231,7 +231,7 @@ fn a_summary_that_does_not_come_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn the_cost_of_summaries_is_counted() {
+fn summary_cost_is_counted() {
     let (server, workspace) = prepare();
     let mut agent = start_with_a_past(&server, &workspace);
     let before = agent.get("get_session_stats");
