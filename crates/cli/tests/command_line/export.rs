@@ -1,4 +1,4 @@
-//! `bowline export`, by the real binary.use bowline_testkit::{bowline};
+//! `bowline export`, by the real binary.
 
 use std::fs;
 use std::process::Command;
