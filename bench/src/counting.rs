@@ -1,4 +1,4 @@
-//! Instructions that a process executes, counted by valgrind.
+//! The instructions that a process executes, counted by valgrind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::home::Home;
 use crate::measures::Subject;
 use crate::pipe::Pipe;
 
-/// Returns whether valgrind is there.
+/// Returns whether valgrind is installed.
 pub(crate) fn is_possible() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }

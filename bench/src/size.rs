@@ -1,4 +1,4 @@
-//! How much there is of it.
+//! The size of the binary and the number of crates.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,7 @@ fn count_crates() -> Result<usize, Failure> {
     Ok(distinct(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Counts the crates in the output of `cargo tree`, which marks those it has shown before.
+/// Counts the crates in the output of `cargo tree`, which marks repeated ones.
 fn distinct(tree: &str) -> usize {
     let crates: BTreeSet<&str> =
         tree.lines().map(|line| line.trim_end_matches(" (*)")).filter(|line| !line.is_empty()).collect();

@@ -1,27 +1,27 @@
-//! Processes, looked at through `/proc`.
+//! Processes, inspected through `/proc`.
 
 use std::fs;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What a process holds in memory, in KiB.
+/// The memory of a process, in KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// All resident pages.
     pub resident: u64,
-    /// Resident pages, the shared ones divided by those who share them.
+    /// Resident pages; shared ones count in proportion.
     pub proportional: u64,
 }
 
-/// Returns whether a process runs; one that has ended but was not waited for does not.
+/// Returns whether a process runs; a zombie does not.
 pub fn is_alive(pid: u32) -> bool {
     state_and_parent(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
 }
 
-/// Returns the processes below a process that run, at any depth.
+/// Returns the running descendants of a process.
 ///
-/// A process whose parent has ended belongs to nobody and is not found.
+/// A process whose parent has ended is not found.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let relations: Vec<(u32, u32)> = all()
         .into_iter()
@@ -39,7 +39,7 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Returns what a process holds in memory; `None` if it has ended.
+/// Returns the memory of a process; `None` if it has ended.
 pub fn memory_of(pid: u32) -> Option<Memory> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let figure = |name: &str| {
@@ -49,20 +49,20 @@ pub fn memory_of(pid: u32) -> Option<Memory> {
     Some(Memory { resident: figure("Rss:")?, proportional: figure("Pss:")? })
 }
 
-/// Returns the most that a process has held in memory so far, in KiB; `None` if it has ended.
+/// Returns the peak memory of a process, in KiB; `None` if it has ended.
 pub fn peak_memory_of(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Returns the processor time that a process has used; `None` if it has ended.
+/// Returns the CPU time of a process; `None` if it has ended.
 pub fn cpu_time_of(pid: u32) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
-/// Returns the running processes whose environment holds `NAME=value`, also those whose parent has ended.
+/// Returns the running processes whose environment contains `NAME=value`, also those whose parent has ended.
 pub(crate) fn with_environment(variable: &str) -> Vec<u32> {
     all()
         .into_iter()
@@ -74,7 +74,7 @@ pub(crate) fn with_environment(variable: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Sends a signal; returns whether there was a process to send it to.
+/// Sends a signal; returns whether the process exists.
 pub(crate) fn signal(pid: u32, number: i32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process id");
     let signal = Signal::from_named_raw(number).unwrap_or_else(|| panic!("{number} is no signal"));
@@ -88,7 +88,7 @@ fn all() -> Vec<u32> {
 
 fn state_and_parent(pid: u32) -> Option<(char, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before the last parenthesis may itself hold spaces and parentheses.
+    // The name before the last parenthesis may itself contain spaces and parentheses.
     let mut fields = text.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }

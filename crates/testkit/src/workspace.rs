@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::launch::Launch;
 use crate::model::server::ModelServer;
 
-/// The API key of the provider `mock`. It must never be seen outside a request's headers.
+/// The API key of the provider `mock`. It must never appear outside a request's headers.
 pub const SECRET: &str = "sk-test-SECRET-123";
 
 /// An API that [`ModelServer`] speaks.

@@ -1,4 +1,4 @@
-//! The driver, with shell scripts in place of the real binary.
+//! The driver, with shell scripts instead of the real binary.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ fn script(workspace: &Workspace, script: &str) -> Agent {
     Agent::start("/bin/sh", workspace, &["-c", script])
 }
 
-/// Waits for something that another process does.
+/// Waits until a condition holds.
 #[track_caller]
 fn eventually(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(10), "it does not happen");
+        assert!(started.elapsed() < Duration::from_secs(10), "timed out");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -47,14 +47,14 @@ fn sockets_work_like_pipes() {
 }
 
 #[test]
-#[should_panic(expected = "no JSON object: \"hello\"")]
+#[should_panic(expected = "not a JSON object: \"hello\"")]
 fn stray_line_fails_the_test() {
     let workspace = Workspace::empty();
     script(&workspace, "echo hello").next();
 }
 
 #[test]
-#[should_panic(expected = "has no end: \"{}\"")]
+#[should_panic(expected = "has no newline: \"{}\"")]
 fn last_line_without_newline_fails_the_test() {
     let workspace = Workspace::empty();
     script(&workspace, "printf '{}'").rest();

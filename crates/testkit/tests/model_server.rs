@@ -1,4 +1,4 @@
-//! The scripted model, asked over a bare connection.
+//! The scripted model, over a plain TCP connection.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test reports by panicking")]
 
@@ -47,7 +47,7 @@ impl Connection {
         std::iter::from_fn(|| Some(self.line()).filter(|line| !line.is_empty())).collect()
     }
 
-    /// Reads one chunk; `None` is the stream's proper end.
+    /// Reads one chunk; `None` is the regular end of the stream.
     fn chunk(&mut self) -> Option<String> {
         let size = usize::from_str_radix(&self.line(), 16).expect("the size of a chunk");
         let mut text = vec![0; size + 2];
@@ -56,7 +56,7 @@ impl Connection {
         Some(String::from_utf8(text).unwrap()).filter(|text| !text.is_empty())
     }
 
-    /// Reads the data of one event; `None` is the stream's proper end.
+    /// Reads the data of one event; `None` is the regular end of the stream.
     fn data(&mut self) -> Option<Value> {
         let chunk = self.chunk()?;
         let data = chunk.lines().find_map(|line| line.strip_prefix("data: ")).expect("data in an event");

@@ -1,4 +1,4 @@
-//! `bowline auth`, logins that are renewed, and that no key is ever shown.
+//! `bowline auth`, the renewal of logins, and that no key is ever shown.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -133,7 +133,7 @@ fn world_readable_key_file_causes_a_warning() {
     agent.get("get_state");
     agent.wait_for_stderr("can be read by other users (mode 0644)");
     agent.finish();
-    // What bowline writes is private again.
+    // A file that bowline writes becomes private again.
     run(&workspace, &["auth", "set", "--provider", "groq"], KEY, &[]);
     assert_eq!(mode(&file), 0o600);
     let left = run(&workspace, &["auth", "list"], "", &[]);
@@ -163,7 +163,7 @@ fn auth_check_contacts_the_provider_only_with_online() {
     }
 }
 
-/// Returns a workspace whose login at Anthropic is over, and one server that stands for both of theirs.
+/// Returns a workspace with an Anthropic login that expires at a given time.
 fn login(server: &ModelServer, expires: i64) -> Workspace {
     let auth = json!({
         "anthropic": { "type": "oauth", "access": "old-access-token", "refresh": "old-refresh-token",

@@ -1,4 +1,4 @@
-//! The documentation: its examples are JSON, and it leaves out no flag.
+//! The documentation: examples match the schema, every flag is explained, and links work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Returns the dialects that a page is about; where no other is said, it is the default.
+/// Returns the dialects that a page describes; the default one unless its name says otherwise.
 fn dialects_of(page: &Path) -> &[&str] {
     match page.file_stem().unwrap().to_str().unwrap() {
         "protocol-operator" => &["operator", "operator-flat"],
@@ -78,7 +78,7 @@ fn blocks(text: &str, page: &Path) -> Vec<Block> {
     blocks
 }
 
-/// Tells whether a block is one value over several lines, or one object per line.
+/// Returns whether a block is one value over several lines, rather than one object per line.
 fn is_json(lines: &[String]) -> Result<(), String> {
     if serde_json::from_str::<Value>(&lines.join("\n")).is_ok() {
         return Ok(());
@@ -110,8 +110,9 @@ fn every_protocol_example_is_json() {
     assert!(count > 0, "no examples were found");
 }
 
-/// Says what is wrong with a line of an example that is one of the protocol. What has no type is something else, such as
-/// a file of settings; so is what has a type that is neither a command's nor a record's, on pages about other things.
+/// Returns what is wrong with a protocol line in an example. A line without a type is something else, such as a
+/// settings
+/// file; so is, on pages about other things, a type that is neither a command's nor a record's.
 fn check_line(line: &Value, protocol: &Protocol, is_about_it: bool) -> Result<bool, String> {
     let Some(name) = line["type"].as_str() else { return Ok(false) };
     let is_record =

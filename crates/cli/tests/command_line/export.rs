@@ -1,4 +1,4 @@
-//! `bowline export`, by the real binary.
+//! `bowline export`.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The command line: flags, help, what ends the process before it has begun, and the demo.
+//! Flags, help, fatal errors at start, and the demo.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ fn run(workspace: &Workspace, arguments: &[&str]) -> Finished {
     Launch::bowline(workspace).arguments(arguments).run()
 }
 
-/// Checks that bowline does not start, and returns the error's text as programs read it.
+/// Checks that bowline fails to start, and returns the error text from stdout.
 #[track_caller]
 fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
     let left = run(workspace, arguments);
@@ -27,7 +27,7 @@ fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
     error
 }
 
-/// Returns the long flags that the help names.
+/// Returns the long flags in the help.
 fn flags_of_help() -> Vec<String> {
     let help = run(&Workspace::empty(), &["--help"]).stdout;
     let words = help.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
@@ -100,7 +100,7 @@ fn help_lists_every_accepted_flag() {
     ] {
         assert!(flags.iter().any(|known| known == flag), "{flag} is not in the help");
     }
-    // And what the help names exists: none of it is called unknown.
+    // And every flag in the help is known.
     for flag in &flags {
         let left = run(&workspace, &[flag, "x", "--mode", "rpc"]);
         assert!(!left.stderr.contains("unknown option"), "{flag}: {}", left.stderr);

@@ -1,4 +1,4 @@
-//! `--list-models` and `auth`: what a person sees in a terminal and a program reads from a pipe.
+//! `--list-models`, as a table and as JSON, and local model servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -65,7 +65,7 @@ fn json_output_is_one_object_per_line() {
     assert_eq!((&models[1]["id"], &models[1]["supported"]), (&json!("odd"), &json!(false)));
 }
 
-/// A server on loopback that lists models; returns its address.
+/// Starts a server on the loopback interface that lists models; returns its address.
 fn model_list(body: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("{error}"));
     let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `bowline sessions` and `--fork`: sessions on disk without a client.
+//! `bowline sessions` and `--fork`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use bowline_testkit::{Finished, Launch, ModelServer, Reply, Workspace};
 use serde_json::{Value, json};
 
-/// Makes a session in a workspace, with a name, and returns its id.
+/// Creates a session with a name and returns its id.
 fn make_session(server: &ModelServer, workspace: &Workspace, name: &str) -> String {
     server.reply(Reply::text("done"));
     let mut agent = workspace.start();

@@ -1,4 +1,4 @@
-//! The dialect `operator`: what operator-use's RPC document says, sentence by sentence.
+//! The dialect `operator`: each statement of operator-use's RPC documentation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use bowline_testkit::{Api, Gate, Launch, ModelServer, Reply, Workspace, bowline, types};
 use serde_json::{Value, json};
 
-/// Each statement of the document, and the test that shows it.
+/// Each statement of the documentation, and the test that checks it.
 const DOCUMENT: &[(&str, &str)] = &[
     (
         "Commands arrive on stdin; responses and agent events flow out on stdout.",
@@ -64,7 +64,7 @@ fn workspace(server: &ModelServer) -> Workspace {
     Workspace::new(server, Api::AnthropicMessages)
 }
 
-/// Returns what is in the envelopes; there must be nothing else.
+/// Returns the wrapped events; there must be no other records.
 #[track_caller]
 fn events(records: &[Value]) -> Vec<Value> {
     let unwrap = |record: &Value| {
@@ -323,7 +323,7 @@ fn process_ends_at_end_of_stdin() {
     assert_eq!(agent.wait(), 0);
 }
 
-/// Lets the client in `tests/clients` talk to the agent in one of its forms.
+/// Runs the Python client against one of the two dialects.
 #[track_caller]
 fn converse(form: &str) {
     let server = ModelServer::start();

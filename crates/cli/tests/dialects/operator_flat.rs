@@ -1,4 +1,4 @@
-//! The dialect `operator-flat`: what the code of operator-use's server and client has.
+//! The dialect `operator-flat`: the behaviour of operator-use's server and client code.
 
 use bowline_testkit::{Agent, Api, Gate, ModelServer, Reply, Workspace, of_type, types};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! The dialect `opi`: what the head and the code of opi's `rpc.rs` say, statement by statement.
+//! The dialect `opi`: each statement of the documentation and code in opi's `rpc.rs`.
 
 use std::time::{Duration, Instant};
 
 use bowline_testkit::{Agent, Api, Gate, Launch, ModelServer, Reply, Workspace, eventually, of_type, types};
 use serde_json::{Value, json};
 
-/// Each statement of the source, and the test that shows it.
+/// Each statement of the source, and the test that checks it.
 const SOURCE: &[(&str, &str)] = &[
     (
         "Commands arrive on stdin, responses and events are emitted on stdout",
@@ -70,7 +70,7 @@ fn run(agent: &mut Agent, message: &str) -> Vec<Value> {
     agent.until_type("AgentEnd")
 }
 
-/// Fails unless every start has its end.
+/// Checks that every start record has its end record.
 #[track_caller]
 fn check_balanced(records: &[Value]) {
     for (start, end) in [("AgentStart", "AgentEnd"), ("TurnStart", "TurnEnd"), ("MessageStart", "MessageEnd")]
@@ -399,7 +399,7 @@ fn quit_is_answered_before_it_ends_the_run() {
         r#"{"command":"quit","id":"q","success":true,"type":"response"}"#
     );
     let mut after: Vec<_> = types(&records[answer + 1..]);
-    // What the tool shows while it works may be on its way.
+    // An update of the running tool may still arrive.
     after.retain(|name| *name != "ToolExecutionUpdate");
     assert_eq!(after, ["ToolExecutionEnd", "TurnEnd", "AgentEnd"]);
     assert_eq!(agent.wait(), 0);

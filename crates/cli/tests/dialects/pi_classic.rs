@@ -8,7 +8,7 @@ use bowline_testkit::{
 };
 use serde_json::{Value, json};
 
-/// Everything that this dialect ever says.
+/// Every record type of this dialect.
 const RECORDS: &[&str] = &[
     "agent_start",
     "agent_end",
@@ -180,7 +180,7 @@ fn bad_input_is_one_error_record() {
     assert!(refused.last().unwrap()["error"].as_str().unwrap().starts_with("Agent is already processing"));
     gate.open();
     agent.until_type("agent_end");
-    // Nothing to abort is nothing to say.
+    // An abort with nothing to abort is silent.
     agent.send(json!({ "type": "abort" }));
     assert_eq!(types(&run(&mut agent, prompt("more")))[0], "agent_start");
 }
@@ -264,7 +264,7 @@ fn documented_client_works() {
     );
 }
 
-/// A sentence, or a row of a table, and the test that fails when it is not kept.
+/// A sentence or table row of the documentation, and the test that checks it.
 const TABLE: &[(&str, &str)] = &[
     ("pi --mode rpc [--no-session]", "documented_client_works"),
     ("Send JSON messages to stdin, one per line", "bad_input_is_one_error_record"),

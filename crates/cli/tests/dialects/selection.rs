@@ -1,4 +1,4 @@
-//! Which dialect is spoken, and what `--version` says, by flag and by the name that bowline was started by.
+//! Selecting the dialect, by flag or program name, and its effect on `--version`.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 use bowline_testkit::{Agent, Launch, Workspace, bowline};
 use serde_json::json;
 
-/// Makes a link to the binary, as an installation beside a client does.
+/// Creates a link to the binary, as an installation for a client does.
 fn link(workspace: &Workspace, name: &str) -> PathBuf {
     let path = workspace.home().join(name);
     symlink(bowline(), &path).unwrap();

@@ -1,4 +1,4 @@
-//! Recordings: what was said once can be said again, byte for byte, with no key and no network.
+//! Recordings: an exchange can be replayed byte for byte, without a key or network.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const APIS: [Api; 2] = [Api::AnthropicMessages, Api::OpenaiCompletions];
 
-/// What a client says in these tests.
+/// The prompts of these tests.
 const COMMANDS: [&str; 2] = ["list the folder", "and again"];
 
 fn script(server: &ModelServer) {
@@ -20,7 +20,7 @@ fn script(server: &ModelServer) {
     server.reply(Reply::text("still there"));
 }
 
-/// Records an exchange and returns where.
+/// Records an exchange and returns the path of the recording.
 fn record(api: Api) -> (ModelServer, Workspace, PathBuf) {
     let server = ModelServer::start();
     script(&server);
@@ -36,7 +36,7 @@ fn record(api: Api) -> (ModelServer, Workspace, PathBuf) {
     (server, workspace, file)
 }
 
-/// Starts the replay of a recording in a home without any key.
+/// Starts the replay of a recording in a home without a key.
 fn play(workspace: &Workspace, file: &Path, arguments: &[&str]) -> Agent {
     let model = format!("replay/{}", file.display());
     Launch::rpc(workspace)
@@ -53,7 +53,7 @@ fn texts(records: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Plays a recording to its end and returns the very bytes of stdout.
+/// Replays a recording to its end and returns the exact bytes of stdout.
 fn stdout_of_replay(workspace: &Workspace, recording: &Path) -> Vec<u8> {
     let mut child = Command::new(bowline())
         .args(["--mode", "rpc", "--clock", "fixed", "--no-session", "--model"])

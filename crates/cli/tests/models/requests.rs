@@ -1,4 +1,4 @@
-//! What the model is asked, in both APIs: prompt, tools, history, images, results, keys, and what is left out.
+//! What requests contain in both APIs: prompt, tools, history, images, results and keys, and what they omit.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn messages(request: &Request) -> Vec<Value> {
     messages.iter().filter(|message| message["role"] != "system").cloned().collect()
 }
 
-/// Returns a message without the marks for the provider's cache.
+/// Returns a message without its cache markers.
 fn unmarked(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -297,7 +297,7 @@ fn provider(server: &ModelServer, fields: Value) -> Workspace {
 fn first_source_with_a_key_takes_precedence() {
     let auth = r#"{"mock":{"type":"api_key","key":"key-of-auth"}}"#;
     let flag = ["--api-key", "key-of-flag"];
-    // The setting of models.json, whether auth.json has a key, the flags, and the key that is sent.
+    // The provider in models.json, whether auth.json has a key, the flags, and the key that is sent.
     let cases: [(Value, bool, &[&str], Option<&str>); 9] = [
         (json!({ "apiKey": "key-of-models" }), true, &flag, Some("key-of-flag")),
         (json!({ "apiKey": "key-of-models" }), true, &[], Some("key-of-auth")),

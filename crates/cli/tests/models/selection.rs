@@ -1,9 +1,9 @@
-//! Which model is used and how hard it thinks: flags, settings, commands, and what is left when there is none.
+//! Which model and thinking level are used: flags, settings, commands, and no model at all.
 
 use bowline_testkit::{Agent, Launch, Workspace, keys, session_lines, types};
 use serde_json::{Value, json};
 
-/// Returns a workspace with two providers of two models each. Nobody listens at their addresses.
+/// Returns a workspace with two providers of two models each. No server listens at their addresses.
 fn two_providers() -> Workspace {
     let provider = |names: [&str; 2]| {
         json!({ "baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "key-of-provider",
@@ -95,7 +95,7 @@ fn everything_but_a_prompt_works_without_a_model() {
         assert!(error.contains(help), "{help}: {error}");
     }
     assert_eq!(agent.get("get_state")["isStreaming"], false);
-    // Choosing one is all it takes.
+    // Selecting a model is enough.
     agent.carry_out(json!({ "type": "set_model", "provider": "scripted", "modelId": "demo" }));
     agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
     agent.until_type("agent_start");

@@ -1,4 +1,4 @@
-//! What each command gives back, and that a session's settings stay in the session.
+//! What each command returns, and that session settings stay in the session.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -179,7 +179,7 @@ fn retries_can_be_disabled() {
     let records = agent.until_type("auto_retry_start");
     let retry = records.last().unwrap();
     assert_eq!((&retry["attempt"], &retry["maxAttempts"]), (&json!(1), &json!(3)));
-    // A quarter is left to chance.
+    // A quarter of the delay is random.
     assert!((1500..=2000).contains(&retry["delayMs"].as_u64().unwrap()), "{retry}");
     agent.until_type("entry_appended");
     agent.carry_out(json!({ "type": "abort_retry" }));

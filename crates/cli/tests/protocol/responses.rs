@@ -3,7 +3,7 @@
 use bowline_testkit::{Agent, Api, Gate, Launch, ModelServer, Reply, Workspace, assert_well_formed, of_type};
 use serde_json::{Value, json};
 
-/// Every command of the dialect, those that end a run last.
+/// Every command of the dialect; those that end a run come last.
 fn commands() -> Vec<Value> {
     vec![
         json!({ "type": "prompt", "message": "hello" }),
@@ -52,7 +52,7 @@ fn send_all(agent: &mut Agent) {
     agent.send_raw(lines.as_bytes());
 }
 
-/// Waits for the end, which comes after every answer, and checks that each command has one.
+/// Waits for the end, which follows every response, and checks that each command has exactly one.
 #[track_caller]
 fn check_answers(agent: &mut Agent) {
     for command in commands() {

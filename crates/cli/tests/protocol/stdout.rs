@@ -1,4 +1,5 @@
-//! stdout is the protocol: nothing else can reach it, whatever it is. The driver fails on any line that is no record.
+//! stdout carries the protocol and nothing else, whatever kind of file it is. The driver fails on any line that is not
+//! a record.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ const NOISE: &str = "
     for number in 3 4 5 6 7 8 9 10 11 12; do eval \"echo to descriptor $number >&$number\"; done 2>/dev/null
     true";
 
-/// Returns the text of the only result of a tool.
+/// Returns the text of the only tool result.
 #[track_caller]
 fn tool_text(records: &[Value]) -> &str {
     let ends = of_type(records, "tool_execution_end");
@@ -47,13 +48,13 @@ fn command_output_is_captured_or_goes_to_stderr() {
     agent.wait_for_stderr("to descriptor 1 of the agent");
     let by_hand = agent.carry_out(json!({ "type": "bash", "command": NOISE }));
     assert_eq!(by_hand["exitCode"], 0);
-    // Whatever had reached stdout would have come before this answer.
+    // Anything that had reached stdout would precede this response.
     agent.get("get_state");
 }
 
 #[test]
 fn commands_do_not_inherit_protocol_descriptors() {
-    // What this test was started with, its agent and the agent's commands have as well.
+    // Descriptors that this test inherited are inherited by the agent and its commands too.
     let inherited = channels_of(std::process::id());
     let (server, workspace) = Workspace::with_server();
     for launch in [Launch::rpc(&workspace), Launch::rpc(&workspace).over_sockets()] {

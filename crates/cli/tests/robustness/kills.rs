@@ -15,7 +15,7 @@ const THREADS: u32 = 8;
 
 const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
 
-/// Starts an agent in a conversation of two prompts, with tools in both, a compaction between turns and one after
+/// Starts an agent for a conversation of two prompts, with tools in both, one compaction between turns and one after
 /// the run.
 fn start() -> (ModelServer, Workspace, Agent) {
     let server = ModelServer::start();
@@ -51,7 +51,7 @@ fn prompt(agent: &mut Agent) {
 
 #[test]
 fn kill_at_any_moment_loses_nothing_announced() {
-    // How long the whole of it takes here, so that the moments are spread over all of it.
+    // How long the whole conversation takes here, so that the kills are spread over all of it.
     let (server, workspace, mut agent) = start();
     let started = Instant::now();
     prompt(&mut agent);
@@ -80,13 +80,13 @@ fn kill_at_any_moment_loses_nothing_announced() {
     });
 }
 
-/// Waits for the moment of a kill: after some time, or, every other time, right after some record.
+/// Waits for the moment of a kill: after some time or, every other time, right after some record.
 fn wait_for_moment(agent: &mut Agent, kill: u32, length: Duration) {
     if kill.is_multiple_of(2) {
         thread::sleep(length * kill / KILLS);
         return;
     }
-    // An odd factor goes through all remainders: the moments are spread, and the same in each run of the test.
+    // An odd factor visits all remainders: the moments are spread, and the same in each run of the test.
     for _ in 0..kill.wrapping_mul(2_654_435_761) % 150 {
         match agent.next_within(Duration::from_secs(5)) {
             Some(record) if record["type"] != "agent_settled" => {}
@@ -95,8 +95,8 @@ fn wait_for_moment(agent: &mut Agent, kill: u32, length: Duration) {
     }
 }
 
-/// Checks that the session opens and has everything that was announced; returns how many messages and compactions
-/// those were.
+/// Checks that the session opens and contains everything announced; returns the number of messages and compactions
+/// announced.
 #[track_caller]
 fn check(workspace: &Workspace, transcript: &[Value]) -> (usize, usize) {
     let files = workspace.session_files();
@@ -104,7 +104,7 @@ fn check(workspace: &Workspace, transcript: &[Value]) -> (usize, usize) {
         assert!(transcript.is_empty(), "something was said, but there is no file: {transcript:#?}");
         return (0, 0);
     };
-    // Killed between the making of the file and the first write: a session in which nothing was said.
+    // Killed between creating the file and the first write: an empty session.
     if fs::metadata(file).unwrap().len() == 0 {
         assert!(transcript.is_empty(), "something was said, but the file is empty: {transcript:#?}");
         drop(Session::open(file, Path::new("/")).unwrap());

@@ -1,4 +1,4 @@
-//! Nothing is contacted before there is a prompt.
+//! Nothing is contacted before the first prompt.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Returns how many Internet sockets a process has. Sockets within the machine's kernel, such as those that a runtime
-/// wakes itself with, are in other tables.
+/// Returns how many Internet sockets a process has. Local sockets, such as those with which a runtime wakes itself,
+/// are in
+/// other tables.
 fn internet_sockets(pid: u32) -> usize {
     let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let targets = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
@@ -29,7 +30,7 @@ fn internet_sockets(pid: u32) -> usize {
         .count()
 }
 
-/// Asks everything that needs no model.
+/// Sends every query that needs no model.
 fn ask_around(agent: &mut Agent, model: &Value) {
     for command in ["get_state", "get_available_models", "get_commands", "get_messages", "get_session_stats"]
     {

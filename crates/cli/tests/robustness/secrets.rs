@@ -1,4 +1,4 @@
-//! No key leaves by another way than the header of a request: not in events, not in files, not on stderr.
+//! Keys appear only in the headers of requests: not in events, not in files, not on stderr.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ const PLACES: [Place; 7] = [
     Place::Header,
 ];
 
-/// Returns a workspace and an agent about to be started whose key is in a place.
+/// Returns a workspace, and an agent about to be started, whose key comes from one source.
 fn prepare(server: &ModelServer, api: Api, place: Place) -> (Workspace, Launch) {
     let mut provider = json!({ "baseUrl": server.base_url(), "api": api.name(), "models": [{ "id": "m1" }] });
     match place {
@@ -60,13 +60,13 @@ fn prepare(server: &ModelServer, api: Api, place: Place) -> (Workspace, Launch) 
     (workspace, launch)
 }
 
-/// Checks that the key is in nothing that an agent wrote.
+/// Checks that the agent wrote the key nowhere.
 #[track_caller]
 fn check_nothing_leaked(agent: &Agent, workspace: &Workspace) {
     check_hidden(&[KEY], agent, workspace);
 }
 
-/// Checks that none of these secrets is in anything that an agent wrote.
+/// Checks that the agent wrote none of these secrets anywhere.
 #[track_caller]
 fn check_hidden(secrets: &[&str], agent: &Agent, workspace: &Workspace) {
     let check = |place: &str, text: &str| {
@@ -110,7 +110,7 @@ fn key_is_never_written_whatever_its_source_or_the_server_response() {
                 server.reply(reply);
                 agent.run("hello");
             }
-            // Even overloaded servers may say too much, and then the text is in the events of the retry.
+            // The body of an error that is retried appears in the events of the retry.
             server.reply(Reply::status(503).body(&echo));
             server.reply(Reply::status(503).body(&echo));
             agent.run("again");
@@ -181,17 +181,17 @@ fn unresolvable_key_is_reported_without_its_setting() {
 
 const PASSWORD: &str = "p%40ss-never-seen";
 const PARAMETER: &str = "query-never-seen";
-/// `me:p@ss-never-seen` as a header has it.
+/// `me:p@ss-never-seen` in the form of a header.
 const BASIC: &str = "bWU6cEBzcy1uZXZlci1zZWVu";
 const IN_ADDRESS: [&str; 4] = [PASSWORD, "p@ss-never-seen", PARAMETER, BASIC];
 
-/// Returns an address with secrets in it, on the host and port of a plain one.
+/// Returns an address with secrets, with the host and port of a plain one.
 fn with_secrets(base_url: &str) -> String {
     let place = base_url.strip_prefix("http://").unwrap();
     format!("http://me:{PASSWORD}@{place}/below?api_key={PARAMETER}&api-version=v1")
 }
 
-/// Returns a provider without a key whose address has secrets in it.
+/// Returns a workspace whose provider has no key but secrets in its address.
 fn at_secret_address(base_url: &str, api: Api) -> Workspace {
     let provider =
         json!({ "baseUrl": with_secrets(base_url), "api": api.name(), "models": [{ "id": "m1" }] });

@@ -1,5 +1,5 @@
-//! The end of the process: of its input, by a signal, or because nobody reads. What is under way is stopped, its records
-//! are written, nothing survives.
+//! Shutdown by the end of stdin, a signal or a closed stdout: running work is stopped, its records are written, and no
+//! process survives.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 const SIGNALS: [(i32, i32); 3] = [(15, 143), (1, 129), (2, 130)];
 
-/// How long an end may take.
+/// How long a shutdown may take.
 const LIMIT: Duration = Duration::from_secs(4);
 
-/// Outlives its shell, its process group and its session unless it is looked for.
+/// Processes that outlive their shell, process group and session unless they are searched for.
 const FAMILY: &str = "trap '' TERM INT HUP; (setsid sleep 300 >/dev/null 2>&1 &); sleep 301 & echo begun; while true; do sleep 302; done";
 
 const FAMILY_SIZE: usize = 4;
@@ -50,7 +50,7 @@ fn start_nothing(_: &ModelServer, agent: &mut Agent) {
 const UNDER_WAY: [fn(&ModelServer, &mut Agent); 5] =
     [start_nothing, start_stream, start_tool, start_back_off, start_bash];
 
-/// Brings the process to its end in every state, and checks what it leaves.
+/// Ends the process in every state, and checks its last records and that nothing survives.
 #[track_caller]
 fn check_ends(end: impl Fn(&mut Agent), expected_code: i32) {
     for start_work in UNDER_WAY {
@@ -97,7 +97,7 @@ fn every_command_before_end_of_stdin_is_answered() {
         json!({ "id": 6, "type": "prompt", "message": "go" }),
     ];
     let lines: Vec<String> = commands.iter().map(Value::to_string).collect();
-    // The last line has no end.
+    // The last line has no newline.
     agent.send_raw(lines.join("\n").as_bytes());
     agent.close_stdin();
     let records = agent.rest();

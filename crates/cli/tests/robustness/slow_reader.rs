@@ -1,4 +1,4 @@
-//! A reader that stops costs a bounded amount of memory and loses nothing, and streaming costs time in proportion.
+//! A paused reader costs bounded memory and loses nothing, and streaming takes linear time.
 
 use std::fs;
 use std::thread;
@@ -9,13 +9,13 @@ use bowline_testkit::{
 };
 use serde_json::{Value, json};
 
-/// How long a reader stops.
+/// How long a reader pauses.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The most that the agent may hold meanwhile, in KiB.
+/// The limit for the agent's memory meanwhile, in KiB.
 const MEMORY_LIMIT: u64 = 64 * 1024;
 
-/// Waits, and checks all the while what the agent holds in memory.
+/// Waits, and checks the agent's memory all the while.
 #[track_caller]
 fn watch_memory(agent: &Agent, duration: Duration) {
     let started = Instant::now();
@@ -157,7 +157,7 @@ fn blocked_stdout_does_not_prevent_exit() {
     assert_eq!(agent.wait(), 143);
 }
 
-/// Returns the processor time that the agent takes to stream so many deltas.
+/// Returns the CPU time that the agent takes to stream a number of deltas.
 fn time_to_stream(deltas: usize) -> Duration {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(deltas, 40));
@@ -172,6 +172,6 @@ fn time_to_stream(deltas: usize) -> Duration {
 #[test]
 fn streaming_time_is_linear_in_the_deltas() {
     let (short, long) = (time_to_stream(4_000), time_to_stream(16_000));
-    // Four times the deltas; were it quadratic, it would be sixteen times the time.
+    // Four times the deltas: quadratic streaming would take sixteen times as long.
     assert!(long < short * 8, "{short:?} for 4000 deltas, {long:?} for 16000");
 }

@@ -1,5 +1,5 @@
-//! The dialects whose updates repeat the message so far, twice: a reader that lags costs bounded memory there, too, and
-//! finds in every update what was said by then.
+//! Dialects whose updates repeat the message so far, twice: a lagging reader costs bounded memory there too, and every
+//! update is complete.
 
 use std::thread;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use bowline_testkit::{
 };
 use serde_json::{Value, json};
 
-/// The most that the agent may ever hold, in KiB. Were every update a copy, it would be over a million.
+/// The limit for the agent's peak memory, in KiB. If every update were a copy, it would be over a million.
 const MEMORY_LIMIT: u64 = 32 * 1024;
 
-/// How long each wait may take; a machine that builds something else beside the tests is slow.
+/// How long each wait may take; a machine that builds something else at the same time is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A dialect, and where its records have what.
+/// A dialect and the names in its records.
 struct Dialect {
     name: &'static str,
     update: &'static str,
-    /// The step within an update.
+    /// The field of an update that holds the delta.
     step: &'static str,
     message_end: &'static str,
     end: &'static str,
@@ -51,7 +51,7 @@ impl Dialect {
         agent
     }
 
-    /// Checks that each update has what was said so far, and returns how many there are and all that was said.
+    /// Checks that each update repeats the text so far; returns the number of updates and the whole text.
     #[track_caller]
     fn check(&self, records: &[Value]) -> (usize, String) {
         let mut so_far = String::new();
@@ -79,7 +79,7 @@ fn check_memory(agent: &Agent) {
     assert!(peak < MEMORY_LIMIT, "{peak} KiB");
 }
 
-/// Waits until the agent has taken in what was sent to it.
+/// Waits until the agent has consumed the whole stream.
 fn wait_for_rest(agent: &Agent) {
     let mut before = None;
     while before != cpu_time_of(agent.pid()) {
@@ -88,7 +88,7 @@ fn wait_for_rest(agent: &Agent) {
     }
 }
 
-/// Has a reader stop from the first update until the model has said everything.
+/// Pauses the reader from the first update until the model has finished.
 #[track_caller]
 fn check_stopped_reader(dialect: &Dialect) {
     let server = ModelServer::start();
@@ -100,7 +100,7 @@ fn check_stopped_reader(dialect: &Dialect) {
     agent.send(json!({ "type": "prompt", "message": "go" }));
     agent.until_type(dialect.update);
     agent.pause_reading();
-    // The model is not held up: what waits for the reader joins and hardly grows.
+    // The model is not paused: updates in the backlog are joined, so it hardly grows.
     said.wait_until_reached(PATIENCE);
     wait_for_rest(&agent);
     check_memory(&agent);
@@ -128,7 +128,7 @@ fn paused_pi_classic_reader_costs_bounded_memory_and_misses_nothing() {
     check_stopped_reader(&PI_CLASSIC);
 }
 
-/// Where nothing joins, thousands of updates may wait. They share the message that each of them repeats.
+/// Where updates may not be joined, thousands of them may wait. They share the bytes of the message that they repeat.
 #[test]
 fn updates_that_may_not_join_cost_bounded_memory() {
     for dialect in [OMP, OPI, PI_CLASSIC] {

@@ -1,4 +1,4 @@
-//! Admission is atomic: of what comes in one write, nothing is lost and nothing overtakes what it must not.
+//! Admission is atomic: commands in one write are neither lost nor reordered.
 
 use bowline_testkit::{Agent, Api, Gate, ModelServer, Reply, Workspace, assert_well_formed, of_type};
 use serde_json::{Value, json};
@@ -200,7 +200,7 @@ fn commands_after_a_delayed_prompt_do_not_wait_for_its_run() {
     assert_eq!(agent.response("p")["success"], true);
     let state = agent.response("s");
     assert_eq!(state["data"]["isStreaming"], true);
-    // So does what comes later.
+    // So do later commands.
     assert_eq!(agent.carry_out(json!({ "type": "steer", "message": "left" }))["disposition"], "queued");
     gate.open();
     agent.collect_until_settled();

@@ -1,4 +1,4 @@
-//! Cancelling never waits in line, and what is cancelled dies with all its descendants.
+//! Cancelling never waits in line, and a cancelled process dies with all its descendants.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// How long an abort may take; tools get two seconds to die.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Ignores every signal it can, and leaves a child that has left its session and its parent, which does so again.
+/// Ignores every signal it can, and leaves a child that has left its session and its parent, and does the same.
 const STUBBORN: &str = r#"trap '' TERM INT HUP
     (setsid bash -c 'trap "" TERM INT HUP; (setsid sleep 300 &); exec sleep 301' </dev/null &)
     (setsid sleep 302 >/dev/null 2>&1 </dev/null &)
@@ -109,7 +109,7 @@ fn abort_works_while_stdout_is_blocked() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     start_stubborn_tool(&server, &mut agent);
-    // More than the pipe holds, so that the agent cannot write any more.
+    // More than the pipe holds, so that the agent's stdout is blocked.
     agent.pause_reading();
     let command = "head -c 300000 /dev/zero | tr '\\0' x; sleep 305";
     agent.send(json!({ "id": "b", "type": "bash", "command": command }));

@@ -1,4 +1,5 @@
-//! Every accepted run ends in exactly one `agent_settled` that says why, whatever the provider, a tool or the user does.
+//! Every accepted run ends in exactly one `agent_settled` with its reason, whatever the provider, a tool or the user
+//! does.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 
 const APIS: [Api; 2] = [Api::AnthropicMessages, Api::OpenaiCompletions];
 
-/// How long the scripted model may take to see something.
+/// How long the scripted model waits for an event.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Runs one prompt to its end and checks the grammar of all of it.
+/// Runs one prompt to its end and checks the grammar of the transcript.
 #[track_caller]
 fn run(agent: &mut Agent) -> Vec<Value> {
     let records = agent.run("go");
@@ -24,7 +25,7 @@ fn run(agent: &mut Agent) -> Vec<Value> {
     records
 }
 
-/// Returns the error of the run, without which it did not fail.
+/// Returns the error of a run that must have failed.
 #[track_caller]
 fn error_of(records: &[Value]) -> &str {
     let settled = &records[records.len() - 1];
@@ -37,12 +38,12 @@ fn check_done(records: &[Value]) {
     assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": false }));
 }
 
-/// Settings with which failures end the run at once and silence is noticed soon.
+/// Settings with which failures end the run immediately and silence is noticed quickly.
 fn impatient() -> Value {
     json!({ "httpIdleTimeoutMs": 150, "retry": { "enabled": false } })
 }
 
-/// Settings with which retries come at once.
+/// Settings with which retries are immediate.
 fn eager(retries: u32) -> Value {
     json!({ "retry": { "maxRetries": retries, "baseDelayMs": 5 } })
 }
@@ -103,7 +104,7 @@ fn provider_refusal_ends_the_run_with_its_text() {
     }
 }
 
-/// The ways in which an answer breaks off.
+/// The ways in which a stream is interrupted.
 fn broken_replies() -> [(&'static str, Reply); 8] {
     let text = || Reply::text("one ").then_text("two ").then_text("three");
     [
@@ -288,11 +289,11 @@ fn unwritable_session_ends_the_run_with_an_error() {
     assert_eq!(server.requests().len(), 1, "the model is not called with what is not on disk");
 }
 
-/// A moment in a run, and how it is brought about.
+/// A moment in a run, and the reply that leads to it.
 struct Moment {
     name: &'static str,
     reply: Reply,
-    /// Tells, of a record, that the moment has come; the moment before the first byte has no record.
+    /// Whether a record marks the moment; the moment before the first byte has no record.
     is_reached: fn(&Value) -> bool,
 }
 
@@ -367,13 +368,13 @@ fn check_abort(api: Api, Moment { name, reply, is_reached }: Moment) {
         let end = of_type(&records, "message_end");
         assert_eq!(end[0]["message"]["stopReason"], "aborted", "{name}");
     }
-    // The conversation is fit to go on with.
+    // The conversation can be continued.
     check_done(&agent.run("again"));
     assert_calls_have_results(&server.requests()[1]);
     assert_well_formed(agent.transcript());
 }
 
-/// Checks that every call of a tool in a request is followed by its result, without which providers refuse it.
+/// Checks that every tool call in a request is followed by its result, without which providers refuse it.
 #[track_caller]
 fn assert_calls_have_results(request: &Request) {
     let text = request.body["messages"].to_string();

@@ -1,4 +1,4 @@
-//! A provider that is slow, silent, broken or not there: each run ends once, with a text that says what to do.
+//! Slow, silent, broken and unreachable providers: each run ends once, with an error that says what to do.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const APIS: [Api; 2] = [Api::AnthropicMessages, Api::OpenaiCompletions];
 
-/// Runs a prompt and returns the records; there must be one end.
+/// Runs a prompt and returns the records; there must be exactly one end.
 #[track_caller]
 fn run(workspace: &Workspace) -> Vec<Value> {
     let mut agent = workspace.start();
@@ -21,7 +21,7 @@ fn run(workspace: &Workspace) -> Vec<Value> {
     records
 }
 
-/// Runs a prompt that fails and checks that its error says all of these.
+/// Runs a prompt that fails and checks that its error contains these texts.
 #[track_caller]
 fn check_failure(workspace: &Workspace, expected: &[&str]) -> Vec<Value> {
     let records = run(workspace);
@@ -33,7 +33,7 @@ fn check_failure(workspace: &Workspace, expected: &[&str]) -> Vec<Value> {
     records
 }
 
-/// Returns a workspace whose provider is at an address, without retries.
+/// Returns a workspace with a provider at an address, and without retries.
 fn at(base_url: &str) -> Workspace {
     Workspace::empty()
         .settings(json!({ "retry": { "enabled": false } }))
@@ -103,7 +103,7 @@ fn drip(pause: Duration) -> String {
 
 #[test]
 fn slow_bytes_do_not_trigger_the_idle_timeout() {
-    // Each pause is well below the idle time, and all of them together are far above it.
+    // Each pause is well below the idle timeout, and all of them together are far above it.
     let base_url = drip(Duration::from_millis(15));
     let workspace = Workspace::empty()
         .settings(json!({ "httpIdleTimeoutMs": 500, "retry": { "enabled": false } }))
@@ -188,7 +188,7 @@ fn only_transient_failures_are_retried() {
     }
 }
 
-/// Prompts twice; before the second the server has closed the connection that it promised to keep.
+/// Prompts twice; before the second prompt the server closes the connection that it promised to keep.
 #[track_caller]
 fn check_kept_connection(replies: &[Reply]) {
     for api in APIS {

@@ -1,4 +1,4 @@
-//! Tools that run at once, and the messages that wait for a run to take them.
+//! Concurrent tools, and the messages that are queued for a run.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn create(workspace: &Workspace, file: &str) {
     assert!(fs::write(workspace.work().join(file), "").is_ok());
 }
 
-/// Returns who said what, in order: user texts as they are, answers and results by their role.
+/// Returns the messages in order: user texts as they are, answers and results by their role.
 fn conversation(records: &[Value]) -> Vec<String> {
     let messages = of_type(records, "message_end").into_iter().map(|record| &record["message"]);
     let told = messages.map(|message| match message["role"].as_str() {
@@ -24,7 +24,7 @@ fn conversation(records: &[Value]) -> Vec<String> {
     told.collect()
 }
 
-/// Returns how many messages the user had written when each request was made.
+/// Returns the number of user messages in each request.
 fn user_messages(server: &ModelServer, texts: &[&str]) -> Vec<usize> {
     let count =
         |body: &Value| texts.iter().filter(|text| body["messages"].to_string().contains(**text)).count();
@@ -52,7 +52,7 @@ fn tools_end_in_any_order_and_their_results_follow_the_calls() {
         let mut agent = workspace.start();
         agent.send(json!({ "type": "prompt", "message": "go" }));
         let is_end = |record: &Value| record["type"] == "tool_execution_end";
-        // Those that need nothing end first: the unknown one at once, the others as they come.
+        // The tools that wait for nothing end first.
         for _ in 0..3 {
             agent.until(is_end);
         }

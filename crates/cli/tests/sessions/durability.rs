@@ -1,4 +1,4 @@
-//! What is said is on disk first, and stays there: kills, torn lines, second writers, disks that refuse.
+//! Everything is on disk before it is used, and stays there: kills, torn lines, second writers, full disks.
 
 use std::fs;
 use std::io::Write as _;
@@ -26,7 +26,7 @@ fn roles(messages: &[Value]) -> Vec<&str> {
     messages.iter().map(|message| message["role"].as_str().unwrap()).collect()
 }
 
-/// Makes a session of one exchange and returns its file.
+/// Creates a session of one exchange and returns its file.
 fn recorded_session(server: &ModelServer, workspace: &Workspace) -> PathBuf {
     server.reply(Reply::text("noted"));
     let mut agent = workspace.start();
@@ -242,7 +242,7 @@ fn switching_to_a_session_in_use_is_refused() {
 #[test]
 fn prompt_is_refused_if_the_session_cannot_be_created() {
     let (server, workspace) = Workspace::with_server();
-    // Permissions do not stop a superuser; a file in the place of the folder stops everybody.
+    // Permissions do not stop the superuser; a file instead of the folder stops everybody.
     let workspace = workspace.home_file(".bowline/sessions", "in the way");
     let mut agent = workspace.start();
     let error = agent.refuse(json!({ "type": "prompt", "message": "lost?" }));
@@ -274,7 +274,7 @@ fn deleting_the_session_file_during_a_run_ends_it_once_with_an_error() {
     assert_eq!((&last["role"], &last["stopReason"]), (&json!("assistant"), &json!("error")));
     assert_eq!(server.requests().len(), 1, "nothing is asked on the strength of what is not on disk");
 
-    // What follows comes after every record of the run: there was one end and no more.
+    // The response follows every record of the run, so there was exactly one end.
     agent.carry_out(json!({ "type": "new_session" }));
     server.reply(Reply::text("fresh"));
     let records = agent.run("a new start");
@@ -329,7 +329,7 @@ fn full_disk_refuses_a_summary_and_leaves_the_conversation_intact() {
     assert_eq!(fs::read(only_file(&workspace)).unwrap(), before);
     assert_eq!(agent.get("get_messages"), messages);
 
-    // At the threshold the run has had its answer, and ends well.
+    // At the threshold the run already has its answer, and ends without an error.
     let nearly_full = Usage { input: 190_000, output: 1, cache_read: 0, cache_write: 0 };
     server.reply(Reply::text("three").usage(nearly_full));
     server.reply(Reply::new().deltas(16, 1024));

@@ -1,4 +1,4 @@
-//! Which session is open, how it is found again, and that it is what pi would make of the same file.
+//! Which session is opened, how it is found again, and that pi would read the same file alike.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Makes a session of one exchange and returns its state.
+/// Creates a session of one exchange and returns its state.
 fn recorded_session(workspace: &Workspace, arguments: &[&str]) -> Value {
     let mut agent = Launch::rpc(workspace).arguments(arguments).start();
     agent.run("hello");
@@ -20,7 +20,7 @@ fn recorded_session(workspace: &Workspace, arguments: &[&str]) -> Value {
     state
 }
 
-/// Returns the text of each message, with its role in front.
+/// Returns the text of each message, prefixed with its role.
 fn texts(messages: &Value) -> Vec<String> {
     let messages = messages["messages"].as_array().unwrap().iter();
     messages
@@ -75,7 +75,7 @@ fn session_id_flag_creates_a_session_and_then_resumes_it() {
     let mut agent = Launch::rpc(&workspace).arguments(&["--session-id", "build-17.a"]).start();
     let state = agent.get("get_state");
     assert_eq!((&state["sessionFile"], &state["messageCount"]), (&made["sessionFile"], &json!(2)));
-    // Only the whole id counts here.
+    // Prefixes are not accepted here.
     let mut other = Launch::rpc(&workspace).arguments(&["--session-id", "build-17"]).start();
     assert_eq!(other.get("get_state")["messageCount"], 0);
 }
@@ -124,7 +124,7 @@ fn continue_flag_resumes_the_newest_session_of_the_folder_or_creates_one() {
     let mut away = Launch::rpc(&workspace).directory(&elsewhere).start();
     away.run("hello");
     away.finish();
-    // What counts is the last write, not the beginning.
+    // The last write counts, not the creation.
     let mut agent = Launch::rpc(&workspace).arguments(&["--session", "older"]).start();
     agent.run("again");
     agent.finish();
@@ -229,7 +229,7 @@ fn switching_restores_messages_model_and_level() {
         assert_eq!(back[field], first[field], "{field}");
     }
     assert_eq!(agent.get("get_messages"), messages);
-    // Switching to the session that is open changes nothing.
+    // Switching to the open session changes nothing.
     agent.carry_out(json!({ "type": "switch_session", "sessionPath": first["sessionFile"] }));
     assert_eq!(agent.get("get_state"), back);
 }
@@ -390,7 +390,7 @@ fn messages_are_unchanged_after_resuming() {
     assert_eq!((&state["model"]["id"], &state["thinkingLevel"]), (&json!("m2"), &json!("low")));
 }
 
-/// Returns how long an answer took, as far as it says.
+/// Returns the duration of an answer, if it has one.
 fn timing(answer: &Value) -> Vec<(&str, u64)> {
     let fields = ["duration", "ttft", "completedAt"].into_iter();
     fields.filter_map(|name| Some((name, answer.get(name)?.as_u64().unwrap()))).collect()
@@ -418,7 +418,7 @@ fn duration_is_in_every_complete_answer_and_in_the_file() {
     assert_eq!(of_type(&records, "turn_end")[0]["message"], answer);
     assert_eq!(of_type(&records, "agent_end")[0]["messages"][1], answer);
 
-    // One that fails before it begins has no first piece.
+    // An answer that fails before it starts has no time to its first delta.
     server.reply(Reply::status(400));
     records = agent.run("fail");
     let failed = of_type(&records, "message_end")[1]["message"].clone();
@@ -438,7 +438,7 @@ fn duration_is_in_every_complete_answer_and_in_the_file() {
     assert_eq!(agent.get("get_messages"), messages);
 }
 
-/// Writes a session of the workspace by hand, as another program would, and returns its file.
+/// Writes a session file into the workspace, as another program would, and returns its path.
 fn written_by_hand(workspace: &Workspace, lines: &[Value]) -> PathBuf {
     let path = workspace.home().join("by-hand.jsonl");
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Starts an agent and has one exchange with it for each text, answered with `re: ` before it.
+/// Starts an agent and has one exchange for each text, answered with the text prefixed by `re: `.
 fn start_with(server: &ModelServer, workspace: &Workspace, texts: &[&str]) -> Agent {
     let mut agent = workspace.start();
     for text in texts {
@@ -32,7 +32,7 @@ fn entry_of(agent: &mut Agent, text: &str) -> String {
     found.unwrap()["id"].as_str().unwrap().to_owned()
 }
 
-/// Returns what was said and by whom.
+/// Returns the messages as `role: text`.
 fn said(agent: &mut Agent) -> Vec<String> {
     let messages = agent.get("get_messages");
     let text = |message: &Value| {
@@ -316,7 +316,7 @@ fn navigation_to_an_answer_continues_after_it() {
     let answer = agent.carry_out(json!({ "type": "navigate_tree", "entryId": target }));
     assert_eq!((&answer["leafId"], &answer["text"]), (&json!(target), &Value::Null));
     assert_eq!(said(&mut agent).len(), 2);
-    // There and back again.
+    // To the other branch and back.
     agent.carry_out(json!({ "type": "navigate_tree", "entryId": leaf }));
     assert_eq!(said(&mut agent).len(), 4);
     let error = agent.refuse(json!({ "type": "navigate_tree", "entryId": "nope" }));
@@ -424,7 +424,7 @@ fn navigation_ends_a_run_first() {
     assert_well_formed(agent.transcript());
 }
 
-/// Makes a session of one exchange in a folder, last written to so many seconds ago.
+/// Creates a session of one exchange in a folder, last modified `age` seconds ago.
 fn recorded(workspace: &Workspace, folder: &Path, id: &str, text: &str, age: u64) -> PathBuf {
     let mut agent =
         Launch::rpc(workspace).model("mock/m1").arguments(&["--session-id", id]).directory(folder).start();

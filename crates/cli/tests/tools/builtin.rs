@@ -1,4 +1,4 @@
-//! The tools as a model has them: what they do, which are there, and what it is told of its place.
+//! The tools as the model uses them, which of them are enabled, and the system prompt.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, announced};
 use serde_json::{Value, json};
 
-/// The first bytes of every PNG, which is what tells an image from a text.
+/// The first bytes of every PNG, by which images are recognised.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUg==";
 
-/// Lets the model call one tool and returns the result's message.
+/// Has the model call one tool and returns the message with the result.
 #[track_caller]
 fn call(server: &ModelServer, agent: &mut Agent, tool: &str, arguments: Value) -> Value {
     server.reply(Reply::new().tool(tool, arguments));
@@ -26,7 +26,7 @@ fn call(server: &ModelServer, agent: &mut Agent, tool: &str, arguments: Value) -
     result.clone()
 }
 
-/// Returns the text of a result that must be no error.
+/// Returns the text of a result that must be a success.
 #[track_caller]
 fn succeed(server: &ModelServer, agent: &mut Agent, tool: &str, arguments: Value) -> String {
     let result = call(server, agent, tool, arguments);
@@ -260,7 +260,7 @@ fn shell_and_prefix_come_from_the_settings() {
     assert_eq!(by_hand["output"], "hello\n");
 }
 
-/// Returns the system prompt of the first request that an agent with some arguments makes.
+/// Returns the system prompt of an agent that is started with some arguments.
 #[track_caller]
 fn system_prompt(workspace: &Workspace, server: &ModelServer, arguments: &[&str]) -> String {
     let mut agent = Launch::rpc(workspace).model("mock/m1").arguments(arguments).start();
@@ -325,7 +325,7 @@ fn system_prompt_can_be_replaced_and_extended_by_text_or_file() {
 fn tools_of_one_answer_run_concurrently_with_results_in_call_order() {
     let (server, workspace) = Workspace::with_server();
     let wait_for = |name: &str| format!("until [ -e {name} ]; do sleep 0.01; done");
-    // Each waits for the other, so neither could end if they ran one after the other.
+    // Each waits for the other, so neither could end if they ran in sequence.
     server.reply(
         Reply::new()
             .tool("bash", json!({ "command": format!("touch one; {}; echo first", wait_for("two")) }))

@@ -1,4 +1,4 @@
-//! Images with a prompt: what fits goes as it is, what is too large is made smaller before the prompt is accepted.
+//! Images in prompts: large ones are resized before the prompt is accepted, small ones are sent unchanged.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const NOTE: &str = "[Image: original 2400x600, displayed at 2000x500. Multiply coordinates by 1.20 to map to original image.]";
 
-/// Returns a PNG of this size as a message has it.
+/// Returns a PNG of a given size as message content.
 fn image(width: u32, height: u32) -> Value {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);

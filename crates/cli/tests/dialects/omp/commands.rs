@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::run;
 
-/// Every command of the document, with fields that it takes.
+/// Every documented command, with its fields.
 const COMMANDS: &[&str] = &[
     r#"{ "id": "1", "type": "steer", "message": "hello" }"#,
     r#"{ "id": "2", "type": "follow_up", "message": "and then" }"#,
@@ -48,7 +48,7 @@ fn every_documented_command_is_answered_with_its_id() {
         assert_eq!(response["command"], command["type"]);
         assert_eq!(response["success"], true, "{response}");
     }
-    // Those that need something to work on say what is missing, with their ids too.
+    // Commands that lack something report it, also with their ids.
     for (command, field) in
         [("switch_session", "sessionPath"), ("branch", "entryId"), ("compact", "customInstructions")]
     {

@@ -1,4 +1,4 @@
-//! The dialect `omp` through the real binary. [`table`] says which test shows which sentence of omp's document.
+//! The dialect `omp`. [`table`] maps each sentence of omp's documentation to a test.
 
 mod commands;
 mod prompting;
@@ -17,7 +17,7 @@ fn run(agent: &mut Agent, text: &str) -> Vec<Value> {
     agent.until_type("agent_end")
 }
 
-/// Returns who said what in the messages that were completed: texts as they are, answers and results by their role.
+/// Returns the completed messages in order: user texts as they are, answers and results by their role.
 fn conversation(records: &[Value]) -> Vec<String> {
     let told =
         bowline_testkit::announced(records).into_iter().map(|message| match message["role"].as_str() {

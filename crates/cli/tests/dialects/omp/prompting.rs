@@ -1,4 +1,4 @@
-//! Prompts: acknowledged first, carried out or refused later.
+//! Prompts: acknowledged first, executed or refused later.
 
 use bowline_testkit::{Api, Gate, Launch, ModelServer, Reply, Workspace, of_type, types};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn failing_prompt_is_acknowledged_first() {
     );
     gate.open();
     agent.until_type("agent_end");
-    // What succeeds is not answered a second time.
+    // A prompt that succeeds gets no second response.
     assert_eq!(of_type(agent.transcript(), "response").len(), 3);
 
     let workspace = Workspace::empty();
@@ -64,7 +64,7 @@ fn abort_and_prompt_is_atomic() {
     let mut agent = workspace.start_in("omp");
     agent.send(json!({ "id": "1", "type": "prompt", "message": "first" }));
     agent.until_type("message_update");
-    // All in one write: what comes behind finds the new run, not a gap.
+    // All in one write: the commands after it see the new run.
     let lines = [
         json!({ "id": "2", "type": "abort_and_prompt", "message": "second" }),
         json!({ "id": "3", "type": "prompt", "message": "third" }),
@@ -79,7 +79,7 @@ fn abort_and_prompt_is_atomic() {
         of_type(agent.transcript(), "response").into_iter().find(|answer| answer["success"] == false);
     assert_eq!(refused.unwrap()["error"], BUSY);
     assert_eq!(conversation(&records), ["second", "<assistant>"]);
-    // The acknowledgement stands between the two runs.
+    // The acknowledgement comes between the two runs.
     let told = types(&records);
     let position = |name: &str| told.iter().position(|kind| *kind == name);
     assert!(position("response") < position("agent_start"));

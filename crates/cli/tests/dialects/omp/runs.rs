@@ -1,4 +1,4 @@
-//! What happens in a run, and its one end.
+//! The events of a run and its single end.
 
 use bowline_testkit::{Api, ModelServer, Reply, Usage, Workspace, of_type, types};
 use serde_json::{Value, json};

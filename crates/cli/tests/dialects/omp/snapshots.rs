@@ -1,4 +1,4 @@
-//! The message so far, in every update.
+//! Updates that repeat the message so far.
 
 use bowline_testkit::{Api, ModelServer, Reply, Workspace, of_type};
 use serde_json::json;

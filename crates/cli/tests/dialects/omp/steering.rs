@@ -1,4 +1,4 @@
-//! Messages that come while tools run.
+//! Steering while tools run.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn immediate_steering_skips_the_remaining_calls() {
             assert!(is_error);
             assert_eq!(text, "Skipped due to queued user message.");
         }
-        // Each call is told from its start to its result before the next one begins.
+        // Each call has all its records before the next call starts.
         let about_tools: Vec<_> = records
             .iter()
             .filter(|record| record["message"]["role"] == "toolResult" || record.get("toolCallId").is_some())

@@ -1,6 +1,6 @@
-//! Which test shows which sentence of omp's document.
+//! Maps each sentence of omp's documentation to a test.
 
-/// A sentence, or a row of a table, and the test that fails when it is not kept.
+/// A sentence or table row of the documentation, and the test that checks it.
 const TABLE: &[(&str, &str)] = &[
     ("omp --mode rpc [regular CLI options]", "every_documented_command_is_answered_with_its_id"),
     ("@file CLI arguments are rejected in RPC mode", "at_file_arguments_are_rejected"),

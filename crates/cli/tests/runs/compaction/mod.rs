@@ -1,4 +1,4 @@
-//! Making room: a summary takes the place of all but the newest messages, by hand, at the threshold and on overflow.
+//! Compaction: a summary replaces all but the newest messages, user-initiated, at the threshold and on overflow.
 
 mod overflow;
 mod retry;
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// More than the 183,616 tokens at which a window of 200,000 is compacted.
 const NEARLY_FULL: Usage = Usage { input: 190_000, output: 10, cache_read: 0, cache_write: 0 };
 
-/// The course of a run whose conversation did not fit: the failed answer is taken out, and the model asked with more room.
+/// The records of a run on overflow: the failed answer is removed, the conversation compacted and the call repeated.
 const COMPACTED_AND_ASKED_AGAIN: [&str; 15] = [
     "agent_start",
     "turn_start",
@@ -36,7 +36,7 @@ const COMPACTED_AND_ASKED_AGAIN: [&str; 15] = [
     "agent_settled",
 ];
 
-/// Prepares a workspace in which a compaction keeps only the last long message and what follows it.
+/// Creates a workspace in which a compaction keeps only the last long message and what follows it.
 fn prepare() -> (ModelServer, Workspace) {
     prepare_with(json!({ "keepRecentTokens": 40 }))
 }
@@ -63,7 +63,7 @@ fn start_with_a_past(server: &ModelServer, workspace: &Workspace) -> Agent {
     agent
 }
 
-/// Compacts by hand and returns the records up to the response.
+/// Sends `compact` and returns the records up to the response.
 fn compact(agent: &mut Agent) -> Vec<Value> {
     agent.send(json!({ "id": "c", "type": "compact" }));
     agent.until(|record| record["id"] == "c")
@@ -75,12 +75,12 @@ fn summary_requests(server: &ModelServer) -> Vec<Request> {
     requests.filter(|request| request.body["system"].to_string().contains("You write summaries")).collect()
 }
 
-/// Returns what the newest request said to the model.
+/// Returns the messages of the newest request as text.
 fn last_request(server: &ModelServer) -> String {
     server.requests().pop().unwrap().body["messages"].to_string()
 }
 
-/// Returns the beginning of each message's text with its role in front.
+/// Returns the beginning of each message's text, prefixed with its role.
 fn outline(messages: &Value) -> Vec<String> {
     let messages = messages["messages"].as_array().unwrap().iter();
     messages
@@ -93,7 +93,7 @@ fn outline(messages: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns the types of records, without the pieces of answers and without the messages' starts.
+/// Returns the types of records, without updates and message starts.
 fn course(records: &[Value]) -> Vec<&str> {
     let left_out = ["message_start", "message_update", "tool_execution_start", "tool_execution_update"];
     types(records).into_iter().filter(|kind| !left_out.contains(kind)).collect()

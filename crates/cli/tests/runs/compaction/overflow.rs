@@ -52,7 +52,7 @@ fn second_overflow_ends_the_run_once() {
     assert_eq!(server.replies_left(), 0);
     assert_well_formed(agent.transcript());
 
-    // The next message of the user is another case.
+    // The next user message allows another compaction.
     server.reply(too_long());
     server.reply(Reply::text("WHAT WAS THEN"));
     server.reply(Reply::text("answer four"));

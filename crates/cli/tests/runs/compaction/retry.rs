@@ -1,4 +1,4 @@
-//! A request for a summary that fails in a way that may pass.
+//! A summary request that fails with a transient error.
 
 use bowline_testkit::{Agent, Api, ModelServer, Reply, Workspace, assert_well_formed, keys, of_type, types};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn summary_fails_after_the_last_attempt() {
     assert_eq!(types(&records[1..6]), tries);
     assert!(records[6]["errorMessage"].as_str().unwrap().contains("nobody home"), "{}", records[6]);
     assert_eq!(records[7]["code"], "model_failed");
-    // What another try cannot help is not tried, nor is anything with retries off.
+    // Permanent errors are not retried, nor is anything with retries off.
     server.reply(Reply::status(400));
     assert_eq!(types(&compact(&mut agent)), ["compaction_start", "compaction_end", "response"]);
     agent.carry_out(json!({ "type": "set_auto_retry", "enabled": false }));

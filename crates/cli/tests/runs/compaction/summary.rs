@@ -21,7 +21,7 @@ fn summary_request_has_history_and_instructions_but_no_tools() {
     assert!(sent.contains("Only the BLUE parts.") && sent.contains("## Next Steps"), "{sent}");
     assert!(!sent.contains("TWO"), "{sent}");
     assert_eq!(body.get("tools"), None);
-    // Four fifths of what is kept free.
+    // Four fifths of the reserve.
     assert_eq!(body["max_tokens"], 13_107);
 }
 
@@ -121,7 +121,7 @@ fn read_and_changed_files_are_listed_in_the_summary() {
     assert_eq!(result["summary"], format!("first\n\n{lists}"));
     agent.finish();
 
-    // Also when the session was opened anew, and a file that was read is changed later.
+    // Also after reopening the session, and if a file that was read is changed later.
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
     server.reply(
         Reply::new()
@@ -155,6 +155,6 @@ fn limits_can_be_set_for_all_models_and_for_one() {
     server.reply(Reply::text("WHAT WAS"));
     let records = agent.run(&long("THREE"));
     assert_eq!(only(&records, "compaction_end")["result"]["tokensBefore"], 50_001);
-    // No more than the model can say.
+    // Limited by the model's maximum output.
     assert_eq!(summary_requests(&server)[0].body["max_tokens"], 32_000);
 }

@@ -23,7 +23,7 @@ fn full_window_is_compacted_after_the_run() {
         outline(&agent.get("get_messages")),
         ["compactionSummary: WHAT WAS", "user: TWO", "assistant: answer two"]
     );
-    // What was reported before the compaction is about another conversation, and does not count again.
+    // The usage reported before the compaction is outdated and does not count again.
     let records = agent.run("three");
     assert!(of_type(&records, "compaction_start").is_empty());
     assert_well_formed(agent.transcript());

@@ -1,4 +1,4 @@
-//! An answer that is cut off before the model's own limit, because the window is full.
+//! An answer that is truncated below the model's own limit, because the window is full.
 
 use bowline_testkit::{Agent, Gate, Launch, ModelServer, Reply, Usage, assert_well_formed, of_type};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn half() -> Reply {
     Reply::text("HALF").stop_reason("model_context_window_exceeded")
 }
 
-/// Checks that a run ended well and that nothing was compacted for it.
+/// Checks that a run ended without an error and without a compaction.
 #[track_caller]
 fn check_kept(agent: &mut Agent, records: &[Value]) {
     assert!(of_type(records, "compaction_start").is_empty(), "{records:#?}");
@@ -109,7 +109,7 @@ fn second_truncated_answer_is_kept_and_ends_the_run() {
     assert_well_formed(agent.transcript());
 }
 
-/// Checks that the answer is part of the conversation again, in the file too.
+/// Checks that the answer is part of the conversation again, also in the file.
 #[track_caller]
 fn check_restored(server: &ModelServer, agent: &mut Agent, records: &[Value]) {
     let edits = of_type(records, "entry_appended");

@@ -1,4 +1,4 @@
-//! Compactions that the user asks for.
+//! User-initiated compactions.
 
 use bowline_testkit::{
     Agent, Gate, Launch, Reply, Usage, Workspace, assert_well_formed, keys, of_type, session_lines, types,
