@@ -171,7 +171,7 @@ fn gate_pauses_the_stream_until_opened() {
 #[test]
 fn interrupted_stream_has_no_end() {
     let server = ModelServer::start();
-    server.reply(Reply::new().deltas(5, 10).cut_after(2));
+    server.reply(Reply::new().deltas(5, 10).interrupt_after(2));
     let mut connection = Connection::ask(&server, ANTHROPIC);
     let mut text = String::new();
     connection.source.read_to_string(&mut text).unwrap();

@@ -62,8 +62,8 @@ fn keys_are_listed_with_their_sources() {
         .home_file(".bowline/auth.json", &json!({ "xai": { "type": "api_key", "key": KEY } }).to_string());
     let variables = [("GROQ_API_KEY", KEY)];
     for verb in ["list", "check"] {
-        let left = run(&workspace, &["auth", verb, "--json"], "", &variables);
-        let seen: Vec<_> = left
+        let finished = run(&workspace, &["auth", verb, "--json"], "", &variables);
+        let seen: Vec<_> = finished
             .records()
             .iter()
             .map(|record| {
@@ -79,7 +79,7 @@ fn keys_are_listed_with_their_sources() {
                 ["groq", "ready", "environment"]
             ]
         );
-        assert_eq!(left.code, 0);
+        assert_eq!(finished.code, 0);
     }
     let table = run(&workspace, &["auth", "list"], "", &variables).stdout;
     assert!(table.starts_with("provider") && table.contains("GROQ_API_KEY"), "{table}");
@@ -101,8 +101,12 @@ fn expired_and_malformed_keys_are_distinguished() {
         ("anthropic", "ready", 0),
         ("ollama", "ready", 0),
     ] {
-        let left = run(&workspace, &["auth", "check", "--provider", provider, "--json"], "", &[]);
-        assert_eq!((left.records()[0]["status"].as_str(), left.code), (Some(status), code), "{provider}");
+        let finished = run(&workspace, &["auth", "check", "--provider", provider, "--json"], "", &[]);
+        assert_eq!(
+            (finished.records()[0]["status"].as_str(), finished.code),
+            (Some(status), code),
+            "{provider}"
+        );
     }
 }
 
@@ -116,9 +120,9 @@ fn auth_mistakes_change_nothing_and_give_instructions() {
         (&["auth", "set", "groq", KEY], "", "read from stdin"),
         (&["auth", "fix"], "", "list, set, remove and check"),
     ] {
-        let left = run(&workspace, arguments, stdin, &[]);
-        assert_eq!(left.code, 1);
-        assert!(left.stderr.contains(expected), "{arguments:?}: {}", left.stderr);
+        let finished = run(&workspace, arguments, stdin, &[]);
+        assert_eq!(finished.code, 1);
+        assert!(finished.stderr.contains(expected), "{arguments:?}: {}", finished.stderr);
     }
     assert!(!workspace.configuration().join("auth.json").exists());
     assert_eq!(run(&workspace, &["auth"], "", &[]).code, 2);
@@ -136,8 +140,8 @@ fn world_readable_key_file_causes_a_warning() {
     // A file that bowline writes becomes private again.
     run(&workspace, &["auth", "set", "--provider", "groq"], KEY, &[]);
     assert_eq!(mode(&file), 0o600);
-    let left = run(&workspace, &["auth", "list"], "", &[]);
-    assert!(!left.stderr.contains("other users"), "{}", left.stderr);
+    let finished = run(&workspace, &["auth", "list"], "", &[]);
+    assert!(!finished.stderr.contains("other users"), "{}", finished.stderr);
 }
 
 #[test]
@@ -214,8 +218,8 @@ fn expired_login_is_renewed_and_saved() {
     assert!(login["expires"].as_i64().unwrap() > milliseconds_from_now(3_000_000));
     assert_eq!(stored["groq"]["key"], "another key");
     assert_eq!(mode(&file), 0o600);
-    let said = Value::from(agent.transcript().to_vec()).to_string() + &agent.stderr();
-    assert!(!said.contains("access-token") && !said.contains("refresh-token"), "{said}");
+    let written = Value::from(agent.transcript().to_vec()).to_string() + &agent.stderr();
+    assert!(!written.contains("access-token") && !written.contains("refresh-token"), "{written}");
 }
 
 #[test]

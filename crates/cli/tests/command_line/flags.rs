@@ -16,14 +16,14 @@ fn run(workspace: &Workspace, arguments: &[&str]) -> Finished {
 /// Checks that bowline fails to start, and returns the error text from stdout.
 #[track_caller]
 fn refused(workspace: &Workspace, arguments: &[&str]) -> String {
-    let left = run(workspace, arguments);
-    assert_eq!(left.code, 1, "{arguments:?}: {}", left.stderr);
+    let finished = run(workspace, arguments);
+    assert_eq!(finished.code, 1, "{arguments:?}: {}", finished.stderr);
     let record: Value =
-        serde_json::from_str(&left.stdout).unwrap_or_else(|error| panic!("{error}: {}", left.stdout));
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {}", finished.stdout));
     let error = record["error"].as_str().unwrap().to_owned();
     assert_eq!(record, json!({ "type": "error", "error": error, "fatal": true }));
-    assert!(left.stdout.ends_with("}\n") && left.stdout.lines().count() == 1, "{}", left.stdout);
-    assert_eq!(left.stderr, format!("bowline: {error}\n"));
+    assert!(finished.stdout.ends_with("}\n") && finished.stdout.lines().count() == 1, "{}", finished.stdout);
+    assert_eq!(finished.stderr, format!("bowline: {error}\n"));
     error
 }
 
@@ -42,9 +42,9 @@ fn flags_of_help() -> Vec<String> {
 fn version_prints_three_numbers_only() {
     let workspace = Workspace::empty();
     for flag in ["--version", "-v"] {
-        let left = run(&workspace, &[flag]);
-        assert_eq!((left.code, left.stderr.as_str()), (0, ""));
-        let version = left.stdout.strip_suffix('\n').unwrap();
+        let finished = run(&workspace, &[flag]);
+        assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
+        let version = finished.stdout.strip_suffix('\n').unwrap();
         let numbers: Vec<_> = version.split('.').map(|part| part.parse::<u32>().unwrap()).collect();
         assert_eq!(numbers.len(), 3, "{version}");
         assert_eq!(version, env!("CARGO_PKG_VERSION"));
@@ -55,10 +55,10 @@ fn version_prints_three_numbers_only() {
 fn help_lists_every_accepted_flag() {
     let workspace = Workspace::empty();
     for flag in ["--help", "-h"] {
-        let left = run(&workspace, &[flag]);
-        assert_eq!((left.code, left.stderr.as_str()), (0, ""));
-        assert!(left.stdout.starts_with("bowline is a coding agent"), "{}", left.stdout);
-        assert!(left.stdout.contains("bowline demo") && left.stdout.contains("bowline --mode rpc"));
+        let finished = run(&workspace, &[flag]);
+        assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
+        assert!(finished.stdout.starts_with("bowline is a coding agent"), "{}", finished.stdout);
+        assert!(finished.stdout.contains("bowline demo") && finished.stdout.contains("bowline --mode rpc"));
     }
     let flags = flags_of_help();
     for flag in [
@@ -102,19 +102,19 @@ fn help_lists_every_accepted_flag() {
     }
     // And every flag in the help is known.
     for flag in &flags {
-        let left = run(&workspace, &[flag, "x", "--mode", "rpc"]);
-        assert!(!left.stderr.contains("unknown option"), "{flag}: {}", left.stderr);
+        let finished = run(&workspace, &[flag, "x", "--mode", "rpc"]);
+        assert!(!finished.stderr.contains("unknown option"), "{flag}: {}", finished.stderr);
     }
 }
 
 #[test]
 fn no_arguments_prints_usage() {
-    let left = run(&Workspace::empty(), &[]);
-    assert_eq!((left.code, left.stdout.as_str()), (2, ""));
+    let finished = run(&Workspace::empty(), &[]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (2, ""));
     assert!(
-        left.stderr.contains("bowline demo") && left.stderr.contains("bowline --mode rpc"),
+        finished.stderr.contains("bowline demo") && finished.stderr.contains("bowline --mode rpc"),
         "{}",
-        left.stderr
+        finished.stderr
     );
 }
 
@@ -194,12 +194,12 @@ fn ineffective_flags_only_warn_on_stderr() {
         (&["--modle=x"], "did you mean --model?"),
         (&["hello there"], "messages are sent over stdin"),
     ] {
-        let left = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
-        assert_eq!((left.code, left.stdout.as_str()), (0, ""), "{arguments:?}");
-        assert!(left.stderr.contains(expected), "{arguments:?}: {}", left.stderr);
+        let finished = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
+        assert_eq!((finished.code, finished.stdout.as_str()), (0, ""), "{arguments:?}");
+        assert!(finished.stderr.contains(expected), "{arguments:?}: {}", finished.stderr);
     }
-    let left = run(&workspace, &["--mode", "rpc", "--offline", "--no-session"]);
-    assert_eq!((left.code, left.stderr.as_str()), (0, ""), "nothing to say, nothing said");
+    let finished = run(&workspace, &["--mode", "rpc", "--offline", "--no-session"]);
+    assert_eq!((finished.code, finished.stderr.as_str()), (0, ""), "nothing to report");
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn configuration_folder_can_be_moved() {
 #[test]
 fn start_and_exit_create_no_files() {
     let workspace = Workspace::empty();
-    let left = run(&workspace, &["--mode", "rpc"]);
-    assert_eq!((left.code, left.stdout.as_str(), left.stderr.as_str()), (0, "", ""));
+    let finished = run(&workspace, &["--mode", "rpc"]);
+    assert_eq!((finished.code, finished.stdout.as_str(), finished.stderr.as_str()), (0, "", ""));
     assert_eq!(fs::read_dir(workspace.configuration()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0);
 }
@@ -277,6 +277,6 @@ fn demo_shows_both_directions_and_that_its_model_is_a_script() {
         assert!(stdout.contains(expected), "the demo does not show {expected}:\n{stdout}");
     }
     assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
-    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0, "it works in a folder of its own");
+    assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0, "it uses a temporary folder");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "and removes that folder");
 }

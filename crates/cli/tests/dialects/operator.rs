@@ -171,7 +171,7 @@ fn abort_overtakes_the_turn_it_aborts() {
     let records = agent.until(|record| record["id"] == "s");
     let responses: Vec<_> = records.iter().filter(|record| record["type"] == "response").collect();
     let ids: Vec<_> = responses.iter().map(|response| response["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["p", "a", "s"], "what waited for the turn is carried out after it");
+    assert_eq!(ids, ["p", "a", "s"], "commands that waited for the turn run after it");
     assert_eq!((&responses[0]["success"], &responses[1]["success"]), (&json!(false), &json!(true)));
     assert_eq!(responses[0]["error"], "the run was aborted");
     assert_eq!(responses[1]["data"], json!({}));
@@ -263,11 +263,7 @@ fn commands_run_one_at_a_time() {
     let before = |id: u64| records.iter().take_while(|record| record["id"] != id).count();
     let settled =
         |up_to: usize| records[..up_to].iter().filter(|record| record["event"]["type"] == "settled").count();
-    assert_eq!(
-        (settled(before(1)), settled(before(3))),
-        (1, 2),
-        "a prompt is answered when its turn is over"
-    );
+    assert_eq!((settled(before(1)), settled(before(3))), (1, 2), "a prompt is answered after its turn");
 }
 
 #[test]
@@ -319,7 +315,7 @@ fn process_ends_at_end_of_stdin() {
     agent.until(|record| record["event"]["type"] == "message_update");
     agent.close_stdin();
     let records = agent.rest();
-    assert_eq!(records.last().unwrap()["id"], "p", "the prompt is answered all the same");
+    assert_eq!(records.last().unwrap()["id"], "p", "the prompt is still answered");
     assert_eq!(agent.wait(), 0);
 }
 

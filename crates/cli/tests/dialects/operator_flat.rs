@@ -170,7 +170,7 @@ fn retry_is_part_of_its_run() {
     }
     assert_eq!(of_type(&records, "retry_end")[0]["success"], true);
     let messages = &of_type(&records, "agent_end")[0]["messages"];
-    assert_eq!(messages.as_array().unwrap().len(), 2, "the answer that failed is no part of it: {messages}");
+    assert_eq!(messages.as_array().unwrap().len(), 2, "the failed answer is not part of it: {messages}");
 }
 
 #[test]

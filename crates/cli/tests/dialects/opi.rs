@@ -111,7 +111,7 @@ fn prompt_is_accepted_and_streamed() {
         .collect();
     let expected =
         ["thinking_start", "thinking_delta", "thinking_end", "text_delta", "text_delta", "text_delta"];
-    assert_eq!(kinds, expected, "the rest of a stream is not told of");
+    assert_eq!(kinds, expected, "the rest of the stream is not reported");
     for update in of_type(&records, "MessageUpdate") {
         let (message, mut partial) = (&update["message"], update["assistant_event"]["partial"].clone());
         assert_eq!((&message["type"], &message["role"]), (&json!("Llm"), &json!("assistant")));
@@ -225,11 +225,7 @@ fn abort_is_answered_immediately_and_events_are_balanced() {
     check_balanced(agent.transcript());
     assert_eq!(records[1]["message"]["stop_reason"], "aborted");
     assert_eq!(records[3]["reason"], "aborted");
-    assert_eq!(
-        records[3]["messages"].as_array().unwrap().len(),
-        1,
-        "the answer that was stopped is no part of it"
-    );
+    assert_eq!(records[3]["messages"].as_array().unwrap().len(), 1, "the aborted answer is not part of it");
     agent.carry_out(json!({ "type": "abort" }));
     agent.send(json!({ "type": "session_info", "id": "s" }));
     assert_eq!(agent.next()["id"], "s", "an abort while idle says nothing more");
@@ -311,7 +307,7 @@ fn exhausted_retries_end_with_the_error() {
 #[test]
 fn truncated_and_repeated_answer_has_balanced_events() {
     let server = ModelServer::start();
-    server.reply(Reply::text("I be").then_text("gin").cut_after(1));
+    server.reply(Reply::text("I be").then_text("gin").interrupt_after(1));
     server.reply(Reply::text("whole"));
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("opi");

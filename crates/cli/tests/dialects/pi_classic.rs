@@ -48,7 +48,7 @@ fn documented_example_has_its_events_in_order() {
     let mut agent = workspace.start_in("pi-classic");
     agent.send_raw(b"{\"type\": \"prompt\", \"message\": \"List files in the current directory\"}\n");
     let records = agent.until_type("agent_end");
-    let told: Vec<_> = types(&records).into_iter().filter(|name| *name != "message_update").collect();
+    let reported: Vec<_> = types(&records).into_iter().filter(|name| *name != "message_update").collect();
     let first_turn = [
         "agent_start",
         "turn_start",
@@ -63,7 +63,7 @@ fn documented_example_has_its_events_in_order() {
         "turn_end",
     ];
     let second_turn = ["turn_start", "message_start", "message_end", "turn_end", "agent_end"];
-    assert_eq!(told, [&first_turn[..], &second_turn[..]].concat());
+    assert_eq!(reported, [&first_turn[..], &second_turn[..]].concat());
     assert_eq!(records[0], json!({ "type": "agent_start" }));
     assert_eq!(records[1], json!({ "type": "turn_start" }));
 
@@ -222,7 +222,7 @@ fn failed_answer_has_the_usual_events() {
 #[test]
 fn retries_are_part_of_one_run() {
     let server = ModelServer::start();
-    server.reply(Reply::text("half").cut_after(1));
+    server.reply(Reply::text("half").interrupt_after(1));
     let settings = json!({ "retry": { "enabled": true, "maxRetries": 2, "baseDelayMs": 10 } });
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(settings);
     let mut agent = workspace.start_in("pi-classic");

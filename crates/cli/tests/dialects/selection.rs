@@ -39,7 +39,7 @@ fn link_prints_the_version_of_the_emulated_agent() {
         format!("bowline {own}\nopi 0.5.0\n")
     );
     let other = link(&workspace, "my-agent");
-    assert_eq!(output(&other, &["--version"]), format!("{own}\n"), "another name is bowline's own");
+    assert_eq!(output(&other, &["--version"]), format!("{own}\n"), "other names have bowline's version");
 }
 
 #[test]

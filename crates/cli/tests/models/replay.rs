@@ -101,8 +101,8 @@ fn replay_is_byte_for_byte_identical() {
         assert!(one.contains("is ö ") && one.contains("found it") && one.contains("still there"), "{one}");
         assert!(one.contains(r#""duration":0,"ttft":0,"completedAt":1735689600000}"#), "{one}");
         assert!(!one.contains("\"duration\":1"), "a fixed clock stands still: {one}");
-        assert!(one.contains("\"auto_retry_start\""), "the failure is played back, too: {one}");
-        assert_eq!(server.requests().len(), 4, "nobody asked the server again");
+        assert!(one.contains("\"auto_retry_start\""), "the failure is replayed too: {one}");
+        assert_eq!(server.requests().len(), 4, "the server got no further request");
     }
 }
 

@@ -150,7 +150,7 @@ fn set_model_affects_the_next_call_and_is_saved() {
     assert_eq!(agent.get("get_state")["model"]["id"], "m2", "the session's own model");
     agent.finish();
     let mut agent = Launch::rpc(&workspace).arguments(&["--continue", "--model", "mock/m1"]).start();
-    assert_eq!(agent.get("get_state")["model"]["id"], "m1", "what the user says now comes first");
+    assert_eq!(agent.get("get_state")["model"]["id"], "m1", "the new user message comes first");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn thinking_level_event_precedes_the_response_and_only_on_change() {
     assert_eq!(records[1].get("data"), None);
     assert_eq!(types(&records_of(set("low"))), ["response"], "nothing changed");
     let records = records_of(set("max"));
-    assert_eq!(records[0], changed("high", &records[0]), "the nearest that the model has");
+    assert_eq!(records[0], changed("high", &records[0]), "the nearest level of the model");
     let records = records_of(json!({ "type": "cycle_thinking_level" }));
     assert_eq!(
         (&records[0], &records[1]["data"]),

@@ -46,8 +46,8 @@ fn command_output_is_captured_or_goes_to_stderr() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     agent.wait_for_stderr("to descriptor 1 of the agent");
-    let by_hand = agent.carry_out(json!({ "type": "bash", "command": NOISE }));
-    assert_eq!(by_hand["exitCode"], 0);
+    let user_bash = agent.carry_out(json!({ "type": "bash", "command": NOISE }));
+    assert_eq!(user_bash["exitCode"], 0);
     // Anything that had reached stdout would precede this response.
     agent.get("get_state");
 }
@@ -84,8 +84,8 @@ fn commands_have_an_empty_stdin() {
     let mut agent = workspace.start();
     let records = run_tool(&mut agent, &server, "cat; read line; echo read $?");
     assert_eq!(tool_text(&records), "read 1\n");
-    let by_hand = agent.carry_out(json!({ "type": "bash", "command": "cat; cat /dev/stdin; echo ended" }));
-    assert_eq!(by_hand["output"], "ended\n");
+    let user_bash = agent.carry_out(json!({ "type": "bash", "command": "cat; cat /dev/stdin; echo ended" }));
+    assert_eq!(user_bash["output"], "ended\n");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn files_work_as_stdin_and_stdout() {
     assert_eq!(records[1000]["command"], "parse");
     assert_eq!(
         records[1001]["data"]["cancelled"], true,
-        "the last line counts, and the end of stdin ends it"
+        "the last line is executed, and the end of stdin cancels it"
     );
 }
 

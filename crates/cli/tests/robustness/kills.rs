@@ -101,12 +101,12 @@ fn wait_for_moment(agent: &mut Agent, kill: u32, length: Duration) {
 fn check(workspace: &Workspace, transcript: &[Value]) -> (usize, usize) {
     let files = workspace.session_files();
     let Some(file) = files.first() else {
-        assert!(transcript.is_empty(), "something was said, but there is no file: {transcript:#?}");
+        assert!(transcript.is_empty(), "messages were announced, but there is no file: {transcript:#?}");
         return (0, 0);
     };
     // Killed between creating the file and the first write: an empty session.
     if fs::metadata(file).unwrap().len() == 0 {
-        assert!(transcript.is_empty(), "something was said, but the file is empty: {transcript:#?}");
+        assert!(transcript.is_empty(), "messages were announced, but the file is empty: {transcript:#?}");
         drop(Session::open(file, Path::new("/")).unwrap());
         return (0, 0);
     }

@@ -31,7 +31,7 @@ fn internet_sockets(pid: u32) -> usize {
 }
 
 /// Sends every query that needs no model.
-fn ask_around(agent: &mut Agent, model: &Value) {
+fn query_everything(agent: &mut Agent, model: &Value) {
     for command in ["get_state", "get_available_models", "get_commands", "get_messages", "get_session_stats"]
     {
         agent.get(command);
@@ -63,10 +63,10 @@ fn nothing_is_contacted_before_the_first_prompt() {
         .environment("HTTP_PROXY", &address)
         .environment("HTTPS_PROXY", &address)
         .start();
-    ask_around(&mut agent, &json!({ "provider": "mock", "id": "m2" }));
+    query_everything(&mut agent, &json!({ "provider": "mock", "id": "m2" }));
     agent.finish();
     let connection = listener.accept();
-    assert!(connection.is_err(), "somebody called: {connection:?}");
+    assert!(connection.is_err(), "unexpected connection: {connection:?}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn builtin_providers_are_not_contacted_before_a_prompt() {
         .environment("OPENROUTER_API_KEY", "no-real-key")
         .start();
     let model = agent.get("get_state")["model"].clone();
-    ask_around(&mut agent, &model);
+    query_everything(&mut agent, &model);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn prompt_opens_the_only_socket_and_the_scripted_model_none() {
     let mut agent = workspace.start();
     agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
     gate.wait_until_reached(LIMIT);
-    assert_eq!(internet_sockets(agent.pid()), 1, "else the other tests would show nothing");
+    assert_eq!(internet_sockets(agent.pid()), 1, "otherwise the other tests would prove nothing");
     gate.open();
     agent.collect_until_settled();
 

@@ -14,15 +14,15 @@ const SIGNALS: [(i32, i32); 3] = [(15, 143), (1, 129), (2, 130)];
 const LIMIT: Duration = Duration::from_secs(4);
 
 /// Processes that outlive their shell, process group and session unless they are searched for.
-const FAMILY: &str = "trap '' TERM INT HUP; (setsid sleep 300 >/dev/null 2>&1 &); sleep 301 & echo begun; while true; do sleep 302; done";
+const DAEMONS: &str = "trap '' TERM INT HUP; (setsid sleep 300 >/dev/null 2>&1 &); sleep 301 & echo begun; while true; do sleep 302; done";
 
-const FAMILY_SIZE: usize = 4;
+const DAEMON_COUNT: usize = 4;
 
 fn start_tool(server: &ModelServer, agent: &mut Agent) {
-    server.reply(Reply::new().tool("bash", json!({ "command": FAMILY })));
+    server.reply(Reply::new().tool("bash", json!({ "command": DAEMONS })));
     agent.send(json!({ "type": "prompt", "message": "go" }));
     agent.until_type("tool_execution_update");
-    eventually("the tool has started all its processes", || agent.survivors().len() == FAMILY_SIZE);
+    eventually("the tool has started all its processes", || agent.survivors().len() == DAEMON_COUNT);
 }
 
 fn start_stream(server: &ModelServer, agent: &mut Agent) {
@@ -31,29 +31,29 @@ fn start_stream(server: &ModelServer, agent: &mut Agent) {
     agent.until_type("message_update");
 }
 
-fn start_back_off(server: &ModelServer, agent: &mut Agent) {
+fn start_backoff(server: &ModelServer, agent: &mut Agent) {
     server.reply(Reply::status(503));
     agent.send(json!({ "type": "prompt", "message": "go" }));
     agent.until_type("auto_retry_start");
 }
 
 fn start_bash(_: &ModelServer, agent: &mut Agent) {
-    agent.send(json!({ "id": "b", "type": "bash", "command": FAMILY }));
+    agent.send(json!({ "id": "b", "type": "bash", "command": DAEMONS }));
     agent.until_type("bash_execution_update");
-    eventually("the command has started all its processes", || agent.survivors().len() == FAMILY_SIZE);
+    eventually("the command has started all its processes", || agent.survivors().len() == DAEMON_COUNT);
 }
 
 fn start_nothing(_: &ModelServer, agent: &mut Agent) {
     agent.get("get_state");
 }
 
-const UNDER_WAY: [fn(&ModelServer, &mut Agent); 5] =
-    [start_nothing, start_stream, start_tool, start_back_off, start_bash];
+const ACTIVITIES: [fn(&ModelServer, &mut Agent); 5] =
+    [start_nothing, start_stream, start_tool, start_backoff, start_bash];
 
 /// Ends the process in every state, and checks its last records and that nothing survives.
 #[track_caller]
 fn check_ends(end: impl Fn(&mut Agent), expected_code: i32) {
-    for start_work in UNDER_WAY {
+    for start_work in ACTIVITIES {
         let (server, workspace) = Workspace::with_server();
         let mut agent = workspace.start();
         start_work(&server, &mut agent);
@@ -141,7 +141,7 @@ fn last_line_without_newline_is_executed() {
 
 #[test]
 fn closed_stdout_ends_the_process() {
-    for start_work in UNDER_WAY {
+    for start_work in ACTIVITIES {
         let (server, workspace) = Workspace::with_server();
         let mut agent = workspace.start();
         start_work(&server, &mut agent);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const MEMORY_LIMIT: u64 = 32 * 1024;
 
 /// How long each wait may take; a machine that builds something else at the same time is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A dialect and the names in its records.
 struct Dialect {
@@ -47,7 +47,7 @@ impl Dialect {
     fn start(&self, workspace: &Workspace, more: &[&str]) -> Agent {
         let launch = Launch::rpc(workspace).dialect(self.name).model("mock/m1");
         let mut agent = launch.arguments(&["--no-session"]).arguments(more).start();
-        agent.set_timeout(PATIENCE);
+        agent.set_timeout(TIMEOUT);
         agent
     }
 
@@ -101,7 +101,7 @@ fn check_stopped_reader(dialect: &Dialect) {
     agent.until_type(dialect.update);
     agent.pause_reading();
     // The model is not paused: updates in the backlog are joined, so it hardly grows.
-    said.wait_until_reached(PATIENCE);
+    said.wait_until_reached(TIMEOUT);
     wait_for_rest(&agent);
     check_memory(&agent);
     said.open();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const APIS: [Api; 2] = [Api::AnthropicMessages, Api::OpenaiCompletions];
 
 /// How long the scripted model waits for an event.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs one prompt to its end and checks the grammar of the transcript.
 #[track_caller]
@@ -112,9 +112,9 @@ fn broken_replies() -> [(&'static str, Reply); 8] {
         ("is silent after the first byte", text().hang_after(0)),
         ("falls silent", text().hang_after(2)),
         ("is silent in place of its end", text().hang_after(3)),
-        ("closes before the first byte of content", text().cut_after(0)),
-        ("closes in the middle", text().cut_after(2)),
-        ("closes without an end", text().cut_after(3)),
+        ("closes before the first byte of content", text().interrupt_after(0)),
+        ("closes in the middle", text().interrupt_after(2)),
+        ("closes without an end", text().interrupt_after(3)),
         ("reports an error in the middle", text().stream_error("overloaded_error")),
     ]
 }
@@ -197,23 +197,23 @@ fn successful_retry_ends_the_run_without_an_error() {
 #[test]
 fn answer_removed_from_the_context_is_reported_with_its_entry() {
     let server = ModelServer::start();
-    server.reply(Reply::text("half").cut_after(1));
+    server.reply(Reply::text("half").interrupt_after(1));
     server.reply(Reply::status(529));
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(eager(2));
     let mut agent = workspace.start();
     let records = run(&mut agent);
-    let told: Vec<_> = types(&records)
+    let reported: Vec<_> = types(&records)
         .into_iter()
         .filter(|kind| ["agent_end", "auto_retry_start", "entry_appended", "agent_start"].contains(kind))
         .collect();
     let retry = ["agent_start", "agent_end", "auto_retry_start", "entry_appended"];
-    assert_eq!(told, [&retry[..], &retry[..], &["agent_start", "agent_end"]].concat());
+    assert_eq!(reported, [&retry[..], &retry[..], &["agent_start", "agent_end"]].concat());
     let failed = of_type(&records, "message_end")
         .into_iter()
         .filter(|record| record["message"]["stopReason"] == "error")
         .map(|record| record["entryId"].clone());
     let edits: Vec<_> =
-        of_type(&records, "entry_appended").iter().map(|told| told["entry"].clone()).collect();
+        of_type(&records, "entry_appended").iter().map(|reported| reported["entry"].clone()).collect();
     for (edit, failed) in edits.iter().zip(failed) {
         assert_eq!(keys(edit), ["type", "id", "parentId", "timestamp", "targetId", "replacement"]);
         assert_eq!((&edit["type"], &edit["targetId"]), (&json!("context_edit"), &failed));
@@ -354,7 +354,7 @@ fn check_abort(api: Api, Moment { name, reply, is_reached }: Moment) {
     let mut agent = workspace.start();
     agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
     agent.until(is_reached);
-    server.wait_for_requests(1, PATIENCE);
+    server.wait_for_requests(1, TIMEOUT);
     let started = Instant::now();
     agent.send(json!({ "id": "a", "type": "abort" }));
     let records = agent.until(|record| record["id"] == "a");
@@ -364,7 +364,7 @@ fn check_abort(api: Api, Moment { name, reply, is_reached }: Moment) {
     assert_well_formed(agent.transcript());
     agent.assert_no_survivors();
     if !matches!(name, "in a tool" | "in the back-off") {
-        server.wait_for_hang_ups(1, PATIENCE);
+        server.wait_for_hang_ups(1, TIMEOUT);
         let end = of_type(&records, "message_end");
         assert_eq!(end[0]["message"]["stopReason"], "aborted", "{name}");
     }

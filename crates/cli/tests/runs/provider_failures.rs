@@ -53,7 +53,7 @@ fn silent_server_fails_after_the_first_byte_timeout() {
             &workspace,
             &["127.0.0.1", "has sent nothing for 0.15 s", "httpFirstByteTimeoutMs", "1 retry"],
         );
-        assert_eq!(of_type(&records, "auto_retry_start").len(), 1, "silence is worth another try");
+        assert_eq!(of_type(&records, "auto_retry_start").len(), 1, "silence is retried");
         assert_eq!(server.requests().len(), 2);
     }
 }
@@ -67,7 +67,7 @@ fn stalled_stream_fails_after_the_idle_timeout() {
         let workspace = Workspace::new(&server, api).settings(settings);
         let records = check_failure(&workspace, &["has sent nothing more for 0.15 s", "httpIdleTimeoutMs"]);
         let answer = announced(&records).pop().unwrap();
-        assert_eq!(answer["content"][0]["text"], "so far", "what came is kept");
+        assert_eq!(answer["content"][0]["text"], "so far", "the received part is kept");
     }
 }
 

@@ -17,11 +17,11 @@ fn create(workspace: &Workspace, file: &str) {
 /// Returns the messages in order: user texts as they are, answers and results by their role.
 fn conversation(records: &[Value]) -> Vec<String> {
     let messages = of_type(records, "message_end").into_iter().map(|record| &record["message"]);
-    let told = messages.map(|message| match message["role"].as_str() {
+    let reported = messages.map(|message| match message["role"].as_str() {
         Some("user") => message["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
         role => format!("<{}>", role.unwrap_or_default()),
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Returns the number of user messages in each request.
@@ -69,11 +69,11 @@ fn tools_end_in_any_order_and_their_results_follow_the_calls() {
         assert_eq!(ends[0], starts[1]);
         assert_eq!(ends[3..], [starts[2].clone(), starts[0].clone()]);
         let results = of_type(records, "turn_end")[0]["toolResults"].as_array().unwrap();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             results.iter().map(|result| (result["toolCallId"].clone(), result["isError"].clone())).collect();
         let expected = starts.iter().zip([false, true, false, true, false]);
         let expected: Vec<_> = expected.map(|(id, is_error)| (json!(id), json!(is_error))).collect();
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!(results[0]["content"][0]["text"], "first\n");
         assert!(results[1]["content"][0]["text"].as_str().unwrap().contains("no_such_tool"));
         assert_eq!(server.requests().len(), 2);
@@ -209,7 +209,7 @@ fn queued_messages_survive_an_abort_and_can_be_cleared() {
     let cleared = agent.get("clear_queue");
     assert_eq!(cleared, json!({ "steering": ["left", "left"], "followUp": [""] }));
     let empty = json!({ "type": "queue_update", "steering": [], "followUp": [] });
-    assert_eq!(agent.next(), empty, "it comes before the answer");
+    assert_eq!(agent.next(), empty, "it precedes the response");
     assert_eq!(agent.get("clear_queue"), json!({ "steering": [], "followUp": [] }));
     agent.run("again");
     assert_eq!(server.requests().len(), 2);

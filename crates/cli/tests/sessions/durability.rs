@@ -249,7 +249,7 @@ fn prompt_is_refused_if_the_session_cannot_be_created() {
     assert!(error.contains("the session cannot be written") && error.contains("sessions"), "{error}");
     let state = agent.get("get_state");
     assert_eq!((&state["isStreaming"], &state["messageCount"]), (&json!(false), &json!(0)));
-    assert!(server.requests().is_empty(), "the model was asked although the prompt is not on disk");
+    assert!(server.requests().is_empty(), "the model was called although the prompt is not on disk");
 
     fs::remove_file(workspace.configuration().join("sessions")).unwrap();
     server.reply(Reply::text("found"));
@@ -272,7 +272,7 @@ fn deleting_the_session_file_during_a_run_ends_it_once_with_an_error() {
     assert!(settled["error"].as_str().unwrap().contains("was deleted"), "{settled}");
     let last = announced(&records).pop().unwrap();
     assert_eq!((&last["role"], &last["stopReason"]), (&json!("assistant"), &json!("error")));
-    assert_eq!(server.requests().len(), 1, "nothing is asked on the strength of what is not on disk");
+    assert_eq!(server.requests().len(), 1, "the model is not called with what is not on disk");
 
     // The response follows every record of the run, so there was exactly one end.
     agent.carry_out(json!({ "type": "new_session" }));

@@ -381,8 +381,8 @@ fn messages_are_unchanged_after_resuming() {
     let records = agent.collect_until_settled();
     agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
     let before = agent.get("get_messages");
-    let told = announced(&records);
-    assert_eq!(before["messages"].as_array().unwrap()[..told.len()], told);
+    let reported = announced(&records);
+    assert_eq!(before["messages"].as_array().unwrap()[..reported.len()], reported);
     agent.finish();
     let mut agent = Launch::rpc(&workspace).arguments(&["--continue"]).start();
     assert_eq!(agent.get("get_messages"), before);
@@ -423,8 +423,8 @@ fn duration_is_in_every_complete_answer_and_in_the_file() {
     records = agent.run("fail");
     let failed = of_type(&records, "message_end")[1]["message"].clone();
     assert_eq!(failed["stopReason"], "error");
-    let told: Vec<_> = timing(&failed).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(told, ["duration", "completedAt"]);
+    let reported: Vec<_> = timing(&failed).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(reported, ["duration", "completedAt"]);
 
     let messages = agent.get("get_messages");
     assert_eq!((&messages["messages"][1], &messages["messages"][3]), (&answer, &failed));
@@ -511,7 +511,7 @@ fn pi_0_87_session_opens_with_the_messages_pi_shows() {
         (&state["sessionName"], &state["model"]["id"], &state["thinkingLevel"]),
         (&json!("Of pi"), &json!("m2"), &json!("high"))
     );
-    assert_eq!(fs::read_to_string(&file).unwrap(), original, "looking changes nothing");
+    assert_eq!(fs::read_to_string(&file).unwrap(), original, "reading changes nothing");
     agent.run("go on");
     let sent = server.requests()[0].body["messages"].to_string();
     for (text, is_sent) in [
@@ -526,7 +526,7 @@ fn pi_0_87_session_opens_with_the_messages_pi_shows() {
         assert_eq!(sent.contains(text), is_sent, "{text}: {sent}");
     }
     let written = fs::read_to_string(&file).unwrap();
-    assert!(written.starts_with(&original), "what another program wrote stays as it is");
+    assert!(written.starts_with(&original), "entries of other programs are unchanged");
     assert_eq!(session_lines(&file)[14]["parentId"], "0000000d");
 }
 
@@ -553,7 +553,7 @@ fn unknown_measurements_of_other_programs_are_tolerated() {
     agent.carry_out(json!({ "type": "clone" }));
     let clone = agent.get("get_state")["sessionFile"].take();
     agent.finish();
-    assert!(fs::read_to_string(&file).unwrap().starts_with(&before), "what was there is as it was");
+    assert!(fs::read_to_string(&file).unwrap().starts_with(&before), "the old content is unchanged");
     assert_eq!(session_messages(clone.as_str().unwrap())[1], answer["message"]);
 }
 
@@ -582,7 +582,7 @@ fn sessions_of_older_versions_open_and_continue() {
         let original = fs::read(&file).unwrap();
         let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
         assert_eq!(texts(&agent.get("get_messages")), expected, "version {version}");
-        assert_eq!(fs::read(&file).unwrap(), original, "looking does not upgrade");
+        assert_eq!(fs::read(&file).unwrap(), original, "reading does not upgrade the file");
         agent.run("more");
         agent.finish();
         let lines = session_lines(&file);

@@ -33,7 +33,7 @@ fn entry_of(agent: &mut Agent, text: &str) -> String {
 }
 
 /// Returns the messages as `role: text`.
-fn said(agent: &mut Agent) -> Vec<String> {
+fn conversation(agent: &mut Agent) -> Vec<String> {
     let messages = agent.get("get_messages");
     let text = |message: &Value| {
         let text = message["summary"].as_str().or_else(|| message["content"][0]["text"].as_str());
@@ -159,7 +159,11 @@ fn tree_has_branches_and_labels() {
     assert!(!keys(cleared).contains(&"label"), "{cleared}");
     let error = agent.refuse(json!({ "type": "set_label", "entryId": "nope", "label": "x" }));
     assert_eq!(error, "Entry not found: nope");
-    assert_eq!(said(&mut agent).last().unwrap(), "assistant: re: other", "labels change no conversation");
+    assert_eq!(
+        conversation(&mut agent).last().unwrap(),
+        "assistant: re: other",
+        "labels change no conversation"
+    );
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn fork_has_the_entries_before_the_message() {
     assert_eq!(answer, json!({ "text": "two", "cancelled": false }));
     let new = agent.get("get_state");
     assert_ne!(new["sessionId"], old["sessionId"]);
-    assert_eq!(said(&mut agent), ["user: one", "assistant: re: one"]);
+    assert_eq!(conversation(&mut agent), ["user: one", "assistant: re: one"]);
     server.reply(Reply::text("re: other"));
     agent.run("other");
     let sent = last_request(&server);
@@ -187,7 +191,7 @@ fn fork_has_the_entries_before_the_message() {
     let lines = session_lines(file_of(&mut agent));
     assert_eq!(lines[0]["parentSession"], json!(old_file));
     assert_eq!(lines[1..5], session_lines(&old_file)[1..5], "entries keep their ids");
-    assert_eq!(fs::read(&old_file).unwrap(), bytes, "the old session stays as it was");
+    assert_eq!(fs::read(&old_file).unwrap(), bytes, "the old session is unchanged");
     agent.carry_out(json!({ "type": "switch_session", "sessionPath": old_file }));
     assert_eq!(agent.get("get_state")["messageCount"], 6);
 }
@@ -199,8 +203,8 @@ fn fork_before_the_first_message_is_empty_and_has_a_parent() {
     let old_file = file_of(&mut agent);
     let one = entry_of(&mut agent, "one");
     agent.carry_out(json!({ "type": "fork", "entryId": one }));
-    assert!(said(&mut agent).is_empty());
-    assert_eq!(workspace.session_files(), [old_file.as_path()], "nothing was said in it yet");
+    assert!(conversation(&mut agent).is_empty());
+    assert_eq!(workspace.session_files(), [old_file.as_path()], "the session is still empty");
     agent.run("anew");
     let lines = session_lines(file_of(&mut agent));
     assert_eq!(lines[0]["parentSession"], json!(old_file));
@@ -251,15 +255,15 @@ fn clone_has_the_same_conversation_in_another_session() {
     agent.run("other");
     let one = entry_of(&mut agent, "one");
     agent.carry_out(json!({ "type": "set_label", "entryId": one, "label": "first" }));
-    let (old, conversation) = (file_of(&mut agent), said(&mut agent));
+    let (old, before) = (file_of(&mut agent), conversation(&mut agent));
     assert_eq!(agent.get("clone"), json!({ "cancelled": false }));
-    assert_eq!(said(&mut agent), conversation);
+    assert_eq!(conversation(&mut agent), before);
     let new = file_of(&mut agent);
     assert_ne!(new, old);
     let lines = session_lines(&new);
     assert_eq!(lines[0]["parentSession"], json!(old));
     assert_eq!(lines.last().unwrap()["label"], "first");
-    assert!(!fs::read_to_string(&new).unwrap().contains("two"), "other branches stay behind");
+    assert!(!fs::read_to_string(&new).unwrap().contains("two"), "other branches are not included");
     agent.run("more");
     assert_eq!(session_lines(&new).len(), lines.len() + 2);
 }
@@ -293,17 +297,17 @@ fn navigation_to_a_user_message_goes_before_it_and_returns_its_text() {
         answer,
         json!({ "leafId": before, "text": "two", "summaryEntryId": null, "cancelled": false })
     );
-    assert_eq!(said(&mut agent), ["user: one", "assistant: re: one"]);
+    assert_eq!(conversation(&mut agent), ["user: one", "assistant: re: one"]);
     server.reply(Reply::text("re: better"));
     agent.run("better");
     assert!(!last_request(&server).contains("two"));
     assert_eq!(agent.get("get_state")["sessionId"], state["sessionId"], "it is the same session");
     let lines = session_lines(file_of(&mut agent));
     assert_eq!(lines[lines.len() - 2]["parentId"], json!(before));
-    let conversation = said(&mut agent);
+    let before = conversation(&mut agent);
     agent.finish();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
-    assert_eq!(said(&mut agent), conversation);
+    assert_eq!(conversation(&mut agent), before);
     assert_eq!(agent.get("get_session_stats")["userMessages"], 3, "all branches count");
 }
 
@@ -315,13 +319,13 @@ fn navigation_to_an_answer_continues_after_it() {
     let leaf = entry_of(&mut agent, "re: two");
     let answer = agent.carry_out(json!({ "type": "navigate_tree", "entryId": target }));
     assert_eq!((&answer["leafId"], &answer["text"]), (&json!(target), &Value::Null));
-    assert_eq!(said(&mut agent).len(), 2);
+    assert_eq!(conversation(&mut agent).len(), 2);
     // To the other branch and back.
     agent.carry_out(json!({ "type": "navigate_tree", "entryId": leaf }));
-    assert_eq!(said(&mut agent).len(), 4);
+    assert_eq!(conversation(&mut agent).len(), 4);
     let error = agent.refuse(json!({ "type": "navigate_tree", "entryId": "nope" }));
     assert_eq!(error, "Entry not found: nope");
-    assert_eq!(server.requests().len(), 2, "no model is asked unless a summary is wanted");
+    assert_eq!(server.requests().len(), 2, "no model is called without a summary");
 }
 
 #[test]
@@ -355,7 +359,7 @@ fn abandoned_branch_can_be_summarised() {
     );
     assert_eq!((&answer["leafId"], &answer["text"]), (&entry["id"], &json!("two")));
     let expected = ["user: one", "assistant: re: one", "branchSummary: TRIED IT"];
-    assert_eq!(said(&mut agent), expected);
+    assert_eq!(conversation(&mut agent), expected);
     let after = agent.get("get_session_stats");
     let input = |statistics: &Value| statistics["tokens"]["input"].as_u64().unwrap();
     assert_eq!(input(&after) - input(&before), 900);
@@ -363,7 +367,7 @@ fn abandoned_branch_can_be_summarised() {
     assert!(last_request(&server).contains("TRIED IT"));
     agent.finish();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
-    assert_eq!(said(&mut agent)[..3], expected);
+    assert_eq!(conversation(&mut agent)[..3], expected);
 }
 
 #[test]
@@ -403,7 +407,7 @@ fn branch_summary_can_be_aborted_and_can_fail() {
     agent.send(navigate);
     let error = agent.response("n");
     assert!(error["error"].as_str().unwrap().starts_with("Summarization failed: 500"), "{error}");
-    assert_eq!(agent.get("get_entries"), entries, "the conversation is where it was");
+    assert_eq!(agent.get("get_entries"), entries, "the conversation is unchanged");
 }
 
 #[test]
@@ -420,7 +424,7 @@ fn navigation_ends_a_run_first() {
     let records = agent.until(|record| record["id"] == "n");
     assert_eq!(records[records.len() - 2], json!({ "type": "agent_settled", "aborted": true }));
     assert!(last_request(&server).contains("[User]: two"));
-    assert_eq!(said(&mut agent), ["user: one", "assistant: re: one", "branchSummary: LEFT BEHIND"]);
+    assert_eq!(conversation(&mut agent), ["user: one", "assistant: re: one", "branchSummary: LEFT BEHIND"]);
     assert_well_formed(agent.transcript());
 }
 
@@ -530,10 +534,10 @@ fn in_memory_session_can_branch_and_is_not_listed() {
     agent.carry_out(json!({ "type": "navigate_tree", "entryId": two }));
     agent.get("clone");
     assert_ne!(agent.get("get_state")["sessionId"], id);
-    assert_eq!(said(&mut agent), ["user: one", "assistant: re: one"]);
+    assert_eq!(conversation(&mut agent), ["user: one", "assistant: re: one"]);
     let one = entry_of(&mut agent, "one");
     agent.carry_out(json!({ "type": "fork", "entryId": one }));
-    assert!(said(&mut agent).is_empty());
+    assert!(conversation(&mut agent).is_empty());
     let error = agent.refuse(json!({ "type": "list_sessions" }));
     assert!(error.contains("--no-session"), "{error}");
     assert!(!workspace.configuration().join("sessions").exists());

@@ -244,8 +244,8 @@ fn session_id_is_in_the_environment_of_commands() {
     ] {
         assert!(text.lines().any(|line| line == expected), "{expected}: {text}");
     }
-    let by_hand = agent.carry_out(json!({ "type": "bash", "command": "env" }));
-    assert!(!by_hand["output"].as_str().unwrap().contains("PI_MODEL"), "{by_hand}");
+    let user_bash = agent.carry_out(json!({ "type": "bash", "command": "env" }));
+    assert!(!user_bash["output"].as_str().unwrap().contains("PI_MODEL"), "{user_bash}");
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn shell_and_prefix_come_from_the_settings() {
     let mut agent = workspace.start();
     let text = succeed(&server, &mut agent, "bash", json!({ "command": "echo $greeting from $0" }));
     assert_eq!(text, "hello from /bin/sh\n");
-    let by_hand = agent.carry_out(json!({ "type": "bash", "command": "echo $greeting" }));
-    assert_eq!(by_hand["output"], "hello\n");
+    let user_bash = agent.carry_out(json!({ "type": "bash", "command": "echo $greeting" }));
+    assert_eq!(user_bash["output"], "hello\n");
 }
 
 /// Returns the system prompt of an agent that is started with some arguments.

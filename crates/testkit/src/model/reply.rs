@@ -17,7 +17,7 @@ const ARGUMENTS_PIECE: usize = 16;
 pub struct Reply {
     pub(crate) kind: Kind,
     pub(crate) delay: Duration,
-    pub(crate) cut_after: Option<usize>,
+    pub(crate) interrupt_after: Option<usize>,
     pub(crate) hang_after: Option<usize>,
     pub(crate) is_last: bool,
     pub(crate) usage: Usage,
@@ -143,8 +143,8 @@ impl Reply {
     }
 
     /// Closes the connection after a number of deltas, without an end.
-    pub fn cut_after(mut self, deltas: usize) -> Self {
-        self.cut_after = Some(deltas);
+    pub fn interrupt_after(mut self, deltas: usize) -> Self {
+        self.interrupt_after = Some(deltas);
         self
     }
 
@@ -194,7 +194,7 @@ impl Reply {
         Self {
             kind,
             delay: Duration::ZERO,
-            cut_after: None,
+            interrupt_after: None,
             hang_after: None,
             is_last: false,
             usage: Usage::default(),

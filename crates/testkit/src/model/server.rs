@@ -207,10 +207,10 @@ impl Shared {
 
     fn stream(&self, reply: &Reply, frames: Vec<Frame>, mut connection: &TcpStream) -> io::Result<End> {
         let mut deltas = 0;
-        let is_whole = reply.cut_after.is_none() && reply.hang_after.is_none();
+        let is_whole = reply.interrupt_after.is_none() && reply.hang_after.is_none();
         let last = frames.len().saturating_sub(1);
         for (index, frame) in frames.into_iter().enumerate() {
-            if reply.cut_after == Some(deltas) {
+            if reply.interrupt_after == Some(deltas) {
                 return Ok(End::Cut);
             }
             if reply.hang_after == Some(deltas) {
@@ -242,7 +242,7 @@ impl Shared {
             connection.write_all(chunk.as_bytes())?;
         }
         // A stream shorter than the mark is interrupted, or falls silent, instead of ending.
-        if reply.cut_after.is_some() {
+        if reply.interrupt_after.is_some() {
             return Ok(End::Cut);
         }
         if reply.hang_after.is_some() {

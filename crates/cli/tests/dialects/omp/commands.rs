@@ -199,15 +199,22 @@ fn sessions_are_created_branched_and_switched() {
     let mut agent = workspace.start_in("omp");
     run(&mut agent, "first");
     run(&mut agent, "second");
-    let told = agent.get("get_messages")["messages"].take();
-    assert!(told[1]["duration"].is_u64() && told[1]["ttft"].is_u64() && told[1]["completedAt"].is_u64());
+    let reported = agent.get("get_messages")["messages"].take();
+    assert!(
+        reported[1]["duration"].is_u64()
+            && reported[1]["ttft"].is_u64()
+            && reported[1]["completedAt"].is_u64()
+    );
     let first_session = agent.get("get_state")["sessionFile"].take();
     let entries = agent.get("get_branch_messages");
     let texts: Vec<_> = entries["messages"].as_array().unwrap().iter().map(|entry| &entry["text"]).collect();
     assert_eq!(texts, ["first", "second"]);
     let branched = agent.carry_out(json!({ "type": "branch", "entryId": entries["messages"][1]["entryId"] }));
     assert_eq!(branched, json!({ "text": "second", "cancelled": false }));
-    assert_eq!(agent.get("get_messages")["messages"].as_array().unwrap()[..], told.as_array().unwrap()[..2]);
+    assert_eq!(
+        agent.get("get_messages")["messages"].as_array().unwrap()[..],
+        reported.as_array().unwrap()[..2]
+    );
     assert_eq!(agent.get("get_last_assistant_text"), json!({ "text": "ok" }));
 
     let switched = agent.carry_out(json!({ "type": "switch_session", "sessionPath": first_session }));

@@ -19,10 +19,10 @@ fn run(agent: &mut Agent, text: &str) -> Vec<Value> {
 
 /// Returns the completed messages in order: user texts as they are, answers and results by their role.
 fn conversation(records: &[Value]) -> Vec<String> {
-    let told =
+    let reported =
         bowline_testkit::announced(records).into_iter().map(|message| match message["role"].as_str() {
             Some("user") => message["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
             role => format!("<{}>", role.unwrap_or_default()),
         });
-    told.collect()
+    reported.collect()
 }

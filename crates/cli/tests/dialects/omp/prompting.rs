@@ -80,8 +80,8 @@ fn abort_and_prompt_is_atomic() {
     assert_eq!(refused.unwrap()["error"], BUSY);
     assert_eq!(conversation(&records), ["second", "<assistant>"]);
     // The acknowledgement comes between the two runs.
-    let told = types(&records);
-    let position = |name: &str| told.iter().position(|kind| *kind == name);
+    let reported = types(&records);
+    let position = |name: &str| reported.iter().position(|kind| *kind == name);
     assert!(position("response") < position("agent_start"));
 }
 
@@ -101,8 +101,8 @@ fn prompt_during_a_run_names_its_queue() {
     assert_eq!(agent.get("get_state")["queuedMessageCount"], 2);
     gate.open();
     agent.until_type("agent_end");
-    let told = conversation(agent.transcript());
-    assert_eq!(told, ["go", "<assistant>", "first", "<assistant>", "last", "<assistant>"]);
+    let reported = conversation(agent.transcript());
+    assert_eq!(reported, ["go", "<assistant>", "first", "<assistant>", "last", "<assistant>"]);
     assert_eq!(of_type(agent.transcript(), "agent_end").len(), 1);
 }
 
@@ -150,8 +150,8 @@ fn abort_keeps_the_queues_and_is_answered_after_agent_end() {
     agent.carry_out(json!({ "type": "follow_up", "message": "later" }));
     agent.send(json!({ "id": "a", "type": "abort" }));
     let records = agent.until(|record| record["id"] == "a");
-    let told = types(&records);
-    assert_eq!(told[told.len() - 4..], ["message_end", "turn_end", "agent_end", "response"]);
+    let reported = types(&records);
+    assert_eq!(reported[reported.len() - 4..], ["message_end", "turn_end", "agent_end", "response"]);
     assert_eq!(agent.get("get_state")["queuedMessageCount"], 1);
     assert_eq!(conversation(&run(&mut agent, "on")), ["on", "<assistant>", "later", "<assistant>"]);
 }

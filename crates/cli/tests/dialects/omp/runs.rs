@@ -50,16 +50,16 @@ fn quick_retries() -> Value {
 #[test]
 fn retried_run_has_one_end_with_the_last_attempt() {
     let server = ModelServer::start();
-    server.reply(Reply::text("half").cut_after(1));
+    server.reply(Reply::text("half").interrupt_after(1));
     let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(quick_retries());
     let mut agent = workspace.start_in("omp");
     let records = run(&mut agent, "go");
-    let told = types(&records);
-    assert!(!told.contains(&"entry_appended"), "omp has no such event");
+    let reported = types(&records);
+    assert!(!reported.contains(&"entry_appended"), "omp has no such event");
     for (name, count) in
         [("agent_start", 2), ("auto_retry_start", 1), ("auto_retry_end", 1), ("agent_end", 1)]
     {
-        assert_eq!(told.iter().filter(|kind| **kind == name).count(), count, "{name}");
+        assert_eq!(reported.iter().filter(|kind| **kind == name).count(), count, "{name}");
     }
     let messages = records.last().unwrap()["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 1);
@@ -102,10 +102,10 @@ fn automatic_compaction_precedes_the_one_agent_end() {
     let mut agent = workspace.start_in("omp");
     run(&mut agent, "one");
     let records = run(&mut agent, "two");
-    assert_eq!(server.replies_left(), 0, "the summary is asked for twice, which these clients are not told");
-    let told = without_updates(&records);
+    assert_eq!(server.replies_left(), 0, "the summary is requested twice, which these clients do not see");
+    let reported = without_updates(&records);
     assert_eq!(
-        told[told.len() - 4..],
+        reported[reported.len() - 4..],
         ["turn_end", "auto_compaction_start", "auto_compaction_end", "agent_end"]
     );
     let end = of_type(&records, "auto_compaction_end")[0];

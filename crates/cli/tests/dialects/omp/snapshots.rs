@@ -20,7 +20,7 @@ fn every_update_repeats_the_message_so_far() {
             let step = &update["assistantMessageEvent"];
             assert_eq!(update["message"], step["partial"]);
             assert_eq!(update["message"]["role"], "assistant");
-            assert!(update["message"].get("duration").is_none(), "it is not over");
+            assert!(update["message"].get("duration").is_none(), "the run has not ended");
             if step["type"] == "text_delta" {
                 text.push_str(step["delta"].as_str().unwrap());
                 let index = usize::try_from(step["contentIndex"].as_u64().unwrap()).unwrap();

@@ -27,28 +27,28 @@ fn steered(mode: Option<&str>) -> Vec<Value> {
     agent.carry_out(json!({ "type": "steer", "message": "stop that" }));
     fs::write(workspace.work().join("go"), "").unwrap();
     agent.until_type("agent_end");
-    let told =
+    let reported =
         ["go", "<assistant>", "<toolResult>", "<toolResult>", "<toolResult>", "stop that", "<assistant>"];
-    assert_eq!(conversation(agent.transcript()), told);
+    assert_eq!(conversation(agent.transcript()), reported);
     agent.transcript().to_vec()
 }
 
 fn results(records: &[Value]) -> Vec<(bool, String)> {
     let results = of_type(records, "turn_end")[0]["toolResults"].as_array().unwrap();
-    let told = results.iter().map(|result| {
+    let reported = results.iter().map(|result| {
         let text = result["content"][0]["text"].as_str().unwrap_or_default().trim().to_owned();
         (result["isError"].as_bool().unwrap(), text)
     });
-    told.collect()
+    reported.collect()
 }
 
 #[test]
 fn immediate_steering_skips_the_remaining_calls() {
     for mode in [None, Some("immediate")] {
         let records = steered(mode);
-        let told = results(&records);
-        assert!(!told[0].0);
-        for (is_error, text) in &told[1..] {
+        let reported = results(&records);
+        assert!(!reported[0].0);
+        for (is_error, text) in &reported[1..] {
             assert!(is_error);
             assert_eq!(text, "Skipped due to queued user message.");
         }
@@ -66,9 +66,11 @@ fn immediate_steering_skips_the_remaining_calls() {
 
 #[test]
 fn waiting_steering_lets_every_call_run() {
-    let told = results(&steered(Some("wait")));
-    assert!(told.iter().all(|(is_error, _)| !is_error));
-    assert!(told.iter().any(|(_, text)| text == "second") && told.iter().any(|(_, text)| text == "third"));
+    let reported = results(&steered(Some("wait")));
+    assert!(reported.iter().all(|(is_error, _)| !is_error));
+    assert!(
+        reported.iter().any(|(_, text)| text == "second") && reported.iter().any(|(_, text)| text == "third")
+    );
 }
 
 fn with_two_queued(mode: &str) -> (ModelServer, Agent) {
@@ -95,8 +97,8 @@ fn with_two_queued(mode: &str) -> (ModelServer, Agent) {
 fn queues_deliver_one_message_or_all() {
     let (_, agent) = with_two_queued("one-at-a-time");
     let answer = "<assistant>";
-    let told = ["go", answer, "a", answer, "b", answer, "A", answer, "B", answer];
-    assert_eq!(conversation(agent.transcript()), told);
+    let reported = ["go", answer, "a", answer, "b", answer, "A", answer, "B", answer];
+    assert_eq!(conversation(agent.transcript()), reported);
     let (_, agent) = with_two_queued("all");
     assert_eq!(conversation(agent.transcript()), ["go", answer, "a", "b", answer, "A", "B", answer]);
 }

@@ -54,7 +54,7 @@ fn long(name: &str) -> String {
 }
 
 /// Starts an agent and has two exchanges with it, of which a compaction keeps the second.
-fn start_with_a_past(server: &ModelServer, workspace: &Workspace) -> Agent {
+fn start_with_history(server: &ModelServer, workspace: &Workspace) -> Agent {
     server.reply(Reply::text("answer one"));
     server.reply(Reply::text("answer two"));
     let mut agent = workspace.start();
@@ -94,7 +94,7 @@ fn outline(messages: &Value) -> Vec<String> {
 }
 
 /// Returns the types of records, without updates and message starts.
-fn course(records: &[Value]) -> Vec<&str> {
+fn record_types(records: &[Value]) -> Vec<&str> {
     let left_out = ["message_start", "message_update", "tool_execution_start", "tool_execution_update"];
     types(records).into_iter().filter(|kind| !left_out.contains(kind)).collect()
 }

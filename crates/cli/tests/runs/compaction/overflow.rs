@@ -4,18 +4,18 @@ use bowline_testkit::{Launch, Reply, assert_well_formed, of_type};
 use serde_json::{Value, json};
 
 use super::{
-    COMPACTED_AND_ASKED_AGAIN, course, last_request, long, only, prepare, start_with_a_past, too_long,
+    COMPACTED_AND_ASKED_AGAIN, last_request, long, only, prepare, record_types, start_with_history, too_long,
 };
 
 #[test]
 fn overflow_compacts_and_repeats_the_call() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(too_long());
     server.reply(Reply::text("WHAT WAS"));
     server.reply(Reply::text("answer three"));
     let records = agent.run("three");
-    assert_eq!(course(&records), COMPACTED_AND_ASKED_AGAIN);
+    assert_eq!(record_types(&records), COMPACTED_AND_ASKED_AGAIN);
     let end = only(&records, "compaction_end");
     assert_eq!((&end["reason"], &end["willRetry"]), (&json!("overflow"), &json!(true)));
     let will_retry: Vec<_> =
@@ -26,7 +26,7 @@ fn overflow_compacts_and_repeats_the_call() {
     let sent = last_request(&server);
     assert!(sent.contains("WHAT WAS") && sent.contains("three") && !sent.contains("ONE"), "{sent}");
     let messages = agent.get("get_messages");
-    assert!(!messages.to_string().contains("too long"), "the failed answer is no part of the context");
+    assert!(!messages.to_string().contains("too long"), "the failed answer is not part of the context");
     assert_well_formed(agent.transcript());
     agent.finish();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
@@ -36,7 +36,7 @@ fn overflow_compacts_and_repeats_the_call() {
 #[test]
 fn second_overflow_ends_the_run_once() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(too_long());
     server.reply(Reply::text("WHAT WAS"));
     server.reply(too_long());

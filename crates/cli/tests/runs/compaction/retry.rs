@@ -3,7 +3,7 @@
 use bowline_testkit::{Agent, Api, ModelServer, Reply, Workspace, assert_well_formed, keys, of_type, types};
 use serde_json::{Value, json};
 
-use super::{NEARLY_FULL, compact, long, only, start_with_a_past, summary_requests};
+use super::{NEARLY_FULL, compact, long, only, start_with_history, summary_requests};
 
 const SCHEDULED: &str = "summarization_retry_scheduled";
 const STARTED: &str = "summarization_retry_attempt_start";
@@ -26,9 +26,9 @@ fn first_entry(agent: &mut Agent) -> Value {
 #[test]
 fn failed_summary_is_retried_and_each_attempt_reported() {
     let (server, workspace) = prepare(8);
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::status(529).body("overloaded"));
-    server.reply(Reply::text("half").cut_after(1));
+    server.reply(Reply::text("half").interrupt_after(1));
     server.reply(Reply::text("WHAT WAS"));
     let records = compact(&mut agent);
     assert_eq!(
@@ -50,7 +50,7 @@ fn failed_summary_is_retried_and_each_attempt_reported() {
 #[test]
 fn summary_fails_after_the_last_attempt() {
     let (server, workspace) = prepare(1);
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     for _ in 0..3 {
         server.reply(Reply::status(503).body("nobody home"));
     }
@@ -71,7 +71,7 @@ fn summary_fails_after_the_last_attempt() {
 #[test]
 fn abort_ends_the_backoff_and_is_reported_first() {
     let (server, workspace) = prepare(60_000);
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::status(503));
     agent.send(json!({ "id": "c", "type": "compact" }));
     agent.until_type(SCHEDULED);
@@ -93,21 +93,21 @@ fn abort_ends_the_backoff_and_is_reported_first() {
 #[test]
 fn retry_in_a_run_has_its_reason() {
     let (server, workspace) = prepare(1);
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("answer three").usage(NEARLY_FULL));
     server.reply(Reply::status(503));
     server.reply(Reply::text("WHAT WAS"));
     let records = agent.run(&long("THREE"));
     assert_eq!(only(&records, STARTED)["reason"], "threshold");
     assert_eq!(only(&records, "compaction_end")["result"]["summary"], "WHAT WAS");
-    assert!(of_type(&records, "auto_retry_start").is_empty(), "it is no retry of the run");
+    assert!(of_type(&records, "auto_retry_start").is_empty(), "it is not a retry of the run");
     assert_well_formed(agent.transcript());
 }
 
 #[test]
 fn branch_summary_is_retried() {
     let (server, workspace) = prepare(1);
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::status(503));
     server.reply(Reply::text("WHAT WAS TRIED"));
     let entry = first_entry(&mut agent);

@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::{
     NEARLY_FULL, assert_calls_have_results, compact, long, only, outline, prepare, prepare_with,
-    start_with_a_past, summary_requests,
+    start_with_history, summary_requests,
 };
 
 #[test]
 fn summary_request_has_history_and_instructions_but_no_tools() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("short"));
     agent.carry_out(json!({ "type": "compact", "customInstructions": "Only the BLUE parts." }));
     let body = &summary_requests(&server)[0].body;
@@ -78,14 +78,14 @@ fn split_turn_gets_its_own_summary() {
     assert_eq!(
         outline(&agent.get("get_messages"))[1..],
         ["assistant: REPORT"],
-        "the end of the turn stays as it is"
+        "the end of the turn is unchanged"
     );
 }
 
 #[test]
 fn earlier_summary_is_part_of_the_next() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("FIRST SUMMARY"));
     agent.get("compact");
     agent.run(&long("THREE"));
@@ -146,7 +146,7 @@ fn limits_can_be_set_for_all_models_and_for_one() {
         "keepRecentTokens": 40, "reserveTokens": 150_000,
         "modelOverrides": { "mock/m2": { "keepRecentTokens": 100_000 } },
     }));
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m2" }));
     assert_eq!(compact(&mut agent)[2]["code"], "nothing_to_do");
     agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m1" }));

@@ -4,7 +4,7 @@ use bowline_testkit::{Gate, Reply, assert_well_formed, of_type, types};
 use serde_json::json;
 
 use super::{
-    LIMIT, NEARLY_FULL, assert_calls_have_results, course, last_request, long, only, outline, prepare,
+    LIMIT, NEARLY_FULL, assert_calls_have_results, last_request, long, only, outline, prepare, record_types,
 };
 
 #[test]
@@ -16,7 +16,7 @@ fn full_window_is_compacted_after_the_run() {
     server.reply(Reply::text("WHAT WAS"));
     let records = agent.run(&long("TWO"));
     let end = ["turn_end", "agent_end", "compaction_start", "compaction_end", "agent_settled"];
-    assert!(course(&records).ends_with(&end), "{:?}", course(&records));
+    assert!(record_types(&records).ends_with(&end), "{:?}", record_types(&records));
     let done = only(&records, "compaction_end");
     assert_eq!((&done["reason"], &done["result"]["tokensBefore"]), (&json!("threshold"), &json!(190_010)));
     assert_eq!(
@@ -39,7 +39,7 @@ fn full_window_is_compacted_between_turns_of_a_run() {
     server.reply(Reply::text("done"));
     let records = agent.run(&long("TWO"));
     assert_eq!(
-        course(&records),
+        record_types(&records),
         [
             "agent_start",
             "turn_start",
@@ -61,8 +61,8 @@ fn full_window_is_compacted_between_turns_of_a_run() {
     assert_calls_have_results(&body);
     let sent = body["messages"].to_string();
     assert!(sent.contains("WHAT WAS") && sent.contains("TWO") && !sent.contains("ONE"), "{sent}");
-    let told = only(&records, "agent_end")["messages"].as_array().unwrap().len();
-    assert_eq!(told, 4, "all messages of the run are told at its end");
+    let reported = only(&records, "agent_end")["messages"].as_array().unwrap().len();
+    assert_eq!(reported, 4, "agent_end has all messages of the run");
     assert_well_formed(agent.transcript());
 }
 
@@ -81,7 +81,10 @@ fn full_window_is_compacted_before_a_prompt_unless_disabled() {
     server.reply(Reply::text("WHAT WAS"));
     agent.send(json!({ "id": "p", "type": "prompt", "message": "three" }));
     let records = agent.collect_until_settled();
-    assert_eq!(course(&records)[..4], ["compaction_start", "compaction_end", "response", "agent_start"]);
+    assert_eq!(
+        record_types(&records)[..4],
+        ["compaction_start", "compaction_end", "response", "agent_start"]
+    );
     assert_eq!((&records[0]["reason"], &records[2]["success"]), (&json!("threshold"), &json!(true)));
     let sent = last_request(&server);
     assert!(sent.contains("WHAT WAS") && sent.contains("three"), "{sent}");
@@ -150,7 +153,7 @@ fn message_queued_during_the_last_compaction_continues_the_run() {
     let records = agent.collect_until_settled();
     let end = records.iter().position(|record| record["type"] == "compaction_end").unwrap();
     assert_eq!(
-        course(&records[end..]),
+        record_types(&records[end..]),
         [
             "compaction_end",
             "agent_start",

@@ -4,8 +4,8 @@ use bowline_testkit::{Agent, Gate, Launch, ModelServer, Reply, Usage, assert_wel
 use serde_json::{Value, json};
 
 use super::{
-    COMPACTED_AND_ASKED_AGAIN, LIMIT, course, last_request, long, only, outline, prepare, start_with_a_past,
-    summary_requests, too_long,
+    COMPACTED_AND_ASKED_AGAIN, LIMIT, last_request, long, only, outline, prepare, record_types,
+    start_with_history, summary_requests, too_long,
 };
 
 /// An answer of 10 tokens, of 32,000 that the model can write.
@@ -26,12 +26,12 @@ fn check_kept(agent: &mut Agent, records: &[Value]) {
 fn truncated_answer_is_removed_and_the_model_called_again() {
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         let (server, workspace) = prepare();
-        let mut agent = start_with_a_past(&server, &workspace);
+        let mut agent = start_with_history(&server, &workspace);
         server.reply(Reply::text("HALF").stop_reason(reason));
         server.reply(Reply::text("WHAT WAS"));
         server.reply(Reply::text("the whole"));
         let records = agent.run("three");
-        assert_eq!(course(&records), COMPACTED_AND_ASKED_AGAIN);
+        assert_eq!(record_types(&records), COMPACTED_AND_ASKED_AGAIN);
         let end = only(&records, "compaction_end");
         assert_eq!((&end["reason"], &end["willRetry"]), (&json!("overflow"), &json!(true)));
         let answer = of_type(&records, "message_end")[1];
@@ -53,7 +53,7 @@ fn truncated_answer_is_removed_and_the_model_called_again() {
 #[test]
 fn answer_at_the_model_limit_is_kept() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(half().usage(Usage { output: 32_000, ..Usage::default() }));
     let records = agent.run("three");
     check_kept(&mut agent, &records);
@@ -69,13 +69,13 @@ fn truncated_answer_is_kept_without_usage_or_history() {
     server.reply(half().usage(Usage { input: 0, output: 0, cache_read: 0, cache_write: 0 }));
     let records = agent.run(&long("TWO"));
     check_kept(&mut agent, &records);
-    assert!(last_request(&server).contains("HALF"), "the model sees what it said");
+    assert!(last_request(&server).contains("HALF"), "the model sees its own answer");
 }
 
 #[test]
 fn truncated_answer_is_kept_with_compaction_off_or_after_steering() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
     server.reply(half().gate(&gate));
     server.reply(half());
@@ -92,7 +92,7 @@ fn truncated_answer_is_kept_with_compaction_off_or_after_steering() {
 #[test]
 fn second_truncated_answer_is_kept_and_ends_the_run() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(half());
     server.reply(Reply::text("WHAT WAS"));
     server.reply(Reply::text("HALF AGAIN").stop_reason("max_tokens"));
@@ -130,7 +130,7 @@ fn check_restored(server: &ModelServer, agent: &mut Agent, records: &[Value]) {
 #[test]
 fn truncated_answer_is_restored_if_the_summary_fails() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(half());
     server.reply(Reply::status(400).body("not today"));
     let records = agent.run("three");
@@ -144,7 +144,7 @@ fn truncated_answer_is_restored_if_the_summary_fails() {
 #[test]
 fn truncated_answer_is_restored_if_compaction_is_aborted() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
     server.reply(half());
     server.reply(Reply::text("WHAT WAS").gate(&gate));
@@ -161,7 +161,7 @@ fn truncated_answer_is_restored_if_compaction_is_aborted() {
 #[test]
 fn new_user_message_allows_another_attempt() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
     server.reply(too_long());
     server.reply(Reply::text("WHAT WAS"));

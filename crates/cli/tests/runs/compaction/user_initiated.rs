@@ -6,13 +6,14 @@ use bowline_testkit::{
 use serde_json::{Value, json};
 
 use super::{
-    LIMIT, compact, course, last_request, long, only, outline, prepare, start_with_a_past, summary_requests,
+    LIMIT, compact, last_request, long, only, outline, prepare, record_types, start_with_history,
+    summary_requests,
 };
 
 #[test]
 fn event_response_and_file_of_a_compaction_agree() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text(" the summary\n").usage(Usage {
         input: 700,
         output: 30,
@@ -47,7 +48,7 @@ fn event_response_and_file_of_a_compaction_agree() {
 #[test]
 fn model_sees_summary_and_newest_messages_after_compaction() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("WHAT WAS"));
     agent.get("compact");
     let messages = agent.get("get_messages");
@@ -66,7 +67,7 @@ fn model_sees_summary_and_newest_messages_after_compaction() {
 #[test]
 fn compacted_session_is_unchanged_after_resuming() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("WHAT WAS"));
     agent.get("compact");
     let (messages, state) = (agent.get("get_messages"), agent.get("get_state"));
@@ -106,7 +107,7 @@ fn compaction_without_enough_history_is_refused() {
 #[test]
 fn compaction_ends_a_run_first() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
     server.reply(Reply::text("half").gate(&gate));
     server.reply(Reply::text("sum"));
@@ -115,7 +116,7 @@ fn compaction_ends_a_run_first() {
     let records = compact(&mut agent);
     let ended = records.iter().position(|record| record["message"]["stopReason"] == "aborted").unwrap();
     assert_eq!(
-        course(&records[ended..]),
+        record_types(&records[ended..]),
         [
             "message_end",
             "turn_end",
@@ -134,7 +135,7 @@ fn compaction_ends_a_run_first() {
 #[test]
 fn prompt_during_compaction_is_refused_and_steering_waits() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
     server.reply(Reply::text("sum").gate(&gate));
     agent.send(json!({ "id": "c", "type": "compact" }));
@@ -164,7 +165,7 @@ fn prompt_during_compaction_is_refused_and_steering_waits() {
 #[test]
 fn compact_and_prompt_in_one_write_never_mix() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     server.reply(Reply::text("sum"));
     agent.send_raw(
         b"{\"id\":1,\"type\":\"compact\"}\n{\"id\":2,\"type\":\"prompt\",\"message\":\"x\"}\n{\"id\":3,\"type\":\"get_state\"}\n",
@@ -180,7 +181,7 @@ fn compact_and_prompt_in_one_write_never_mix() {
 #[test]
 fn abort_ends_a_compaction_without_changes() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let (messages, entries) = (agent.get("get_messages"), agent.get("get_entries"));
     server.reply(Reply::mute());
     agent.send(json!({ "id": "c", "type": "compact" }));
@@ -206,7 +207,7 @@ fn abort_ends_a_compaction_without_changes() {
 #[test]
 fn failed_summary_is_an_error_and_changes_nothing() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let entries = agent.get("get_entries");
     let cases = [
         (Reply::status(401).body("no"), "401"),
@@ -214,7 +215,7 @@ fn failed_summary_is_an_error_and_changes_nothing() {
             Reply::text("the sum").stop_reason("max_tokens"),
             "generation hit the token cap and the summary is incomplete",
         ),
-        (Reply::text("the sum").cut_after(1), ""),
+        (Reply::text("the sum").interrupt_after(1), ""),
         (Reply::text(" \n"), "the model returned an empty summary"),
         (Reply::new().tool("bash", json!({ "command": "true" })), "Summarization attempted to call a tool"),
     ];
@@ -233,7 +234,7 @@ fn failed_summary_is_an_error_and_changes_nothing() {
 #[test]
 fn summary_cost_is_counted() {
     let (server, workspace) = prepare();
-    let mut agent = start_with_a_past(&server, &workspace);
+    let mut agent = start_with_history(&server, &workspace);
     let before = agent.get("get_session_stats");
     server.reply(Reply::text("WHAT WAS").usage(Usage {
         input: 5_000,
@@ -250,7 +251,7 @@ fn summary_cost_is_counted() {
         (grown("/tokens/input") - 5_000.0).abs() < 1e-9 && (grown("/tokens/output") - 400.0).abs() < 1e-9
     );
     assert!((grown("/cost") - (5_000.0 + 400.0 * 2.0) / 1e6).abs() < 1e-12);
-    assert_eq!(after["totalMessages"], before["totalMessages"], "nothing that was said is lost");
+    assert_eq!(after["totalMessages"], before["totalMessages"], "no message is lost");
     assert_eq!(after["contextUsage"]["tokens"], Value::Null);
     agent.finish();
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--continue"]).start();
