@@ -227,7 +227,7 @@ fn image_files_are_sent_only_to_models_that_accept_images() {
 }
 
 #[test]
-fn session_id_is_in_the_environment_of_commands() {
+fn session_and_model_are_in_the_environment_of_commands() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = Launch::rpc(&workspace).model("mock/m2:low").start();
     let state = agent.get("get_state");

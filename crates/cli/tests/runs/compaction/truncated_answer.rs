@@ -73,7 +73,7 @@ fn truncated_answer_is_kept_without_usage_or_history() {
 }
 
 #[test]
-fn truncated_answer_is_kept_with_compaction_off_or_after_steering() {
+fn truncated_answer_is_kept_with_compaction_off() {
     let (server, workspace) = prepare();
     let mut agent = start_with_history(&server, &workspace);
     let gate = Gate::new();
