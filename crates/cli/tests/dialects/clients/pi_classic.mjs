@@ -1,5 +1,5 @@
-// A client of the first `pi --mode rpc`, as its document shows one: events are read line by line, text is printed as
-// it comes, tools are named, and Ctrl+C aborts. Usage: node pi_classic.mjs PROGRAM [ARGUMENT…] -- PROMPT
+// A client of the first `pi --mode rpc`, like the one in its documentation: it reads events line by line, prints text as
+// it arrives, names tools, and aborts on Ctrl+C. Usage: node pi_classic.mjs PROGRAM [ARGUMENT…] -- PROMPT
 import { spawn } from "node:child_process";
 import * as readline from "node:readline";
 

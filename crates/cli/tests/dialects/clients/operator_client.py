@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A client of operator-use's RPC protocol, in the shape of its own RPCClient, and a conversation that it holds.
+"""A client of operator-use's RPC protocol, modelled on its own RPCClient, and a conversation with it.
 
   operator_client.py FORM COMMAND...
 
-FORM is `operator` (events wrapped, a prompt answered when it is carried out) or `operator-flat` (events flat, a prompt
-answered at once); COMMAND starts the agent. The agent's model must answer every prompt with a text that contains
-"hello". Ends with 0 when all went as it should.
+FORM is `operator` (wrapped events, a prompt is answered after its turn) or `operator-flat` (flat events, a prompt is
+answered immediately); COMMAND starts the agent. Its model must answer every prompt with a text that contains "hello".
+Exits with 0 on success.
 """
 import asyncio
 import json
@@ -13,7 +13,7 @@ import sys
 
 
 class RPCClient:
-    """Talks to an agent over its stdin and stdout. Every call waits for the response with its id."""
+    """Drives an agent over its stdin and stdout. Every call waits for the response with its id."""
 
     def __init__(self, command, wrapped=False, timeout=30.0):
         self.command, self.wrapped, self.timeout = command, wrapped, timeout
@@ -66,7 +66,7 @@ class RPCClient:
         return lambda: self.listeners.remove(listener)
 
     async def prompt_and_wait(self, text, timeout=120):
-        """Returns the events up to the first that says the run is over."""
+        """Returns the events up to the end of the run."""
         events, over = [], asyncio.Event()
 
         def listen(event):
@@ -95,8 +95,8 @@ async def converse(form, command):
             events = await client.prompt_and_wait(prompt)
             assert "hello" in text_of(events), events
             assert events[-1]["type"] == "agent_end" and events[-1]["reason"] == "completed", events[-1]
-            said = [message["role"] for message in events[-1]["messages"]]
-            assert said == ["user", "assistant"], said
+            roles = [message["role"] for message in events[-1]["messages"]]
+            assert roles == ["user", "assistant"], roles
         state = await client.send("get_state")
         assert state["phase"] == "idle" and state["message_count"] == 4, state
         messages = (await client.send("get_messages"))["messages"]
