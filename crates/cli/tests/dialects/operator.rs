@@ -325,7 +325,8 @@ fn converse(form: &str) {
     let server = ModelServer::start();
     server.default_reply(Reply::text("well, ").then_text("hello"));
     let workspace = workspace(&server);
-    let client: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialects/clients/operator_client.py");
+    let client: PathBuf =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialects/clients/operator_client.py");
     let output = Command::new("python3")
         .arg(client)
         .arg(form)
