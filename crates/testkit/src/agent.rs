@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::eventually::eventually;
 use crate::launch::Launch;
-use crate::process::{self, Memory};
+use crate::process_linux::{self as process, Memory};
 use crate::protocol::Protocol;
 use crate::records::{self, Arrival, Valve};
 use crate::workspace::Workspace;
