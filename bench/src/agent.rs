@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::pipe::Pipe;
 
-/// The command whose answer shows that the agent is there.
+/// The command whose response shows that the agent is ready.
 pub(crate) const GET_STATE: &[u8] = b"{\"id\":\"1\",\"type\":\"get_state\"}\n";
 
 const RESPONSE: &[u8] = b"{\"id\":\"1\",\"type\":\"response\",\"command\":\"get_state\",\"success\":true";
 
-/// How the record begins after which nothing follows.
+/// The prefix of the last record.
 const SETTLED: &[u8] = b"{\"type\":\"agent_settled\"";
 
-/// Adds the arguments with which every measure starts the agent.
+/// Adds the arguments that every measure uses.
 pub(crate) fn arguments(command: &mut Command, model: &str) {
     command.args(["--mode", "rpc", "--model", model]);
 }
@@ -30,7 +30,7 @@ pub(crate) fn ask_for_state(agent: &mut Pipe) -> Result<(), Failure> {
     Err(Failure::new(format!("get_state was answered with {}", String::from_utf8_lossy(answer))))
 }
 
-/// Prompts the agent and returns all it writes until nothing more will follow. Nothing is parsed meanwhile, so that
+/// Prompts the agent and returns everything that it writes until the last record. Nothing is parsed meanwhile, so that
 /// the reader keeps up.
 pub(crate) fn run(agent: &mut Pipe, message: &str) -> Result<Records, Failure> {
     agent.send(format!("{}\n", json!({ "type": "prompt", "message": message })).as_bytes())?;
@@ -51,7 +51,7 @@ fn is_accepted(response: &[u8]) -> bool {
     serde_json::from_slice::<Value>(response).is_ok_and(|response| response["success"] == true)
 }
 
-/// What an agent has written, not parsed yet.
+/// The unparsed output of an agent.
 pub(crate) struct Records(Vec<u8>);
 
 impl Records {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::measures::MEASURES;
 
-/// What the user asks for.
+/// The options.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) binary: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Arguments {
                 "--instructions" => arguments.with_instructions = true,
                 "--json" => arguments.as_json = true,
                 "--help" | "-h" => arguments.help = true,
-                _ => return Err(Failure::new(format!("{word} is not understood; try --help"))),
+                _ => return Err(Failure::new(format!("{word} is unknown; try --help"))),
             }
         }
         Ok(arguments)
@@ -49,28 +49,28 @@ fn measure(name: String) -> Result<String, Failure> {
         return Ok(name);
     }
     let names: Vec<&str> = MEASURES.iter().map(|measure| measure.name).collect();
-    Err(Failure::new(format!("there is no measure \"{name}\"; there are {}", names.join(", "))))
+    Err(Failure::new(format!("unknown measure \"{name}\"; known: {}", names.join(", "))))
 }
 
 /// Returns the help.
 pub(crate) fn help() -> String {
     let measures = MEASURES.iter().map(|measure| {
-        let when = if measure.is_default { "" } else { " (only when asked for)" };
+        let when = if measure.is_default { "" } else { " (not by default)" };
         format!("  {:14} {}{when}\n", measure.name, measure.about)
     });
     format!("{USAGE}\nMeasures:\n{}", measures.collect::<String>())
 }
 
 const USAGE: &str = "\
-Measures bowline beside floors taken in the same run. A goal that is missed is reported, and is no failure.
+Measures bowline beside floors taken in the same run. A missed goal is reported, but is not a failure.
 
 Usage: bowline-bench [OPTIONS]
 
   --binary PATH    The bowline to measure (default: the one next to this program)
-  --only NAME      Take this measure alone
+  --only NAME      Take only this measure
   --samples N      Take N samples of each measure; round trips are sampled in blocks of 500
   --instructions   Count instructions too; needs valgrind
-  --json           Print one JSON object in place of the table
+  --json           Print one JSON object instead of the table
   --help           Show this help
 ";
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_word_is_refused() {
+    fn invalid_argument_is_refused() {
         for words in ["--samples", "--samples 0", "--samples x", "--only nothing", "--fast"] {
             assert!(parse(words).is_err(), "{words}");
         }

@@ -1,4 +1,4 @@
-//! Instructions that a process executes, counted by valgrind.
+//! The instructions that a process executes, counted by valgrind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::home::Home;
 use crate::measures::Subject;
 use crate::pipe::Pipe;
 
-/// Returns whether valgrind is there.
+/// Returns whether valgrind is installed.
 pub(crate) fn is_possible() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_total_is_found_in_the_report() {
+    fn total_is_found_in_the_report() {
         let log = "==7== Events    : Ir\n==7== Collected : 12345678\n==7== \n";
         assert_eq!(collected(log), Some(12_345_678.0));
         assert_eq!(collected("==7== \n"), None);

@@ -18,7 +18,7 @@ const SAMPLES: usize = 25;
 
 const DELTAS: usize = 8_000;
 
-/// The processor time in ms that an answer may cost.
+/// The goal for the CPU time of an answer, in ms.
 const GOAL: Goal = Goal::AtMost(150.0);
 
 /// Measures an answer of 8,000 deltas with each API, beside the same bytes through a program that writes what it reads.
@@ -30,17 +30,17 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-/// What the samples of one subject are.
+/// The samples of one subject.
 #[derive(Default)]
 struct Costs {
     processor: Samples,
     wall: Samples,
-    /// In how many records the text came.
+    /// The number of records with the text.
     records: Samples,
 }
 
 /// Measures the answer at two paces. When it comes at once, the pipe is full before the client has read anything, and
-/// the agent joins the deltas that have to wait. At a pace at which the client keeps up, each leaves by itself.
+/// the agent joins the waiting deltas. At a pace at which the client keeps up, each delta is a record.
 fn measure_api(subject: &Subject, api: Api) -> Result<Vec<Figure>, Failure> {
     let body = api.body(DELTAS);
     let paced = Home::with_model(api, &model_server::start(&body, Pace::Paced)?);
@@ -84,7 +84,7 @@ fn figures(api: Api, [floor, at_a_pace, at_once]: [Costs; 3]) -> Vec<Figure> {
 }
 
 impl Costs {
-    /// Has an agent of its own receive the answer, as an agent's first request is what counts for a short-lived one.
+    /// Has a new agent receive the answer, because the first request counts for short-lived agents.
     fn add_answer(&mut self, subject: &Subject, home: &Home) -> Result<(), Failure> {
         let mut agent = subject.agent(home, "mock/m1")?;
         let records = self.add(&mut agent, |agent| agent::run(agent, "Go on."))?;
@@ -92,7 +92,7 @@ impl Costs {
         agent.finish()
     }
 
-    /// Does something with a process and notes what it costs.
+    /// Runs an operation of a process and records its cost.
     fn add<T>(
         &mut self,
         process: &mut Pipe,
@@ -107,8 +107,7 @@ impl Costs {
     }
 }
 
-/// Checks that the text has come whole and returns how many records it came in: a reader that lags behind gets deltas
-/// joined.
+/// Checks that the text is complete and returns its number of records: a lagging reader gets joined deltas.
 pub(crate) fn count_deltas(records: &Records, deltas: usize) -> Result<usize, Failure> {
     let mut count = 0;
     let mut text = String::new();

@@ -11,7 +11,7 @@ impl Failure {
         Self(text.into())
     }
 
-    /// Says what was being done when an error came.
+    /// Adds what was being done when an error occurred.
     pub(crate) fn while_doing<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |error| Self(format!("{what}: {error}"))
     }

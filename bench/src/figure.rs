@@ -1,10 +1,10 @@
-//! One line of the report: what was measured, what it is compared with, and whether that is good enough.
+//! One line of the report: a figure, its floor and its goal.
 
 use serde_json::{Value, json};
 
 use crate::statistics::Samples;
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Milliseconds,
@@ -15,18 +15,18 @@ pub(crate) enum Unit {
     Count,
 }
 
-/// What is good enough.
+/// The goal of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Goal {
-    /// At most this many times the floor.
+    /// At most a multiple of the floor.
     TimesFloor(f64),
-    /// At most this much, in the figure's unit.
+    /// At most a value in the figure's unit.
     AtMost(f64),
-    /// The figure is there to be seen.
+    /// No goal.
     None,
 }
 
-/// What was measured.
+/// A measured figure.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
     pub(crate) what: String,
@@ -71,18 +71,18 @@ impl Unit {
 }
 
 impl Figure {
-    /// Creates a figure that was taken once and has no floor and no goal.
+    /// Creates a figure with one sample, no floor and no goal.
     pub(crate) fn plain(what: impl Into<String>, unit: Unit, value: f64) -> Self {
         let bowline = [value].into_iter().collect();
         Self { what: what.into(), unit, bowline, floor: None, goal: Goal::None }
     }
 
-    /// Returns how many times the floor this is, by the medians.
+    /// Returns the ratio to the floor, by the medians.
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.floor.as_ref().map(|floor| self.bowline.median() / floor.median())
     }
 
-    /// Returns how many times the floor this is, by the minima.
+    /// Returns the ratio to the floor, by the minima.
     pub(crate) fn ratio_of_minima(&self) -> Option<f64> {
         self.floor.as_ref().map(|floor| self.bowline.minimum() / floor.minimum())
     }
@@ -96,7 +96,7 @@ impl Figure {
         }
     }
 
-    /// Returns the figure for programs.
+    /// Returns the figure as JSON.
     pub(crate) fn to_json(&self) -> Value {
         let summary = |samples: &Samples| json!({ "median": samples.median(), "minimum": samples.minimum(), "samples": samples.len() });
         let goal = match self.goal {
@@ -117,7 +117,7 @@ impl Figure {
     }
 }
 
-/// Writes a whole number in groups of three digits.
+/// Formats a whole number in groups of three digits.
 fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_met_up_to_its_limit() {
+    fn goal_is_met_up_to_its_limit() {
         assert_eq!(figure(4.0, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(true));
         assert_eq!(figure(4.1, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(false));
         assert_eq!(figure(4.1, 1.0, Goal::AtMost(4.1)).is_met(), Some(true));

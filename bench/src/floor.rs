@@ -1,4 +1,4 @@
-//! The floors: this program, started to do the least that any program would do.
+//! The floors: this program, started to do the minimum that any program would do.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub(crate) enum Floor {
 /// Large enough that the standard library reads past its own buffer.
 const BUFFER: usize = 64 * 1024;
 
-/// Returns the floor that the command line asks for.
+/// Returns the floor that the command line selects.
 pub(crate) fn asked_for() -> Option<Floor> {
     let argument = std::env::args_os().nth(1)?;
     Floor::ALL.into_iter().find(|floor| argument == floor.argument())
@@ -38,7 +38,7 @@ impl Floor {
         }
     }
 
-    /// Is the floor.
+    /// Runs as the floor.
     pub(crate) fn run(self) -> ExitCode {
         let result = match self {
             Self::Hello => hello(),

@@ -1,4 +1,4 @@
-//! Where a process under measurement lives: a temporary home, and an environment that leads nowhere else.
+//! The home and environment of a measured process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::stream::Api;
 
-/// A home of its own. Removed when dropped.
+/// A temporary home. Removed when dropped.
 pub(crate) struct Home(Workspace);
 
 impl Home {
@@ -17,7 +17,7 @@ impl Home {
         Self(Workspace::empty())
     }
 
-    /// Creates a home whose `models.json` knows `mock/m1`, at an address.
+    /// Creates a home whose `models.json` has `mock/m1` at an address.
     pub(crate) fn with_model(api: Api, base_url: &str) -> Self {
         Self(Workspace::empty().models(json!({ "providers": { "mock": {
             "baseUrl": base_url, "api": api.name(), "apiKey": "none",

@@ -1,4 +1,4 @@
-//! Instructions executed: the one figure that hardly changes from run to run.
+//! Instructions executed: the one figure that hardly varies between runs.
 
 use crate::agent;
 use crate::counting::{self, Counted};
@@ -10,7 +10,7 @@ use crate::measures::Subject;
 use crate::model_server::{self, Pace};
 use crate::stream::Api;
 
-/// Few and many, so that their difference is free of the start.
+/// Few and many, so that their difference excludes the start.
 const ROUND_TRIPS: [usize; 2] = [1_000, 2_000];
 
 const DELTAS: [usize; 2] = [1_000, 8_000];
@@ -33,7 +33,7 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-/// Returns what one more costs.
+/// Returns the cost of one more.
 fn each(counts: [usize; 2], count: impl Fn(usize) -> Result<f64, Failure>) -> Result<f64, Failure> {
     let [few, many] = counts;
     Ok((count(many)? - count(few)?) / (many - few) as f64)

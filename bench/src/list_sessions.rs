@@ -22,7 +22,7 @@ const ENTRIES: u64 = 10;
 
 const GOAL: Goal = Goal::AtMost(300.0);
 
-/// Measures a page of 50, a search that finds nothing and so looks into all, and all on one page.
+/// Measures a page of 50, a search without matches, which reads all files, and all sessions on one page.
 pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     let home = Home::empty();
     fs::create_dir_all(home.sessions()).map_err(Failure::while_doing("making a folder"))?;

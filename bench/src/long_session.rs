@@ -1,4 +1,4 @@
-//! A long session that nobody had: turns with tools, abandoned branches, compactions, labels.
+//! A generated long session: turns with tools, abandoned branches, compactions, labels.
 //!
 //! 100,000 entries are about 100 MB. The same arguments always give the same conversation.
 
@@ -8,12 +8,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// How often something other than a turn happens, in entries.
+/// How often entries other than turns occur, in entries.
 const COMPACTION_EVERY: u64 = 2_000;
 const BRANCH_EVERY: u64 = 500;
 const LABEL_EVERY: u64 = 5_000;
 
-/// Writes a session of so many entries that works in `/`.
+/// Writes a session with a number of entries whose folder is `/`.
 pub(crate) fn write(path: &Path, id: &str, entries: u64) -> io::Result<()> {
     let mut generator = Generator {
         file: BufWriter::new(File::create(path)?),
@@ -21,7 +21,7 @@ pub(crate) fn write(path: &Path, id: &str, entries: u64) -> io::Result<()> {
         parents: vec![Value::Null],
         random: 0x9e37_79b9_7f4a_7c15,
         next_compaction: COMPACTION_EVERY,
-        // Not where a compaction is, which the new branch would leave behind.
+        // Not at a compaction, which the new branch would abandon.
         next_branch: BRANCH_EVERY / 2,
         next_label: LABEL_EVERY,
     };
@@ -110,7 +110,7 @@ impl Generator {
     }
 
     fn entry(&mut self, kind: &str, rest: Value) -> io::Result<()> {
-        // Multiplied by an odd number, so that ids look random and none comes twice.
+        // Multiplied by an odd number, so that ids look random and are unique.
         let id = format!("{:08x}", (self.written as u32).wrapping_mul(2_654_435_761));
         let parent = self.parents.last();
         let mut entry =
@@ -123,7 +123,7 @@ impl Generator {
         writeln!(self.file, "{entry}")
     }
 
-    /// Returns words, quotes and line breaks, as code has them.
+    /// Returns words, quotes and line breaks, like code.
     fn text(&mut self, length: usize) -> String {
         const WORDS: [&str; 8] = ["let ", "value", " = ", "\"text\"", ";\n", "fn name(", "größe ", "    "];
         let mut text = String::with_capacity(length + 10);

@@ -1,8 +1,8 @@
 //! Measures bowline beside floors taken in the same run.
 //!
-//! Times on one machine cannot be compared with times on another, nor, where others use the machine too, with those of
-//! an hour ago. So each measure takes its own floor, the least that any program would need for the same, and takes it
-//! in turns with bowline; what counts is the ratio. `docs/performance.md` says what each measure means.
+//! Times on one machine cannot be compared with times on another or, on a shared machine, with those of an hour ago.
+//! So each measure takes its own floor, the minimum that any program would need for the same work, alternating with
+//! bowline; what counts is the ratio. `docs/performance.md` describes each measure.
 
 #![expect(clippy::disallowed_methods, reason = "a program of its own, which reads its arguments")]
 
@@ -37,7 +37,7 @@ mod watchdog;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A floor does nothing that its subject does not have to do: it is looked for before all else.
+    // A floor does nothing unnecessary, so it is handled first.
     if let Some(floor) = floor::asked_for() {
         return floor.run();
     }

@@ -14,13 +14,13 @@ use crate::{
     tool_turns,
 };
 
-/// Something that can be measured.
+/// A measure.
 pub(crate) struct Measure {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Whether it is taken without being asked for.
+    /// Whether it is taken by default.
     pub(crate) is_default: bool,
-    /// When it is given up.
+    /// Its time limit.
     pub(crate) limit: Duration,
     pub(crate) run: fn(&Subject) -> Result<Vec<Figure>, Failure>,
 }
@@ -51,11 +51,11 @@ const fn quick(
     Measure { name, about, is_default: true, limit: Duration::from_secs(120), run }
 }
 
-/// What is measured, beside which floors, and how often.
+/// The binary to measure, the floors, and the number of samples.
 #[derive(Debug)]
 pub(crate) struct Subject {
     pub(crate) binary: PathBuf,
-    /// This program, which is its own floors.
+    /// This program, which is also the floors.
     itself: PathBuf,
     samples: Option<usize>,
 }
@@ -65,7 +65,7 @@ impl Subject {
         Self { binary, itself, samples }
     }
 
-    /// Returns how many samples to take where `usual` are enough unless the user says otherwise.
+    /// Returns the number of samples: `usual` unless the user sets it.
     pub(crate) fn samples(&self, usual: usize) -> usize {
         self.samples.unwrap_or(usual)
     }

@@ -1,4 +1,4 @@
-//! What an idle process holds in memory after its first answer.
+//! The memory of an idle process after its first response.
 
 use bowline_testkit::memory_of;
 
@@ -12,7 +12,7 @@ use crate::statistics::Samples;
 
 const SAMPLES: usize = 7;
 
-/// Measures the proportional set size: pages that are shared count in parts.
+/// Measures the proportional set size: shared pages count in proportion.
 pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     let home = Home::empty();
     let (mut bowline, mut floor) = (Samples::default(), Samples::default());

@@ -1,6 +1,6 @@
-//! A model on the loopback interface that always gives the same answer, built beforehand and written in large pieces or at a pace.
+//! A model on the loopback interface that always gives the same answer, built in advance and written at once or paced.
 //!
-//! The test kit's server can wait, cut and count, and writes frame by frame; here the server must cost next to nothing.
+//! Unlike the test kit's server, which writes frame by frame, this one must cost next to nothing.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,9 +12,9 @@ use crate::failure::Failure;
 /// How the answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// As fast as it is taken.
+    /// As fast as the client reads.
     Burst,
-    /// In pieces that a client has read before the next one comes.
+    /// In chunks that the client has read before the next one arrives.
     Paced,
 }
 
@@ -22,7 +22,7 @@ impl Pace {
     fn piece(self) -> usize {
         match self {
             Self::Burst => 256 * 1024,
-            // What the agent makes of it fits into a pipe.
+            // Its records fit into a pipe.
             Self::Paced => 16 * 1024,
         }
     }
@@ -42,7 +42,7 @@ pub(crate) fn start(body: &str, pace: Pace) -> Result<String, Failure> {
     );
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that goes away in the middle is none of the server's business.
+            // A client may disconnect at any time.
             let _ = serve(stream, answer.as_bytes(), pace);
         }
     });
@@ -61,7 +61,7 @@ fn serve(mut stream: TcpStream, answer: &[u8], pace: Pace) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a request to its end, as closing a connection with unread bytes would reset it.
+/// Reads a whole request, because closing a connection with unread bytes would reset it.
 fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<()> {
     let mut length = 0;
     loop {

@@ -1,4 +1,4 @@
-//! A session of 100,000 entries: opening it, what that holds in memory, and what one more entry costs.
+//! A session of 100,000 entries: the time to open it, its memory, and the cost of another entry.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -20,11 +20,12 @@ const SAMPLES: usize = 10;
 const ENTRIES: u64 = 100_000;
 const APPENDS: usize = 2_000;
 
-/// Megabytes of a session that have to be opened in a second.
+/// The goal for opening a session, in megabytes per second.
 const SPEED: f64 = 300.0;
 
-/// Measures from the start of the process to the first answer, beside reading the file, and the cost of appending,
-/// beside the same in a session that has just begun.
+/// Measures the time from the start of the process to the first response, beside reading the file, and the cost of
+/// appending,
+/// beside the same in a new session.
 pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     let home = Home::empty();
     fs::create_dir_all(home.sessions()).map_err(Failure::while_doing("making a folder"))?;

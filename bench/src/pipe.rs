@@ -1,6 +1,6 @@
 //! A child process and the two pipes to it, used with blocking calls from one thread.
 //!
-//! No thread stands between the pipes and the measure: waking one would cost more than what is measured.
+//! There is no thread between the pipes and the measure: waking one would cost more than what is measured.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 const BUFFER: usize = 256 * 1024;
 
-/// How long a long record is expected to be.
+/// The expected length of a long record.
 const LONG: usize = 1024 * 1024;
 
 /// A process that reads lines and writes lines. Killed when dropped.
@@ -45,7 +45,7 @@ impl Pipe {
         stdin.write_all(bytes).map_err(Failure::while_doing("writing to a child"))
     }
 
-    /// Returns the next line, with its end.
+    /// Returns the next line, with its newline.
     pub(crate) fn line(&mut self) -> Result<&[u8], Failure> {
         self.line.clear();
         let read = self.stdout.read_until(b'\n', &mut self.line);
@@ -55,10 +55,10 @@ impl Pipe {
         Ok(&self.line)
     }
 
-    /// Reads records, giving each to `take` without its end, until `take` says that it was the last.
+    /// Reads records and passes each to `take`, without its newline, until `take` breaks.
     ///
-    /// For records that are long: each is put together where it is looked at and copied nowhere, so that the reader
-    /// costs little beside what the kernel does.
+    /// For long records: each is assembled in place and never copied, so that the reader costs little beside the
+    /// kernel.
     pub(crate) fn records(&mut self, mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), Failure> {
         let (mut record, mut next) = (vec![0; LONG], vec![0; LONG]);
         let mut filled = 0;
@@ -91,7 +91,7 @@ impl Pipe {
         }
     }
 
-    /// Writes bytes and reads as many, at the same time, as they may be more than the pipes hold.
+    /// Writes bytes and reads as many at the same time, because they may exceed the capacity of the pipes.
     pub(crate) fn pass(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdin = self.stdin.take().ok_or_else(|| Failure::new("the input of a child is closed"))?;
         let written = thread::scope(|scope| {
@@ -104,7 +104,7 @@ impl Pipe {
         written
     }
 
-    /// Reads bytes and forgets them.
+    /// Reads bytes and discards them.
     pub(crate) fn skip(&mut self, mut count: usize) -> Result<(), Failure> {
         while count > 0 {
             let read = self.stdout.fill_buf().map_err(Failure::while_doing("reading from a child"))?.len();
@@ -117,7 +117,7 @@ impl Pipe {
         Ok(())
     }
 
-    /// Ends the process's input and waits for its end, which must be a success.
+    /// Closes the process's stdin and waits for its exit, which must be a success.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.stdin = None;
         let status = self.child.wait().map_err(Failure::while_doing("waiting for a child"))?;
@@ -128,12 +128,12 @@ impl Pipe {
         self.child.id()
     }
 
-    /// Returns the time that the process's threads have had on a processor. Those that have ended are not in it.
+    /// Returns the CPU time of the process's running threads.
     pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
         let folder = format!("/proc/{}/task", self.pid());
         let threads = fs::read_dir(&folder).map_err(Failure::while_doing(&folder))?;
         let nanoseconds = threads.flatten().map(|thread| {
-            // The first figure; the clock ticks in `stat` are too coarse for this.
+            // The first figure; the clock ticks in `stat` are too coarse.
             let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
             text.split(' ').next().and_then(|figure| figure.parse::<u64>().ok()).unwrap_or(0)
         });
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_whole_whatever_their_length() {
+    fn records_of_any_length_arrive_complete() {
         let lengths = [0, 1, 70_000, 3, 5_000_000, 2 * LONG, 0];
         let script = lengths.map(|length| format!("head -c {length} /dev/zero; echo;")).concat();
         let mut process = Pipe::start(Command::new("sh").args(["-c", &script])).expect("sh");

@@ -1,7 +1,7 @@
-//! On which cores processes run.
+//! The cores that processes run on.
 //!
-//! Two processes that talk to each other do so several times faster on one core than on two, because waking a sleeping
-//! core takes longer than all else. Where the kernel puts them is chance, so a measure of that must not leave it open.
+//! Two processes communicate several times faster on one core than on two, because waking a sleeping core takes longer
+//! than everything else. The kernel places them at random, so a measure must fix their place.
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::failure::Failure;
 use crate::pipe::Pipe;
 
-/// Keeps this thread on one core until it is dropped. What it starts meanwhile is kept there too.
+/// Keeps this thread, and the processes that it starts, on one core until dropped.
 pub(crate) struct Kept {
     before: CpuSet,
     cores: Vec<usize>,
@@ -24,7 +24,7 @@ impl Kept {
         Ok(Self { before, cores })
     }
 
-    /// Returns a core that this thread is not kept on, if there is one.
+    /// Returns another core than this thread's, if there is one.
     pub(crate) fn other_core(&self) -> Option<usize> {
         self.cores.get(1).copied()
     }

@@ -12,7 +12,7 @@ use crate::pipe::Pipe;
 use crate::placement::{self, Kept};
 use crate::statistics::Samples;
 
-/// How many blocks are taken, in turns with the floor's.
+/// How many blocks are taken, alternating with the floor's.
 const BLOCKS: usize = 40;
 
 /// How many round trips a block has.

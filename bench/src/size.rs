@@ -1,4 +1,4 @@
-//! How much there is of it.
+//! The size of the binary and the number of crates.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,7 @@ fn count_crates() -> Result<usize, Failure> {
     Ok(distinct(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Counts the crates in the output of `cargo tree`, which marks those it has shown before.
+/// Counts the crates in the output of `cargo tree`, which marks repeated ones.
 fn distinct(tree: &str) -> usize {
     let crates: BTreeSet<&str> =
         tree.lines().map(|line| line.trim_end_matches(" (*)")).filter(|line| !line.is_empty()).collect();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_that_is_shown_again_is_counted_once() {
+    fn repeated_crate_is_counted_once() {
         assert_eq!(distinct("a v1.0.0\nb v1.0.0\nb v2.0.0\na v1.0.0 (*)\n\n"), 3);
     }
 }

@@ -1,6 +1,6 @@
 //! A long answer in the dialects that repeat the message so far, twice, in every update.
 //!
-//! There a delta is small and its record is not: 8,000 deltas of 20 bytes are 1.3 GB if each leaves by itself.
+//! A delta is small there, but its record is not: 8,000 deltas of 20 bytes are 1.3 GB if none are joined.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -24,16 +24,16 @@ const SAMPLES: usize = 5;
 
 const DELTAS: usize = 8_000;
 
-/// How long in ms it may take from the start of the process to the end of the run.
+/// The limit in ms from the start of the process to the end of the run.
 const TIME: Goal = Goal::AtMost(1_000.0);
 
-/// More than a gigabyte goes through a pipe where nothing joins: that is as fast as the machine is.
+/// More than a gigabyte goes through the pipe if nothing is joined, as fast as the machine allows.
 const TIME_OF_EACH: Goal = Goal::TimesFloor(1.25);
 
-/// How many MB the agent may hold at most.
+/// The limit for the agent's memory, in MB.
 const MEMORY: Goal = Goal::AtMost(32.0);
 
-/// For how long an agent that has nothing left to do does nothing.
+/// How long an agent must be idle to count as done.
 const REST: Duration = Duration::from_millis(200);
 
 /// How much of a record a failure shows.
@@ -41,18 +41,18 @@ const SHOWN: usize = 200;
 
 const PROMPT: &[u8] = b"{\"type\":\"prompt\",\"message\":\"Go on.\"}\n";
 
-/// A dialect, and what its records are known by.
+/// A dialect and the names in its records.
 struct Dialect {
     name: &'static str,
-    /// How an update begins, and nothing else.
+    /// The prefix of an update, and of no other record.
     update: &'static [u8],
-    /// How the record begins after which nothing follows.
+    /// The prefix of the last record.
     end: &'static [u8],
-    /// Where an update has its delta.
+    /// The path of the delta in an update.
     delta: &'static str,
-    /// Where an update has the text so far.
+    /// The paths of the text so far in an update.
     copies: [&'static str; 2],
-    /// The type of the record that has the whole message.
+    /// The type of the record with the whole message.
     message_end: &'static str,
 }
 
@@ -81,7 +81,7 @@ const DIALECTS: [Dialect; 3] = [OMP, OPI, Dialect { name: "pi-classic", ..OMP }]
 enum Reader {
     /// As fast as it can.
     Fast,
-    /// As fast as it can, from an agent that was told to join nothing.
+    /// As fast as it can, from an agent that may not join updates.
     OfEach,
     /// Not at all between the first update and the end of the model's answer.
     Stopping,
@@ -98,7 +98,7 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-/// What the samples of one reader are.
+/// The samples of one reader.
 #[derive(Default)]
 struct Costs {
     wall: Samples,
@@ -145,7 +145,7 @@ fn figures(dialect: &Dialect, [fast, of_each, stopping]: [Costs; 3]) -> Vec<Figu
 }
 
 impl Costs {
-    /// Has an agent of its own receive the answer. Where it is as long every time, a floor writes as much.
+    /// Has a new agent receive the answer. Where its length is fixed, a floor writes as many bytes.
     fn add(
         &mut self,
         subject: &Subject,
@@ -188,14 +188,14 @@ impl Costs {
     }
 }
 
-/// What an agent has told.
+/// The records of an agent.
 #[derive(Default)]
 struct Told {
     bytes: usize,
     updates: usize,
-    /// All updates if the reader stops, as it gets few; otherwise the last ones.
+    /// All updates if the reader pauses, because it gets few; otherwise the last ones.
     kept: Vec<Vec<u8>>,
-    /// What was told beside the updates.
+    /// The records that are not updates.
     others: Vec<Vec<u8>>,
 }
 
@@ -211,7 +211,7 @@ impl Told {
         } else {
             let whole = 2 * stream::text(DELTAS).len();
             agent.records(|record| {
-                // Copying every record would be as much work for this reader as all else.
+                // Copying every record would double the work of this reader.
                 if record.starts_with(dialect.update) && record.len() < whole {
                     told.kept.clear();
                     return told.count_update(record);
@@ -270,7 +270,7 @@ impl Told {
     }
 }
 
-/// Tells whether a prompt was not taken.
+/// Returns whether a record refuses the prompt.
 fn is_refusal(record: &[u8]) -> bool {
     record.starts_with(b"{\"type\":\"error\"") || memmem::find(record, b"\"success\":false").is_some()
 }
@@ -280,7 +280,7 @@ fn parse(records: &[Vec<u8>]) -> Result<Vec<Value>, Failure> {
     parsed.collect::<Result<_, _>>().map_err(Failure::while_doing("a record of the agent is no JSON"))
 }
 
-/// Waits until an agent whose output is full has taken in all that its model says.
+/// Waits until an agent with a blocked stdout has consumed the whole answer.
 fn rest(agent: &Pipe) -> Result<(), Failure> {
     let mut before = Duration::ZERO;
     loop {

@@ -20,7 +20,7 @@ const GOAL: Goal = Goal::TimesFloor(2.0);
 /// Measures a start with nothing configured, with a model of `models.json`, and with one of the catalog.
 pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
     let empty = Home::empty();
-    // Nobody listens there, and nobody is asked: starting touches no socket.
+    // No server listens there: starting opens no socket.
     let configured = Home::with_model(Api::AnthropicMessages, "http://127.0.0.1:9");
     let starts = [
         ("start, nothing configured", &empty, "scripted/demo"),
@@ -35,7 +35,7 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
         for (time, (_, home, model)) in times.iter_mut().zip(&starts) {
             *time = time_agent(subject.command(home, model).env("ANTHROPIC_API_KEY", "none"))?;
         }
-        // The first round brings the programs into the page cache.
+        // The first round loads the programs into the page cache.
         if sample > 0 {
             floor.push(hello);
             times.iter().zip(&mut bowline).for_each(|(time, samples)| samples.push(*time));

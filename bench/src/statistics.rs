@@ -1,6 +1,6 @@
-//! Samples of one quantity, and what is said of them.
+//! Samples of one quantity, their median and minimum.
 
-/// Samples, at least one of them when anything is asked.
+/// Samples; the methods need at least one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Samples(Vec<f64>);
 
@@ -13,7 +13,7 @@ impl Samples {
         self.0.len()
     }
 
-    /// Returns the value in the middle: a few samples that were disturbed do not move it.
+    /// Returns the median, which a few disturbed samples do not move.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ impl Samples {
         }
     }
 
-    /// Returns the least value: what is needed when nothing disturbs.
+    /// Returns the minimum: the value without disturbance.
     pub(crate) fn minimum(&self) -> f64 {
         self.0.iter().copied().reduce(f64::min).unwrap_or(f64::NAN)
     }
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle_of_the_sorted_samples() {
+    fn median_is_in_the_middle_of_the_sorted_samples() {
         check(&[3.0], 3.0, 3.0);
         check(&[9.0, 1.0, 2.0], 2.0, 1.0);
         check(&[9.0, 1.0, 2.0, 4.0], 3.0, 1.0);

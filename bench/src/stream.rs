@@ -1,4 +1,4 @@
-//! What a model streams: an answer of many small text deltas, in the form of a provider's API.
+//! A model's stream: an answer of many small text deltas, in the form of a provider's API.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(crate) enum Api {
     OpenaiCompletions,
 }
 
-/// One delta, about as long as what providers send.
+/// One delta, about as long as those of providers.
 const DELTA: &str = "a few words of text ";
 
 impl Api {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_frame_is_json_and_the_deltas_hold_the_text() {
+    fn every_frame_is_json_and_the_deltas_contain_the_text() {
         for api in Api::ALL {
             let body = api.body(3);
             let frames = body.lines().filter_map(|line| line.strip_prefix("data: "));

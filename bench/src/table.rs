@@ -1,4 +1,4 @@
-//! The report for people.
+//! The report as a table.
 
 use crate::figure::{Figure, Goal};
 
@@ -8,7 +8,7 @@ const LEGEND: &str = "\
 Each cell is the median and, in parentheses, the minimum of its samples. Goals are held against the median.
 ";
 
-/// Returns the figures as a table in Markdown, and a word on the goals that are missed.
+/// Returns the figures as a Markdown table, followed by the missed goals.
 pub(crate) fn table(figures: &[Figure]) -> String {
     let rows: Vec<[String; 6]> = figures.iter().map(row).collect();
     let headings = HEADINGS.map(ToOwned::to_owned);
@@ -68,7 +68,7 @@ mod tests {
     use crate::figure::Unit;
 
     #[test]
-    fn a_missed_goal_is_named() {
+    fn missed_goal_is_named() {
         let met = Figure { goal: Goal::AtMost(2.0), ..Figure::plain("a", Unit::Count, 1.0) };
         let missed = Figure { goal: Goal::AtMost(2.0), ..Figure::plain("b", Unit::Count, 3.0) };
         assert!(table(&[met.clone(), missed]).ends_with("Goals that are missed: b.\n"));

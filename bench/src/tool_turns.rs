@@ -45,7 +45,7 @@ fn time_bash(home: &Home) -> Result<f64, Failure> {
 }
 
 fn run_bash(home: &Home) -> io::Result<()> {
-    // Its whole path, as a search for it would keep the standard library from its fastest way to start a program.
+    // An absolute path, because a search in PATH keeps the standard library from its fastest way to start a program.
     let mut command = home.command(Path::new("/bin/bash"));
     let mut bash = command.args(["-c", "true"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     if let Some(mut stdout) = bash.stdout.take() {

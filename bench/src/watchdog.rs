@@ -1,10 +1,10 @@
-//! An end for a measure whose subject says nothing any more: a blocking read would wait for ever.
+//! Ends a measure whose subject hangs: a blocking read would wait forever.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Ends this program unless it is dropped in time. The processes it has started see the end of their input.
+/// Ends this program unless dropped in time. The processes that it has started see the end of their stdin.
 pub(crate) struct Watchdog {
     _alive: Sender<()>,
 }

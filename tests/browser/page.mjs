@@ -1,5 +1,5 @@
-// Opens exported pages in a real browser, uses them as a reader would, and takes pictures of them.
-// Usage: node page.mjs FOLDER  (with rich.html, hostile.html and long.html; pictures go to FOLDER/pictures)
+// Opens exported pages in a real browser, uses them as a reader would, and takes screenshots.
+// Usage: node page.mjs FOLDER  (with rich.html, hostile.html and long.html; screenshots go to FOLDER/pictures)
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -17,7 +17,7 @@ function check(what, isTrue, detail = "") {
   if (!isTrue) console.log(`FAILED: ${what} ${detail}`);
 }
 
-// Opens a page and notes everything that must not happen: dialogs, errors, requests, windows.
+// Opens a page and records everything that must not happen: dialogs, errors, requests, windows.
 async function open(context, name, hash = "") {
   const page = await context.newPage();
   const trouble = [];
@@ -69,7 +69,7 @@ async function readsWell(context) {
   check("title is the session's name", (await page.title()) === "Make the word count fast");
   check("totals are shown", /\$/.test(await page.locator("#bar-totals").textContent()));
   check("code is highlighted", (await page.locator(".prose .hk").count()) > 10);
-  check("a table is one", (await page.locator(".prose td").count()) === 9);
+  check("tables are rendered", (await page.locator(".prose td").count()) === 9);
   check("the image is loaded", await page.locator("img").first().evaluate(async (image) => { image.loading = "eager"; await image.decode(); return image.naturalWidth === 320; }));
   check("the diff has both sides", (await page.locator(".diff .new").count()) > 0 && (await page.locator(".diff .old").count()) > 0);
   check("times are local", !(await page.locator("time").first().textContent()).includes("UTC"));
@@ -117,10 +117,10 @@ async function searches(context) {
   check("previous goes back", (await page.locator("#search-count").textContent()) === `1/${across}`);
   await page.locator("#search-text").fill("kingfisher");
   await settle(page);
-  check("matches on other branches are told", (await page.locator("#search-elsewhere").textContent()) === "+1");
+  check("matches on other branches are counted", (await page.locator("#search-elsewhere").textContent()) === "+1");
   await page.locator("#search-elsewhere").click();
   await settle(page);
-  check("and can be gone to", (await page.locator("#search-count").textContent()) === "1/1");
+  check("and can be visited", (await page.locator("#search-count").textContent()) === "1/1");
   await page.locator("#search-text").focus();
   await page.keyboard.press("Escape");
   await settle(page);
@@ -137,7 +137,7 @@ async function branches(context) {
   await settle(page);
   check("the panel shows another branch", (await shows("Keep the benchmark")) && !(await shows("Document the order instead")));
   check("with what both share", await shows("The word count takes"));
-  check("and the chosen message in sight", await isInSight(page, ".user:target"));
+  check("and the selected message is visible", await isInSight(page, ".user:target"));
   await page.locator(".fork a").last().click();
   await settle(page);
   const here = page.url();
@@ -150,7 +150,7 @@ async function branches(context) {
   check("j goes to the next message", await page.evaluate(() => scrollY > 50));
 
   const id = await page.locator("article.user", { hasText: "And the benchmark too" }).count();
-  check("a branch off this one is not in sight", id === 0);
+  check("a branch off this one is not visible", id === 0);
   const anchor = await page.locator("#panel a", { hasText: "And the benchmark too" }).getAttribute("href");
   await calm(page, "branches");
   await page.close();
@@ -216,8 +216,8 @@ async function survives(context) {
   check("hostile text is shown as text", body.includes("</script><script>alert(1)</script>") && body.includes("<img src=x onerror=alert(1)>"));
   check("bidi characters are visible", body.includes("U+202E") && !/[\u202a-\u202e\u2066-\u2069]/.test(body));
   check("the title is text", (await page.title()).startsWith("</title><script>"));
-  check("bad lines are told", /[0-9]+ lines of the session file/.test(await page.locator("#end").textContent()));
-  check("long output is cut", (await page.locator(".cut", { hasText: "200.0 KB of 4.8 MB" }).count()) === 2);
+  check("bad lines are reported", /[0-9]+ lines of the session file/.test(await page.locator("#end").textContent()));
+  check("long output is truncated", (await page.locator(".cut", { hasText: "200.0 KB of 4.8 MB" }).count()) === 2);
   check("no bad image is shown", (await page.locator("img").count()) === 0);
   check("nothing is wider than the page", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   for (const link of await page.locator("#panel a").all()) await link.click();

@@ -12,7 +12,7 @@ START = datetime(2026, 7, 6, 8, 30, tzinfo=timezone.utc)
 
 
 class Session:
-    """A session file in the making. Entries follow the leaf, which `go_to` moves."""
+    """Builds a session file. Entries follow the leaf, which `go_to` moves."""
 
     def __init__(self, session_id, cwd="/home/ada/kestrel"):
         self.lines = []

@@ -1,5 +1,8 @@
-"""An agent that is driven over JSON lines: bowline or pi, which speak alike."""
-import json, queue, subprocess, threading
+"""Drives an agent over JSON lines: bowline or pi, whose protocols agree."""
+import json
+import queue
+import subprocess
+import threading
 
 LIMIT = 60
 
@@ -26,7 +29,7 @@ class Agent:
         except queue.Empty:
             record = None
         if record is None:
-            raise AssertionError(f"{self.name} says nothing more: {b''.join(self.errors).decode()}")
+            raise AssertionError(f"{self.name} sends no more records: {b''.join(self.errors).decode()}")
         return record
 
     def ask(self, type, **fields):
@@ -42,7 +45,7 @@ class Agent:
                 return record.get("data")
 
     def run(self, message):
-        """Prompts and waits until nothing more is under way. `agent_settled` is younger than pi 0.73."""
+        """Sends a prompt and waits until the agent is idle. pi 0.73 has no `agent_settled` yet."""
         self.ask("prompt", message=message)
         while True:
             record = self.next()
@@ -60,11 +63,11 @@ class Agent:
             self.process.wait(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            raise AssertionError(f"{self.name} does not end")
+            raise AssertionError(f"{self.name} does not exit")
 
 
 def outline(message):
-    """Returns what both must agree on: who said what, called what, and got what back."""
+    """Returns the parts of a message that both agents must agree on."""
     role = message["role"]
     if role in ("compactionSummary", "branchSummary"):
         return role, message["summary"]

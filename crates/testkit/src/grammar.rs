@@ -1,4 +1,4 @@
-//! The grammar of a run in the dialect `pi`: which record may follow which, and what must come to an end.
+//! The grammar of a run in the dialect `pi`: which record may follow which, and what must have an end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,14 +9,13 @@ use serde_json::Value;
 const SHOWN_RECORDS: usize = 12;
 const SHOWN_LENGTH: usize = 200;
 
-/// Panics unless the records are a sequence of whole runs, with responses and other records anywhere between.
+/// Panics unless the records are a sequence of complete runs, with responses and other records anywhere between.
 ///
-/// Each run is one or more stretches from `agent_start` to `agent_end`, joined by retries and compactions, and ends in
-/// exactly one `agent_settled` that says the same as the last answer. In a stretch every `turn_start` has a `turn_end`, every
-/// `message_start` a `message_end`, every call of a tool an end and a result in the order of the calls, and the deltas
-/// of a block are the block. A compaction is never in a turn, nothing of the run happens meanwhile, and its end says one
-/// of three things: what came of it, that it was aborted, or why it failed. Retries of a request for a summary end before it
-/// does.
+/// Each run is one or more attempts from `agent_start` to `agent_end`, joined by retries and compactions, and ends in
+/// exactly one `agent_settled` that agrees with the last answer. In an attempt every `turn_start` has a `turn_end`, every
+/// `message_start` a `message_end`, every tool call an end and a result in the order of the calls, and the deltas of a
+/// block add up to the block. A compaction is never in a turn, the run pauses meanwhile, and its end has a result, is
+/// aborted or has an error. Retries of a summary request end before the compaction does.
 #[track_caller]
 pub fn assert_well_formed(records: &[Value]) {
     let mut grammar = Grammar::default();
@@ -36,26 +35,26 @@ type Checked = Result<(), String>;
 #[derive(Default)]
 struct Grammar {
     is_running: bool,
-    is_in_stretch: bool,
-    /// Whether the last stretch announced another try.
+    is_in_attempt: bool,
+    /// Whether the last attempt announced another one.
     will_retry: bool,
-    /// The number of the retry that is due or under way.
-    attempt: Option<u64>,
-    /// Whether a retry was announced and has not begun.
+    /// The number of the scheduled or running retry.
+    retry: Option<u64>,
+    /// Whether a retry was announced and has not started.
     is_retry_due: bool,
-    /// The retries of a request for a summary that are under way.
+    /// The running retries of a summary request.
     summary: Option<SummaryRetries>,
-    /// The reason of the compaction that is under way.
+    /// The reason of the running compaction.
     compaction: Option<String>,
-    /// Whether a compaction came after the last stretch, so that queued messages may begin another.
-    may_go_on: bool,
+    /// Whether a compaction followed the last attempt, so that queued messages may start another one.
+    may_continue: bool,
     turn: Option<Turn>,
     last_answer: Value,
 }
 
 struct SummaryRetries {
     attempt: u64,
-    /// Whether the try was announced and has not begun.
+    /// Whether the retry was announced and has not started.
     is_due: bool,
 }
 
@@ -80,12 +79,12 @@ struct Open {
 impl Grammar {
     fn take(&mut self, record: &Value) -> Checked {
         let kind = record["type"].as_str().unwrap_or_default();
-        let is_of_the_run = ["agent_", "turn_", "message_", "tool_", "auto_"];
-        let is_mixed_in = is_of_the_run.iter().any(|start| kind.starts_with(start));
-        check(!(is_mixed_in && self.compaction.is_some()), "the run goes on during a compaction")?;
+        let prefixes = ["agent_", "turn_", "message_", "tool_", "auto_"];
+        let is_mixed_in = prefixes.iter().any(|start| kind.starts_with(start));
+        check(!(is_mixed_in && self.compaction.is_some()), "the run continues during a compaction")?;
         match kind {
-            "agent_start" => self.start_stretch(),
-            "agent_end" => self.end_stretch(record),
+            "agent_start" => self.start_attempt(),
+            "agent_end" => self.end_attempt(record),
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
@@ -93,7 +92,7 @@ impl Grammar {
             "summarization_retry_scheduled" => self.announce_summary_retry(record),
             "summarization_retry_attempt_start" => self.start_summary_retry(record),
             "summarization_retry_finished" => {
-                self.summary.take().map(|_| ()).ok_or_else(|| "retries end that did not begin".to_owned())
+                self.summary.take().map(|_| ()).ok_or_else(|| "retries end that did not start".to_owned())
             }
             "compaction_start" => self.start_compaction(record),
             "compaction_end" => self.end_compaction(record),
@@ -112,55 +111,58 @@ impl Grammar {
         }
     }
 
-    fn start_stretch(&mut self) -> Checked {
-        check(!self.is_in_stretch, "agent_start before the agent_end of the stretch before")?;
-        let is_due = self.is_retry_due || self.may_go_on;
-        check(self.is_running == is_due, "agent_start in a run without a retry that is due")?;
+    fn start_attempt(&mut self) -> Checked {
+        check(!self.is_in_attempt, "agent_start before the agent_end of the previous attempt")?;
+        let is_due = self.is_retry_due || self.may_continue;
+        check(self.is_running == is_due, "agent_start in a run without a scheduled retry")?;
         self.is_running = true;
-        self.is_in_stretch = true;
+        self.is_in_attempt = true;
         self.is_retry_due = false;
-        self.may_go_on = false;
+        self.may_continue = false;
         Ok(())
     }
 
-    fn end_stretch(&mut self, record: &Value) -> Checked {
-        check(self.is_in_stretch, "agent_end without agent_start")?;
+    fn end_attempt(&mut self, record: &Value) -> Checked {
+        check(self.is_in_attempt, "agent_end without agent_start")?;
         check(self.turn.is_none(), "agent_end in an open turn")?;
-        self.is_in_stretch = false;
+        self.is_in_attempt = false;
         self.will_retry = record["willRetry"].as_bool().ok_or("agent_end without willRetry")?;
         Ok(())
     }
 
     fn announce_retry(&mut self, record: &Value) -> Checked {
         check(self.will_retry, "auto_retry_start that no agent_end announced")?;
-        let expected = self.attempt.unwrap_or(0) + 1;
+        let expected = self.retry.unwrap_or(0) + 1;
         check(record["attempt"] == expected, "the attempts do not count up from 1")?;
         self.will_retry = false;
         self.is_retry_due = true;
-        self.attempt = Some(expected);
+        self.retry = Some(expected);
         Ok(())
     }
 
     fn end_retries(&mut self, record: &Value) -> Checked {
-        let attempt = self.attempt.take().ok_or("auto_retry_end without auto_retry_start")?;
+        let attempt = self.retry.take().ok_or("auto_retry_end without auto_retry_start")?;
         check(record["attempt"] == attempt, "auto_retry_end of another attempt")?;
         let has_succeeded = record["success"] == true;
-        check(has_succeeded == record["finalError"].is_null(), "finalError goes with failure")?;
-        check(!has_succeeded || self.is_in_stretch, "a retry succeeds where there is no answer")?;
+        check(has_succeeded == record["finalError"].is_null(), "finalError must go with a failure")?;
+        check(!has_succeeded || self.is_in_attempt, "a retry succeeds without an answer")?;
         self.is_retry_due = false;
         Ok(())
     }
 
     fn append_entry(&self, record: &Value) -> Checked {
-        check(record["entry"]["type"] == "context_edit", "entry_appended of what another record tells")?;
-        check(self.is_running && !self.is_in_stretch, "an answer leaves the context within a stretch")?;
+        check(
+            record["entry"]["type"] == "context_edit",
+            "entry_appended of an entry that another record reports",
+        )?;
+        check(self.is_running && !self.is_in_attempt, "an answer leaves the context within an attempt")?;
         check(self.compaction.is_none(), "the context changes during a compaction")
     }
 
     fn announce_summary_retry(&mut self, record: &Value) -> Checked {
         check(self.turn.is_none(), "a summary in an open turn")?;
         let last = self.summary.take().unwrap_or(SummaryRetries { attempt: 0, is_due: false });
-        check(!last.is_due, "a retry that was announced did not begin")?;
+        check(!last.is_due, "an announced retry did not start")?;
         check(record["attempt"] == last.attempt + 1, "the attempts do not count up from 1")?;
         self.summary = Some(SummaryRetries { attempt: last.attempt + 1, is_due: true });
         Ok(())
@@ -168,7 +170,7 @@ impl Grammar {
 
     fn start_summary_retry(&mut self, record: &Value) -> Checked {
         let retries = self.summary.as_mut().filter(|retries| retries.is_due);
-        retries.ok_or("a retry begins that was not announced")?.is_due = false;
+        retries.ok_or("a retry starts that was not announced")?.is_due = false;
         let source = if self.compaction.is_some() { "compaction" } else { "branchSummary" };
         check(record["source"] == source, "the summary is for something else")?;
         check(record["reason"].as_str() == self.compaction.as_deref(), "the compaction has another reason")
@@ -183,11 +185,11 @@ impl Grammar {
             "threshold" => !self.will_retry,
             "overflow" => {
                 let reason = &self.last_answer["stopReason"];
-                self.is_running && !self.is_in_stretch && (reason == "error" || reason == "length")
+                self.is_running && !self.is_in_attempt && (reason == "error" || reason == "length")
             }
             _ => false,
         };
-        check(is_in_place, "a compaction for this reason has no place here")?;
+        check(is_in_place, "a compaction for this reason is not allowed here")?;
         self.compaction = Some(reason.to_owned());
         Ok(())
     }
@@ -204,40 +206,40 @@ impl Grammar {
         let will_retry = record["willRetry"].as_bool().ok_or("compaction_end without willRetry")?;
         check(
             will_retry == (has_result && reason == "overflow"),
-            "only room made after an overflow is tried out",
+            "only a compaction after an overflow is followed by a retry",
         )?;
         self.will_retry = false;
         self.is_retry_due = will_retry;
-        // Both come after an answer that stands.
-        let ends_a_run = reason == "threshold" || self.last_answer["stopReason"] == "length";
-        let is_after_a_stretch = self.is_running && !self.is_in_stretch;
-        self.may_go_on = is_after_a_stretch && ends_a_run && !is_aborted && !will_retry;
+        // Both follow an answer that is kept.
+        let follows_a_kept_answer = reason == "threshold" || self.last_answer["stopReason"] == "length";
+        let is_after_attempt = self.is_running && !self.is_in_attempt;
+        self.may_continue = is_after_attempt && follows_a_kept_answer && !is_aborted && !will_retry;
         Ok(())
     }
 
     fn settle(&mut self, record: &Value) -> Checked {
         check(self.is_running, "agent_settled without a run")?;
-        check(!self.is_in_stretch, "agent_settled before agent_end")?;
-        check(!self.will_retry, "agent_settled after an agent_end that announced another try")?;
-        check(self.attempt.is_none(), "agent_settled before auto_retry_end")?;
+        check(!self.is_in_attempt, "agent_settled before agent_end")?;
+        check(!self.will_retry, "agent_settled after an agent_end that announced a retry")?;
+        check(self.retry.is_none(), "agent_settled before auto_retry_end")?;
         let reason = &self.last_answer["stopReason"];
         match (record["aborted"].as_bool(), &record["error"]) {
             (Some(true), Value::Null) => {}
             (Some(false), Value::Null) => {
-                check(reason == "stop" || reason == "length", "no answer ended well")?;
+                check(reason == "stop" || reason == "length", "no answer ended without an error")?;
             }
             (Some(false), Value::String(error)) => {
                 check(reason == "error", "an error without a failed answer")?;
                 check(self.last_answer["errorMessage"] == **error, "another error than the answer's")?;
             }
-            _ => return Err("agent_settled that does not say how the run ended".to_owned()),
+            _ => return Err("agent_settled without the outcome of the run".to_owned()),
         }
         *self = Self::default();
         Ok(())
     }
 
     fn start_turn(&mut self) -> Checked {
-        check(self.is_in_stretch, "turn_start outside of a run")?;
+        check(self.is_in_attempt, "turn_start outside of a run")?;
         check(self.turn.is_none(), "turn_start in an open turn")?;
         self.turn = Some(Turn::default());
         Ok(())
@@ -266,7 +268,7 @@ impl Grammar {
     fn update_message(&mut self, step: &Value) -> Checked {
         let open = self.turn.as_mut().and_then(|turn| turn.message.as_mut());
         let open = open.ok_or("message_update outside of a message")?;
-        check(open.role == "assistant", "message_update of a message that is no answer")?;
+        check(open.role == "assistant", "message_update of a message that is not an answer")?;
         let index = step["contentIndex"].as_u64().and_then(|index| usize::try_from(index).ok());
         let index = index.ok_or("message_update without contentIndex")?;
         let kind = text(&step["type"]);
@@ -278,7 +280,7 @@ impl Grammar {
             block.push_str(text(&step["delta"]));
         }
         if kind == "text_end" || kind == "thinking_end" {
-            check(step["content"] == **block, "the end of a block is not its deltas")?;
+            check(step["content"] == **block, "the end of a block differs from its deltas")?;
         }
         Ok(())
     }
@@ -296,7 +298,7 @@ impl Grammar {
                 let whole = if block["type"] == "thinking" { &block["thinking"] } else { &block["text"] };
                 check(
                     block["type"] == "toolCall" || whole == deltas,
-                    "a block of the answer is not its deltas",
+                    "a block of the answer differs from its deltas",
                 )?;
             }
             self.last_answer = message.clone();
@@ -332,7 +334,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Shows the records up to the one that is wrong.
+/// Formats the records up to the wrong one.
 fn show(records: &[Value], wrong: usize) -> String {
     let mut shown = String::new();
     let first = (wrong + 1).saturating_sub(SHOWN_RECORDS);
@@ -363,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_run_passes_and_any_record_less_does_not() {
+    fn complete_run_passes_and_a_missing_record_fails() {
         let records = answered(json!("stop"));
         assert_well_formed(&records);
         for missing in 0..records.len() {
             let mut less = records.clone();
             less.remove(missing);
             let result = std::panic::catch_unwind(|| assert_well_formed(&less));
-            assert!(result.is_err(), "the record {missing} is not missed");
+            assert!(result.is_err(), "a missing record {missing} is not noticed");
         }
     }
 
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_stands_between_turns_stretches_and_runs() {
+    fn compaction_is_allowed_between_turns_attempts_and_runs() {
         for (reason, place) in [("manual", 0), ("threshold", 0), ("threshold", 6), ("manual", 7)] {
             let mut records = answered(json!("stop"));
             records.splice(place..place, compaction(reason));
@@ -397,7 +399,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "compaction_start in an open turn")]
-    fn a_compaction_in_a_turn_is_seen() {
+    fn compaction_within_a_turn_fails() {
         let mut records = answered(json!("stop"));
         records.splice(4..4, compaction("threshold"));
         assert_well_formed(&records);
@@ -405,15 +407,15 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "agent_settled without a run")]
-    fn a_second_end_is_seen() {
+    fn second_end_fails() {
         let mut records = answered(json!("stop"));
         records.push(json!({ "type": "agent_settled", "aborted": false }));
         assert_well_formed(&records);
     }
 
     #[test]
-    #[should_panic(expected = "no answer ended well")]
-    fn an_end_that_hides_an_error_is_seen() {
+    #[should_panic(expected = "no answer ended without an error")]
+    fn end_that_hides_an_error_fails() {
         assert_well_formed(&answered(json!("error")));
     }
 }

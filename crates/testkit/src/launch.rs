@@ -1,25 +1,27 @@
-//! How an agent is started: its arguments, its environment, and what its stdin and stdout are.
+//! How an agent is started: its arguments, its environment, and its stdin and stdout.
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::agent::{Agent, code};
+use crate::finished::Finished;
 use crate::protocol::Protocol;
 use crate::workspace::Workspace;
 
-/// The variable by which an agent's processes are recognised, wherever they end up.
+/// The environment variable that marks the processes of an agent, whatever becomes of their parents.
 const MARK: &str = "BOWLINE_TESTKIT_AGENT";
 
-/// How the names of variables begin that could lead to a real model or a real configuration.
-const LEADING_AWAY: [&str; 12] = [
+/// Prefixes of environment variables that could lead to a real model or a real configuration.
+const UNSAFE_PREFIXES: [&str; 12] = [
     "BOWLINE_",
     "PI_",
     "OMP_",
@@ -34,43 +36,95 @@ const LEADING_AWAY: [&str; 12] = [
     "VLLM_",
 ];
 
-/// How long a run over files may take.
-const FILE_RUN_LIMIT: Duration = Duration::from_secs(10);
+/// How long a process may take that is run to its end.
+const RUN_LIMIT: Duration = Duration::from_secs(30);
 
 /// An agent about to be started.
 ///
-/// It inherits the environment of the test without whatever could lead it to a real model, a real configuration or a
-/// proxy.
+/// It inherits the environment of the test, except for variables that could lead it to a real model, a real
+/// configuration or a proxy.
 #[derive(Debug)]
 pub struct Launch {
     command: Command,
     program: PathBuf,
     mark: String,
     has_sockets: bool,
-    /// The dialect that it speaks.
+    /// Whether it is bowline, whose records have a schema.
+    is_bowline: bool,
     dialect: String,
 }
 
+/// Returns the path of the bowline that is tested.
+///
+/// Cargo and nextest name it when they run an integration test of its package.
+#[track_caller]
+pub fn bowline() -> PathBuf {
+    ["CARGO_BIN_EXE_bowline", "NEXTEST_BIN_EXE_bowline"]
+        .iter()
+        .find_map(std::env::var_os)
+        .map_or_else(beside_the_test, PathBuf::from)
+}
+
+/// Returns where cargo puts binaries: a folder above the test's own.
+fn beside_the_test() -> PathBuf {
+    let test = std::env::current_exe().expect("the path of the test");
+    let folder = test.ancestors().nth(2).expect("a folder above the test's");
+    folder.join("bowline")
+}
+
 impl Launch {
-    /// Prepares to start `binary` in the working directory of a workspace.
-    #[expect(clippy::disallowed_methods, reason = "a test must not inherit the developer's settings")]
-    pub fn new(binary: impl AsRef<Path>, workspace: &Workspace) -> Self {
+    /// Prepares to start bowline in its RPC mode, as `bowline --mode rpc`.
+    #[track_caller]
+    pub fn rpc(workspace: &Workspace) -> Self {
+        Self::bowline(workspace).arguments(&["--mode", "rpc"])
+    }
+
+    /// Prepares to start bowline without arguments.
+    #[track_caller]
+    pub fn bowline(workspace: &Workspace) -> Self {
+        Self::new(bowline(), workspace)
+    }
+
+    /// Prepares to start bowline in its RPC mode with a limit on the size of files, which acts like a full disk.
+    #[track_caller]
+    pub fn rpc_on_full_disk(workspace: &Workspace, kibibytes: u32) -> Self {
+        // Without the trap a signal would kill the process, where a full disk only fails the write.
+        let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
+        let mut launch = Self::new("/bin/bash", workspace);
+        launch.is_bowline = true;
+        launch.command.arg("-c").arg(script).arg(bowline());
+        launch.arguments(&["--mode", "rpc"])
+    }
+
+    /// Prepares to start any program in the working directory of a workspace.
+    pub fn new(program: impl AsRef<Path>, workspace: &Workspace) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let mut command = Command::new(binary.as_ref());
+        let mut command = Command::new(program.as_ref());
         for (name, _) in std::env::vars_os() {
-            if is_leading_away(&name) {
+            if is_unsafe(&name) {
                 command.env_remove(name);
             }
         }
         command.current_dir(workspace.work()).env("HOME", workspace.home()).env(MARK, &mark);
         Self {
             command,
-            program: binary.as_ref().to_owned(),
+            is_bowline: program.as_ref().ends_with("bowline"),
+            program: program.as_ref().to_owned(),
             mark: format!("{MARK}={mark}"),
             has_sockets: false,
             dialect: "pi".to_owned(),
         }
+    }
+
+    /// Selects the model.
+    pub fn model(self, name: &str) -> Self {
+        self.arguments(&["--model", name])
+    }
+
+    /// Selects the dialect.
+    pub fn dialect(self, name: &str) -> Self {
+        self.arguments(&["--dialect", name])
     }
 
     /// Adds arguments.
@@ -88,19 +142,19 @@ impl Launch {
         self
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Starts in another directory than the workspace's.
+    /// Replaces the working directory.
     pub fn directory(mut self, directory: impl AsRef<Path>) -> Self {
         self.command.current_dir(directory);
         self
     }
 
-    /// Starts under another program name, as through a link.
+    /// Replaces the program name, as a link does.
     pub fn program_name(mut self, name: &str) -> Self {
         self.command.arg0(name);
         if let Some(program) = bowline_dialect::PROGRAMS.iter().find(|program| program.name == name) {
@@ -109,34 +163,37 @@ impl Launch {
         self
     }
 
-    /// Gives it UNIX sockets for stdin and stdout, as Node.js does, in place of pipes.
+    /// Uses UNIX sockets for stdin and stdout, as Node.js does, instead of pipes.
     pub fn over_sockets(mut self) -> Self {
         self.has_sockets = true;
         self
     }
 
-    /// Runs it to its end with files for stdin and stdout, as a shell does with `<` and `>`; returns the exit code.
+    /// Runs it to its end with files as stdin and stdout, as a shell does with `<` and `>`; returns the exit code.
     #[track_caller]
     pub fn run_over_files(mut self, stdin: &Path, stdout: &Path) -> i32 {
         let input = File::open(stdin).expect("the file for stdin");
         let output = File::create(stdout).expect("the file for stdout");
-        let mut child = self
-            .command
-            .stdin(input)
-            .stdout(output)
-            .spawn()
-            .unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.program.display()));
-        let started = Instant::now();
-        loop {
-            match child.try_wait().expect("the state of the agent") {
-                Some(status) => return code(status),
-                None if started.elapsed() < FILE_RUN_LIMIT => thread::sleep(Duration::from_millis(5)),
-                None => {
-                    let _ = child.kill();
-                    panic!("the agent does not end");
-                }
-            }
-        }
+        self.command.stdin(input).stdout(output);
+        wait_for_exit(&mut self.spawn())
+    }
+
+    /// Runs it to its end with nothing on stdin.
+    #[track_caller]
+    pub fn run(self) -> Finished {
+        self.run_with_input("")
+    }
+
+    /// Runs it to its end with a text on stdin.
+    #[track_caller]
+    pub fn run_with_input(mut self, input: &str) -> Finished {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.spawn();
+        // A process that does not read its input may end before it is written.
+        let _ = child.stdin.take().expect("a piped stdin").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("the output of the process");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output in UTF-8");
+        Finished { code: code(output.status), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Starts it.
@@ -151,11 +208,8 @@ impl Launch {
         if sockets.is_none() {
             self.command.stdin(Stdio::piped()).stdout(Stdio::piped());
         }
-        let mut child = self
-            .command
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.program.display()));
+        self.command.stderr(Stdio::piped());
+        let mut child = self.spawn();
         // The agent's ends of the sockets must not stay open here, or we would never see its end.
         drop(self.command);
         let (stdin, stdout) = sockets.unwrap_or_else(|| {
@@ -163,17 +217,52 @@ impl Launch {
             let stdout = child.stdout.take().expect("a piped stdout");
             (File::from(OwnedFd::from(stdin)), File::from(OwnedFd::from(stdout)))
         });
-        // Other programs stand in for it in the tests of this kit.
-        let is_bowline = self.program.ends_with("bowline");
-        // A dialect that there is not is told of in the words of the default.
+        // The error about an unknown dialect is written in the default one.
         let dialect = bowline_dialect::find(&self.dialect).map_or("pi", |entry| entry.name);
-        Agent::new(child, stdin, stdout, self.mark, is_bowline.then(|| Protocol::of(dialect)))
+        Agent::new(child, stdin, stdout, self.mark, self.is_bowline.then(|| Protocol::of(dialect)))
+    }
+
+    /// Starts it and takes the record with which its dialect greets the client, if it has one.
+    #[track_caller]
+    pub fn start_greeted(self) -> Agent {
+        let greeting = match self.dialect.as_str() {
+            "omp" => Some("ready"),
+            "opi" => Some("rpc_ready"),
+            _ => None,
+        };
+        let mut agent = self.start();
+        if let Some(greeting) = greeting {
+            assert_eq!(agent.next()["type"], greeting);
+        }
+        agent
+    }
+
+    #[track_caller]
+    fn spawn(&mut self) -> Child {
+        let child = self.command.spawn();
+        child.unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.program.display()))
+    }
+}
+
+/// Waits for the end of a process and returns its exit code.
+#[track_caller]
+fn wait_for_exit(child: &mut Child) -> i32 {
+    let started = Instant::now();
+    loop {
+        match child.try_wait().expect("the state of the process") {
+            Some(status) => return code(status),
+            None if started.elapsed() < RUN_LIMIT => thread::sleep(Duration::from_millis(5)),
+            None => {
+                let _ = child.kill();
+                panic!("the process does not end");
+            }
+        }
     }
 }
 
 /// Returns whether a variable could lead to a real model, a real configuration or a proxy.
-fn is_leading_away(name: &OsString) -> bool {
+fn is_unsafe(name: &OsString) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    ["_API_KEY", "_TOKEN", "_PROXY"].iter().any(|end| name.ends_with(end))
-        || LEADING_AWAY.iter().any(|start| name.starts_with(start))
+    ["_API_KEY", "_TOKEN", "_PROXY"].iter().any(|suffix| name.ends_with(suffix))
+        || UNSAFE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

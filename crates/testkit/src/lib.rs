@@ -1,25 +1,26 @@
 //! A scripted model over HTTP and a driver for the real binary, for tests.
 //!
-//! A test starts a [`ModelServer`] and tells it what to answer, makes a [`Workspace`] that points to it, and drives an
-//! [`Agent`] over its stdin and stdout as any client would. Everything blocks and every wait has a time-out that panics
+//! A test starts a [`ModelServer`] and scripts its answers, creates a [`Workspace`] that points to it, and drives an
+//! [`Agent`] over its stdin and stdout as any client would. Everything blocks, and every wait has a time-out that panics
 //! with the transcript, so tests are plain functions:
 //!
 //! ```no_run
-//! use bowline_testkit::{Agent, Api, ModelServer, Reply, Workspace};
+//! use bowline_testkit::{Reply, Workspace};
 //! use serde_json::json;
 //!
-//! let server = ModelServer::start();
+//! let (server, workspace) = Workspace::with_server();
 //! server.reply(Reply::new().tool("bash", json!({ "command": "echo hello" })));
 //! server.reply(Reply::text("done"));
-//! let workspace = Workspace::new(&server, Api::AnthropicMessages);
-//! let mut agent = Agent::start("target/debug/bowline", &workspace, &["--mode", "rpc", "--model", "mock/m1"]);
+//! let mut agent = workspace.start();
 //! agent.send(json!({ "id": "1", "type": "prompt", "message": "say hello" }));
 //! assert_eq!(agent.response("1")["success"], true);
 //! let records = agent.collect_until_settled();
 //! assert_eq!(server.requests().len(), 2);
 //! ```
 //!
-//! Linux only: processes are looked at through `/proc`.
+//! [`Launch`] starts bowline in other ways: another dialect or model, more arguments, environment variables, sockets.
+//!
+//! Linux only: processes are inspected through `/proc`.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test kit reports by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
@@ -27,10 +28,11 @@
 mod agent;
 mod eventually;
 mod exchange;
+mod finished;
 mod grammar;
 mod launch;
 mod model;
-mod process;
+mod process_linux;
 mod protocol;
 mod records;
 mod session_file;
@@ -39,13 +41,14 @@ mod workspace;
 pub use agent::{Agent, of_type, types};
 pub use eventually::eventually;
 pub use exchange::announced;
+pub use finished::Finished;
 pub use grammar::assert_well_formed;
-pub use launch::Launch;
+pub use launch::{Launch, bowline};
 pub use model::gate::Gate;
 pub use model::reply::{Reply, Usage};
 pub use model::request::Request;
 pub use model::server::ModelServer;
-pub use process::{Memory, cpu_time_of, descendants, is_alive, memory_of, peak_memory_of};
+pub use process_linux::{Memory, cpu_time_of, descendants, is_alive, memory_of, peak_memory_of};
 pub use protocol::Protocol;
 pub use session_file::{keys, session_lines, session_messages};
 pub use workspace::{Api, SECRET, Workspace};

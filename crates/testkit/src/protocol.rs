@@ -1,7 +1,6 @@
-//! What a dialect's schema says of a line. Every record that an agent sends in any test is held against it.
+//! Checks lines against the schema of a dialect, as every record of an agent is in any test.
 //!
-//! It is stricter than JSON Schema: a member that the schema does not name is a fault, because it would be one that
-//! nobody documented.
+//! It is stricter than JSON Schema: a field that the schema does not name is an error, because it is undocumented.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +14,7 @@ impl Protocol {
     /// Returns the schema of a dialect.
     #[track_caller]
     pub fn of(dialect: &str) -> Self {
-        let entry = bowline_dialect::find(dialect).unwrap_or_else(|| panic!("there is no dialect {dialect}"));
+        let entry = bowline_dialect::find(dialect).unwrap_or_else(|| panic!("unknown dialect {dialect}"));
         Self { definitions: entry.schema()["$defs"].take() }
     }
 
@@ -24,28 +23,28 @@ impl Protocol {
         self.names("Command", tag)
     }
 
-    /// Returns the types of all records that are not answers; of wrapped ones, what is wrapped.
+    /// Returns the types of all records that are not responses; of wrapped records, the inner type.
     pub fn events(&self) -> Vec<String> {
         self.names("Event", |record| tag(&record["properties"]["event"]).or_else(|| tag(record)))
     }
 
-    /// Says what is wrong with a line that a client sends, if anything is.
+    /// Checks a line that a client sends.
     pub fn check_command(&self, line: &Value) -> Result<(), String> {
         self.check(&self.definitions["Command"], line, "")
     }
 
-    /// Says what is wrong with a line that a client gets, if anything is.
+    /// Checks a line that a client receives.
     pub fn check_record(&self, line: &Value) -> Result<(), String> {
         let kind = if line["type"] == "response" { "Response" } else { "Event" };
         self.check(&self.definitions[kind], line, "")
     }
 
-    /// Returns what a definition of a name says.
+    /// Returns the definition with a name.
     pub fn definition(&self, name: &str) -> &Value {
         &self.definitions[name]
     }
 
-    /// Returns a schema, or what it refers to.
+    /// Returns a schema, or the definition that it refers to.
     pub fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
         match reference.and_then(|path| path.strip_prefix("#/$defs/")) {
@@ -63,7 +62,7 @@ impl Protocol {
         let schema = match self.resolve(schema) {
             Value::Object(schema) => schema,
             Value::Bool(true) => return Ok(()),
-            other => return Err(format!("{path}: nothing may stand here ({other})")),
+            other => return Err(format!("{path}: no value is allowed here ({other})")),
         };
         for (keyword, wanted) in schema {
             let fits = match keyword.as_str() {
@@ -86,7 +85,7 @@ impl Protocol {
                     self.check_choice(wanted.as_array().expect("a list"), value, path)?;
                     true
                 }
-                other => panic!("the schema has the keyword {other}, which is not known here"),
+                other => panic!("unknown schema keyword {other}"),
             };
             if !fits {
                 return Err(format!("{path}: {} is not {keyword} {wanted}", shorten(value)));
@@ -126,14 +125,14 @@ impl Protocol {
         Ok(())
     }
 
-    /// Checks that a value is one of several things. What is wrong is told of the one that it says it is.
+    /// Checks that a value matches one of several schemas. Problems are reported for those that match its tags.
     fn check_choice(&self, choices: &[Value], value: &Value, path: &str) -> Result<(), String> {
-        let mut meant: Vec<_> = choices.iter().filter(|choice| self.can_be(choice, value)).collect();
-        if meant.is_empty() {
-            meant = choices.iter().collect();
+        let mut candidates: Vec<_> = choices.iter().filter(|choice| self.can_be(choice, value)).collect();
+        if candidates.is_empty() {
+            candidates = choices.iter().collect();
         }
         let mut problems = Vec::new();
-        for choice in meant {
+        for choice in candidates {
             match self.check(choice, value, path) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problems.push(problem),
@@ -143,7 +142,7 @@ impl Protocol {
         Err(problems.join("; or "))
     }
 
-    /// Tells whether the tags of an object allow it to be this.
+    /// Returns whether the tags of an object match a schema.
     fn can_be(&self, choice: &Value, value: &Value) -> bool {
         let properties = self.resolve(choice)["properties"].as_object();
         properties.into_iter().flatten().all(|(name, schema)| match (schema.get("const"), value.get(name)) {
@@ -171,7 +170,7 @@ fn is_of_type(value: &Value, wanted: &Value) -> bool {
             "string" => value.is_string(),
             "array" => value.is_array(),
             "object" => value.is_object(),
-            other => panic!("the schema has the type {other}"),
+            other => panic!("unknown schema type {other}"),
         },
     }
 }
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_record_is_told_where_it_is() {
+    fn schema_violations_are_reported_with_their_path() {
         check(json!({ "type": "agent_settled", "aborted": false }), "");
         check(json!({ "type": "agent_settled" }), ".aborted is missing");
         check(json!({ "type": "agent_settled", "aborted": 1 }), ".aborted: 1 is not type \"boolean\"");

@@ -1,6 +1,6 @@
 //! Reads an agent's stdout, on a thread, and checks that it is one JSON object per line.
 //!
-//! The thread reads only while the test lets it, so that a test can play a client that has stopped reading.
+//! The thread reads only while the test lets it, so that a test can act as a client that stops reading.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,16 +11,16 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
-/// How long the thread waits for output before it looks again whether it may read.
+/// How long the thread waits for output before it checks again whether it may read.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// What came out.
+/// What the thread has read.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     Record(Value),
-    /// A line that is no JSON object.
+    /// A line that is not a JSON object.
     Stray(String),
-    /// The end, and what came after the last line end.
+    /// The end of stdout, and the bytes after the last newline.
     End(String),
 }
 
@@ -36,22 +36,22 @@ enum Position {
     #[default]
     Open,
     Shut,
-    /// Nothing will be read any more, and the output is closed.
+    /// Reading has ended, and stdout is closed.
     Closed,
 }
 
 impl Valve {
-    /// Stops the reading; when this returns, nothing more is read.
+    /// Stops reading; nothing more is read after this returns.
     pub(crate) fn shut(&self) {
         self.turn(Position::Shut);
     }
 
-    /// Lets the reading go on.
+    /// Continues reading.
     pub(crate) fn open(&self) {
         self.turn(Position::Open);
     }
 
-    /// Ends the reading; the output is closed soon after.
+    /// Ends reading; stdout is closed soon after.
     pub(crate) fn close(&self) {
         self.turn(Position::Closed);
     }
@@ -76,7 +76,7 @@ pub(crate) fn read(stdout: File, valve: Arc<Valve>) -> Receiver<Arrival> {
     receiver
 }
 
-/// Moves lines until the end, or until nobody wants them any more.
+/// Forwards lines until the end, or until the receiver is gone.
 fn pump(mut stdout: File, valve: &Valve, sender: &Sender<Arrival>) {
     let mut piece = vec![0; 64 * 1024];
     let mut line: Vec<u8> = Vec::new();
@@ -98,7 +98,7 @@ fn pump(mut stdout: File, valve: &Valve, sender: &Sender<Arrival>) {
     }
 }
 
-/// Reads without holding up a test that wants to shut the valve; returns 0 at the end.
+/// Reads without blocking a test that shuts the valve; returns 0 at the end.
 fn read_when_allowed(stdout: &mut File, valve: &Valve, piece: &mut [u8]) -> usize {
     loop {
         let is_shut = |position: &mut Position| *position == Position::Shut;
@@ -106,7 +106,7 @@ fn read_when_allowed(stdout: &mut File, valve: &Valve, piece: &mut [u8]) -> usiz
         if position == Position::Closed {
             return 0;
         }
-        // A poll that fails is tried again: only a signal makes it fail.
+        // A poll that fails is repeated: it fails only because of a signal.
         let is_ready = poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&LOOK)).unwrap_or(0) > 0;
         let position = valve.lock();
         if is_ready && *position == Position::Open {

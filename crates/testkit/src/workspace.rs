@@ -1,4 +1,4 @@
-//! A home directory and a working directory of a test's own.
+//! A temporary home directory and working directory for one test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::agent::Agent;
+use crate::launch::Launch;
 use crate::model::server::ModelServer;
 
-/// The API key of the provider `mock`. It must never be seen outside a request's headers.
+/// The API key of the provider `mock`. It must never appear outside a request's headers.
 pub const SECRET: &str = "sk-test-SECRET-123";
 
 /// An API that [`ModelServer`] speaks.
@@ -50,6 +52,13 @@ impl Workspace {
         } } }))
     }
 
+    /// Starts a model server and creates a workspace with its models, over `anthropic-messages`.
+    pub fn with_server() -> (ModelServer, Self) {
+        let server = ModelServer::start();
+        let workspace = Self::new(&server, Api::AnthropicMessages);
+        (server, workspace)
+    }
+
     /// Creates a workspace in which no model is configured.
     pub fn empty() -> Self {
         let home = tempfile::Builder::new().prefix("bowline-test-").tempdir().expect("a temporary folder");
@@ -57,6 +66,18 @@ impl Workspace {
         fs::create_dir_all(workspace.configuration()).expect("the configuration folder");
         fs::create_dir_all(workspace.work()).expect("the working folder");
         workspace
+    }
+
+    /// Starts bowline in its RPC mode, in the dialect `pi` and with the model `mock/m1`. [`Launch`] has other choices.
+    #[track_caller]
+    pub fn start(&self) -> Agent {
+        Launch::rpc(self).model("mock/m1").start()
+    }
+
+    /// Starts bowline in another dialect with the model `mock/m1`, and takes the record that greets the client, if any.
+    #[track_caller]
+    pub fn start_in(&self, dialect: &str) -> Agent {
+        Launch::rpc(self).dialect(dialect).model("mock/m1").start_greeted()
     }
 
     /// Writes `models.json`.

@@ -1,4 +1,4 @@
-//! The driver, with shell scripts in place of the real binary.
+//! The driver, with shell scripts instead of the real binary.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ fn script(workspace: &Workspace, script: &str) -> Agent {
     Agent::start("/bin/sh", workspace, &["-c", script])
 }
 
-/// Waits for something that another process does.
+/// Waits until a condition holds.
 #[track_caller]
 fn eventually(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(10), "it does not happen");
+        assert!(started.elapsed() < Duration::from_secs(10), "timed out");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn records_come_back_in_order_and_a_response_can_be_taken_out() {
+fn records_arrive_in_order_and_a_response_can_be_taken_first() {
     let workspace = Workspace::empty();
     let mut agent = script(&workspace, "cat");
     agent.send(json!({ "type": "agent_start" }));
@@ -36,7 +36,7 @@ fn records_come_back_in_order_and_a_response_can_be_taken_out() {
 }
 
 #[test]
-fn sockets_serve_as_well_as_pipes() {
+fn sockets_work_like_pipes() {
     let workspace = Workspace::empty();
     let mut agent = Launch::new("/bin/cat", &workspace).over_sockets().start();
     agent.send(json!({ "type": "hello" }));
@@ -47,22 +47,22 @@ fn sockets_serve_as_well_as_pipes() {
 }
 
 #[test]
-#[should_panic(expected = "no JSON object: \"hello\"")]
-fn a_stray_line_fails_the_test() {
+#[should_panic(expected = "not a JSON object: \"hello\"")]
+fn stray_line_fails_the_test() {
     let workspace = Workspace::empty();
     script(&workspace, "echo hello").next();
 }
 
 #[test]
-#[should_panic(expected = "has no end: \"{}\"")]
-fn a_last_line_without_an_end_fails_the_test() {
+#[should_panic(expected = "has no newline: \"{}\"")]
+fn last_line_without_newline_fails_the_test() {
     let workspace = Workspace::empty();
     script(&workspace, "printf '{}'").rest();
 }
 
 #[test]
 #[should_panic(expected = "what went wrong")]
-fn a_failure_shows_stderr() {
+fn failure_shows_stderr() {
     let workspace = Workspace::empty();
     let mut agent = script(&workspace, "echo what went wrong >&2; exec sleep 60");
     eventually(|| !agent.stderr().is_empty());
@@ -71,7 +71,7 @@ fn a_failure_shows_stderr() {
 }
 
 #[test]
-fn the_environment_and_the_directory_are_the_workspaces() {
+fn environment_and_directory_belong_to_the_workspace() {
     let workspace = Workspace::empty().file("deep/note.txt", "x").settings(json!({}));
     let program = r#"test -f deep/note.txt && test -f "$HOME/.bowline/settings.json" && test "$EXTRA" = 1"#;
     let mut agent =
@@ -83,7 +83,7 @@ fn the_environment_and_the_directory_are_the_workspaces() {
 }
 
 #[test]
-fn a_paused_reader_holds_the_writer_up() {
+fn paused_reader_blocks_the_writer() {
     let workspace = Workspace::empty();
     let program = r#"read line; i=0; while [ $i -lt 20000 ]; do echo '{"type":"filler"}'; i=$((i+1)); done
         echo written >&2"#;
@@ -99,7 +99,7 @@ fn a_paused_reader_holds_the_writer_up() {
 }
 
 #[test]
-fn the_end_by_a_signal_is_negative() {
+fn signal_gives_a_negative_exit_code() {
     let workspace = Workspace::empty();
     let mut agent = script(&workspace, "exec sleep 60");
     agent.signal(15);
@@ -107,7 +107,7 @@ fn the_end_by_a_signal_is_negative() {
 }
 
 #[test]
-fn dropping_kills_descendants_and_those_that_left_the_family() {
+fn dropping_kills_descendants_and_daemons() {
     let workspace = Workspace::empty();
     let agent = script(&workspace, "sleep 60 & (setsid sleep 61 &) ; wait");
     eventually(|| agent.children().len() == 1 && agent.survivors().len() == 2);

@@ -1,4 +1,4 @@
-//! The scripted model, asked over a bare connection.
+//! The scripted model, over a plain TCP connection.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test reports by panicking")]
 
@@ -47,7 +47,7 @@ impl Connection {
         std::iter::from_fn(|| Some(self.line()).filter(|line| !line.is_empty())).collect()
     }
 
-    /// Reads one chunk; `None` is the stream's proper end.
+    /// Reads one chunk; `None` is the regular end of the stream.
     fn chunk(&mut self) -> Option<String> {
         let size = usize::from_str_radix(&self.line(), 16).expect("the size of a chunk");
         let mut text = vec![0; size + 2];
@@ -56,7 +56,7 @@ impl Connection {
         Some(String::from_utf8(text).unwrap()).filter(|text| !text.is_empty())
     }
 
-    /// Reads the data of one event; `None` is the stream's proper end.
+    /// Reads the data of one event; `None` is the regular end of the stream.
     fn data(&mut self) -> Option<Value> {
         let chunk = self.chunk()?;
         let data = chunk.lines().find_map(|line| line.strip_prefix("data: ")).expect("data in an event");
@@ -132,7 +132,7 @@ fn openai_completions_ends_with_usage_and_done() {
 }
 
 #[test]
-fn replies_come_in_order_on_one_connection_and_requests_are_kept() {
+fn replies_arrive_in_order_on_one_connection_and_requests_are_kept() {
     let server = ModelServer::start();
     server.reply(Reply::text("first"));
     server.reply(Reply::status(529).header("retry-after", "1").body("{}"));
@@ -151,7 +151,7 @@ fn replies_come_in_order_on_one_connection_and_requests_are_kept() {
 }
 
 #[test]
-fn a_gate_holds_the_stream_until_it_is_opened() {
+fn gate_pauses_the_stream_until_opened() {
     let server = ModelServer::start();
     let gate = Gate::new();
     server.reply(Reply::text("before").gate(&gate).then_text("after"));
@@ -169,9 +169,9 @@ fn a_gate_holds_the_stream_until_it_is_opened() {
 }
 
 #[test]
-fn a_cut_stream_has_no_end() {
+fn interrupted_stream_has_no_end() {
     let server = ModelServer::start();
-    server.reply(Reply::new().deltas(5, 10).cut_after(2));
+    server.reply(Reply::new().deltas(5, 10).interrupt_after(2));
     let mut connection = Connection::ask(&server, ANTHROPIC);
     let mut text = String::new();
     connection.source.read_to_string(&mut text).unwrap();
@@ -180,7 +180,7 @@ fn a_cut_stream_has_no_end() {
 }
 
 #[test]
-fn a_client_that_leaves_a_silent_stream_is_noticed() {
+fn disconnect_during_a_silent_stream_is_noticed() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(5, 10).hang_after(2));
     server.reply(Reply::mute());
@@ -196,7 +196,7 @@ fn a_client_that_leaves_a_silent_stream_is_noticed() {
 }
 
 #[test]
-fn an_error_inside_a_stream_ends_it() {
+fn error_inside_a_stream_ends_it() {
     let server = ModelServer::start();
     server.reply(Reply::text("a").stream_error("overloaded_error"));
     let events = Connection::ask(&server, ANTHROPIC).all_data();
@@ -205,7 +205,7 @@ fn an_error_inside_a_stream_ends_it() {
 }
 
 #[test]
-fn deltas_have_their_size_and_their_delay() {
+fn deltas_have_the_given_size_and_delay() {
     let server = ModelServer::start();
     server.reply(Reply::new().deltas(3, 1000).delay(Duration::from_millis(20)));
     let started = Instant::now();

@@ -61,7 +61,7 @@ enum Block {
 struct Stream {
     frames: Vec<Frame>,
     open: Option<Block>,
-    /// How many blocks have been opened; the open one has the index before.
+    /// How many blocks have been opened; the open one has the preceding index.
     blocks: usize,
 }
 

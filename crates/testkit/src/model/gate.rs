@@ -21,13 +21,13 @@ impl Gate {
         Self::default()
     }
 
-    /// Lets the stream pass, now and from now on.
+    /// Opens the gate for good.
     pub fn open(&self) {
         self.shared.0.lock().expect("a gate's lock").is_open = true;
         self.shared.1.notify_all();
     }
 
-    /// Blocks until a stream has come to the gate; everything before the gate has been sent by then.
+    /// Blocks until a stream has reached the gate; everything before the gate has been sent by then.
     #[track_caller]
     pub fn wait_until_reached(&self, timeout: Duration) {
         let state = self.shared.0.lock().expect("a gate's lock");
@@ -39,7 +39,7 @@ impl Gate {
         assert!(!result.timed_out(), "no stream came to the gate within {timeout:?}");
     }
 
-    /// Says that a stream has come here.
+    /// Notes that a stream has reached the gate.
     pub(crate) fn reach(&self) {
         self.shared.0.lock().expect("a gate's lock").is_reached = true;
         self.shared.1.notify_all();

@@ -1,6 +1,6 @@
-//! The scripted model: what it answers ([`reply`]), where a stream waits for the test ([`gate`]), what it was asked
-//! ([`request`]), how an answer looks in each API ([`anthropic_messages`], [`openai_completions`]), and the HTTP around
-//! all of it ([`server`]).
+//! The scripted model: its answers ([`reply`]), points where a stream waits for the test ([`gate`]), the requests
+//! ([`request`]), the form of an answer in each API ([`anthropic_messages`], [`openai_completions`]), and the HTTP
+//! server ([`server`]).
 
 mod anthropic_messages;
 pub(crate) mod gate;

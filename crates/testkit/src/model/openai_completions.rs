@@ -49,7 +49,7 @@ pub(crate) fn frames(reply: &Reply, steps: &[Step], model: &str, number: usize) 
     frames
 }
 
-/// Returns the usage as this API counts: what the cache gave or took is part of the prompt.
+/// Returns the usage as this API counts it: cached tokens are part of the prompt.
 fn usage(reply: &Reply) -> Value {
     let usage = reply.usage;
     let prompt = usage.input + usage.cache_read + usage.cache_write;

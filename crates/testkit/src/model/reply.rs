@@ -1,4 +1,4 @@
-//! What the model answers, in words that do not depend on an API.
+//! A model's answer, independent of the API.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::gate::Gate;
 
-/// How many characters of a tool's arguments go into one delta.
+/// How many characters of a tool's arguments one delta has.
 const ARGUMENTS_PIECE: usize = 16;
 
-/// One answer of the model, built from left to right.
+/// An answer of the model, built from left to right.
 ///
 /// Neighbouring texts are deltas of one block, also with a gate between them.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(crate) kind: Kind,
     pub(crate) delay: Duration,
-    pub(crate) cut_after: Option<usize>,
+    pub(crate) interrupt_after: Option<usize>,
     pub(crate) hang_after: Option<usize>,
     pub(crate) is_last: bool,
     pub(crate) usage: Usage,
@@ -28,15 +28,15 @@ pub struct Reply {
 pub(crate) enum Kind {
     /// A stream of these steps.
     Stream(Vec<Step>),
-    /// An answer that is no stream.
+    /// An answer that is not a stream.
     Status { code: u16, headers: Vec<(String, String)>, body: String },
-    /// No answer, ever.
+    /// No answer.
     Mute,
-    /// No answer, and no connection any more.
+    /// No answer; the connection is closed.
     Closed,
 }
 
-/// What happens next in a stream.
+/// A step of a stream.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Thinking(String),
@@ -50,10 +50,10 @@ pub(crate) enum Step {
     Error(String),
 }
 
-/// What the model says it used.
+/// The usage that the model reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens of the request that came from no cache.
+    /// Tokens of the request that were not cached.
     pub input: u64,
     /// Tokens of the answer.
     pub output: u64,
@@ -81,17 +81,17 @@ impl Reply {
         Self::new().then_text(text)
     }
 
-    /// Creates an HTTP answer that is no stream, such as an error.
+    /// Creates an HTTP answer that is not a stream, such as an error.
     pub fn status(code: u16) -> Self {
         Self::of(Kind::Status { code, headers: Vec::new(), body: String::new() })
     }
 
-    /// Creates an answer that never comes: the request is read, and nothing is sent.
+    /// Creates no answer: the request is read, and nothing is sent.
     pub fn mute() -> Self {
         Self::of(Kind::Mute)
     }
 
-    /// Creates an answer that never comes: the request is read, and the connection is closed.
+    /// Creates no answer: the request is read, and the connection is closed.
     pub fn closed() -> Self {
         Self::of(Kind::Closed)
     }
@@ -106,14 +106,14 @@ impl Reply {
         self.then(Step::Thinking(text.to_owned()))
     }
 
-    /// Continues with a tool call, its arguments cut into several deltas.
+    /// Continues with a tool call, its arguments split into several deltas.
     pub fn tool(self, name: &str, arguments: Value) -> Self {
         let arguments: Vec<char> = arguments.to_string().chars().collect();
         let arguments = arguments.chunks(ARGUMENTS_PIECE).map(|piece| piece.iter().collect()).collect();
         self.then(Step::Tool { name: name.to_owned(), arguments })
     }
 
-    /// Continues with `count` deltas of `size` characters of text that does not repeat itself.
+    /// Continues with `count` deltas of `size` characters of text without repetition.
     pub fn deltas(mut self, count: usize, size: usize) -> Self {
         for number in 0..count {
             let mut text = String::with_capacity(size + 8);
@@ -142,37 +142,37 @@ impl Reply {
         self
     }
 
-    /// Closes the connection after so many deltas, without an end.
-    pub fn cut_after(mut self, deltas: usize) -> Self {
-        self.cut_after = Some(deltas);
+    /// Closes the connection after a number of deltas, without an end.
+    pub fn interrupt_after(mut self, deltas: usize) -> Self {
+        self.interrupt_after = Some(deltas);
         self
     }
 
-    /// Falls silent after so many deltas, and keeps the connection.
+    /// Falls silent after a number of deltas, and keeps the connection.
     pub fn hang_after(mut self, deltas: usize) -> Self {
         self.hang_after = Some(deltas);
         self
     }
 
-    /// Closes the connection after the end, without having said that it will.
+    /// Closes the connection after the end without announcing it.
     pub fn then_close(mut self) -> Self {
         self.is_last = true;
         self
     }
 
-    /// Says what was used, in place of the default figures.
+    /// Sets the usage.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Says why the model stopped, in the API's own words, in place of what follows from the content.
+    /// Sets the stop reason, as the API spells it, instead of the one that follows from the content.
     pub fn stop_reason(mut self, reason: &str) -> Self {
         self.stop_reason = Some(reason.to_owned());
         self
     }
 
-    /// Adds a header to an answer that is no stream.
+    /// Adds a header to an answer that is not a stream.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match &mut self.kind {
             Kind::Status { headers, .. } => headers.push((name.to_owned(), value.to_owned())),
@@ -181,7 +181,7 @@ impl Reply {
         self
     }
 
-    /// Sets the body of an answer that is no stream.
+    /// Sets the body of an answer that is not a stream.
     pub fn body(mut self, text: &str) -> Self {
         match &mut self.kind {
             Kind::Status { body, .. } => text.clone_into(body),
@@ -194,7 +194,7 @@ impl Reply {
         Self {
             kind,
             delay: Duration::ZERO,
-            cut_after: None,
+            interrupt_after: None,
             hang_after: None,
             is_last: false,
             usage: Usage::default(),
@@ -211,10 +211,10 @@ impl Reply {
     }
 }
 
-/// A frame of a stream, or what happens between two.
+/// A frame of a stream, or an event between two frames.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    /// Bytes that are no delta.
+    /// Bytes that are not a delta.
     Plain(String),
     /// A delta: counted, and delayed.
     Delta(String),

@@ -1,19 +1,19 @@
-//! What the model was asked.
+//! The requests that the model received.
 
 use std::io::{self, BufRead, Read};
 
 use serde_json::Value;
 
-/// A request as it arrived.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The method, in capitals.
     pub method: String,
     /// The path with its query.
     pub path: String,
-    /// The headers in their order, names in lower case.
+    /// The headers in order, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body; null if there is none, a string if it is not JSON.
+    /// The body; null if it is empty, a string if it is not JSON.
     pub body: Value,
 }
 

@@ -1,7 +1,7 @@
 //! An HTTP/1.1 server on the loopback interface that answers with scripted replies.
 //!
-//! Each connection has a thread. While a stream waits, at a gate, in a delay or for ever, its thread watches whether
-//! the client has gone, so that a test can ask whether an abort has really closed the connection.
+//! Each connection has a thread. While a stream waits, at a gate, in a delay or forever, its thread watches whether
+//! the client has disconnected, so that a test can check that an abort closes the connection.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Write};
@@ -14,7 +14,7 @@ use super::reply::{Frame, Kind, Reply};
 use super::request::Request;
 use super::{anthropic_messages, openai_completions};
 
-/// How often a waiting stream looks whether its client is still there.
+/// How often a waiting stream checks whether its client is still connected.
 const GLANCE: Duration = Duration::from_millis(10);
 
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n\
@@ -22,7 +22,7 @@ const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\
 
 const LAST_CHUNK: &str = "0\r\n\r\n";
 
-/// A model that answers what the test says and keeps what it was asked. Stops when dropped.
+/// A scripted model that keeps every request. Stops when dropped.
 #[derive(Debug)]
 pub struct ModelServer {
     shared: Arc<Shared>,
@@ -40,13 +40,13 @@ struct State {
     replies: VecDeque<Reply>,
     default_reply: Reply,
     requests: Vec<Request>,
-    /// Streams whose client went before their end.
+    /// Streams whose client disconnected before their end.
     hang_ups: usize,
     is_stopping: bool,
 }
 
 impl ModelServer {
-    /// Starts a server on a free port of 127.0.0.1. Unless told otherwise it answers `ok`.
+    /// Starts a server on a free port of 127.0.0.1. Its default reply is `ok`.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("the address of a listener");
@@ -78,17 +78,17 @@ impl ModelServer {
         format!("http://{}", self.address)
     }
 
-    /// Adds a reply to the script: requests get them in order.
+    /// Adds a reply to the script; requests get the replies in order.
     pub fn reply(&self, reply: Reply) {
         self.shared.lock().replies.push_back(reply);
     }
 
-    /// Sets the reply to requests that find the script at its end.
+    /// Sets the reply for requests after the end of the script.
     pub fn default_reply(&self, reply: Reply) {
         self.shared.lock().default_reply = reply;
     }
 
-    /// Returns how many replies of the script have not been asked for.
+    /// Returns how many replies of the script are left.
     pub fn replies_left(&self) -> usize {
         self.shared.lock().replies.len()
     }
@@ -98,14 +98,14 @@ impl ModelServer {
         self.shared.lock().requests.clone()
     }
 
-    /// Blocks until there were at least `count` requests, and returns all of them.
+    /// Blocks until there are at least `count` requests, and returns all of them.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize, timeout: Duration) -> Vec<Request> {
         self.wait(timeout, "requests", count, |state| state.requests.len());
         self.requests()
     }
 
-    /// Blocks until at least `count` streams were left by their client before their end.
+    /// Blocks until clients have disconnected from at least `count` streams before their end.
     #[track_caller]
     pub fn wait_for_hang_ups(&self, count: usize, timeout: Duration) {
         self.wait(timeout, "hang-ups", count, |state| state.hang_ups);
@@ -131,7 +131,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.lock().is_stopping = true;
-        // Wakes the thread that accepts; if it cannot be reached it has already gone.
+        // Wakes the accepting thread; if it cannot be reached it has already ended.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -207,10 +207,10 @@ impl Shared {
 
     fn stream(&self, reply: &Reply, frames: Vec<Frame>, mut connection: &TcpStream) -> io::Result<End> {
         let mut deltas = 0;
-        let is_whole = reply.cut_after.is_none() && reply.hang_after.is_none();
+        let is_whole = reply.interrupt_after.is_none() && reply.hang_after.is_none();
         let last = frames.len().saturating_sub(1);
         for (index, frame) in frames.into_iter().enumerate() {
-            if reply.cut_after == Some(deltas) {
+            if reply.interrupt_after == Some(deltas) {
                 return Ok(End::Cut);
             }
             if reply.hang_after == Some(deltas) {
@@ -236,13 +236,13 @@ impl Shared {
             };
             let mut chunk = format!("{:x}\r\n{text}\r\n", text.len());
             if is_whole && index == last {
-                // In one write, so that who has read the answer can use the connection again.
+                // In one write, so that a client that has read the answer can reuse the connection.
                 chunk.push_str(LAST_CHUNK);
             }
             connection.write_all(chunk.as_bytes())?;
         }
-        // A stream shorter than the mark is cut, or falls silent, in place of its end.
-        if reply.cut_after.is_some() {
+        // A stream shorter than the mark is interrupted, or falls silent, instead of ending.
+        if reply.interrupt_after.is_some() {
             return Ok(End::Cut);
         }
         if reply.hang_after.is_some() {
@@ -259,7 +259,7 @@ impl Shared {
         End::HungUp
     }
 
-    /// Repeats a short wait while it says so; returns false if the client went or the server stops.
+    /// Repeats a short wait while it returns true; returns false if the client disconnects or the server stops.
     fn wait_while(&self, connection: &TcpStream, mut wait: impl FnMut() -> bool) -> bool {
         while wait() {
             if self.lock().is_stopping || !is_connected(connection) {
@@ -270,7 +270,7 @@ impl Shared {
     }
 }
 
-/// Sleeps for a moment; returns whether the time has not come yet.
+/// Sleeps for a moment; returns whether the deadline is still ahead.
 fn rest(until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     thread::sleep(left.min(GLANCE));

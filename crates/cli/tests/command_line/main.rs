@@ -1,0 +1,10 @@
+//! The command line: flags, subcommands, and the documentation of both.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+
+mod auth;
+mod documentation;
+mod export;
+mod flags;
+mod list_models;
+mod sessions;

@@ -1,0 +1,10 @@
+//! The dialects of the emulated agents, and how one is selected.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+
+mod omp;
+mod operator;
+mod operator_flat;
+mod opi;
+mod pi_classic;
+mod selection;

@@ -1,0 +1,10 @@
+//! What must hold whatever happens: bounded memory, orderly shutdown, no lost data, no leaks.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+
+mod kills;
+mod network;
+mod secrets;
+mod shutdown;
+mod slow_reader;
+mod snapshot_memory;

@@ -1,0 +1,6 @@
+//! Tools, and images in prompts.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+
+mod builtin;
+mod images;
