@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::models_file::{Ordered, malformed, read_text};
+use crate::private_files;
 use crate::setting_value::SettingValue;
 
 /// How long another process may keep the file.
@@ -79,24 +80,13 @@ impl AuthFile {
 
 /// Says so if others may read the file.
 pub(crate) fn exposure(path: &Path) -> Option<String> {
-    let mode = mode(path)?;
+    let mode = private_files::mode(path)?;
     (mode & 0o077 != 0).then(|| {
         format!(
             "{path} can be read by other users (mode {mode:04o}). Change that with: chmod 600 {path}",
             path = path.display()
         )
     })
-}
-
-#[cfg(unix)]
-fn mode(path: &Path) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o777)
-}
-
-#[cfg(not(unix))]
-fn mode(_: &Path) -> Option<u32> {
-    None
 }
 
 /// The right to change the file, held until dropped.
@@ -111,9 +101,9 @@ impl Lock {
     pub(crate) fn acquire(path: &Path) -> Result<Self, Error> {
         let failed = |error: io::Error| unwritable(path, &error);
         if let Some(folder) = path.parent() {
-            create_folder(folder).map_err(failed)?;
+            private_files::create_folder(folder).map_err(failed)?;
         }
-        let file = private(true).open(beside(path, "lock")).map_err(failed)?;
+        let file = private_files::options().truncate(false).open(beside(path, "lock")).map_err(failed)?;
         let started = Instant::now();
         loop {
             match file.try_lock() {
@@ -148,7 +138,7 @@ impl Lock {
         // A link stays one; what it points to is replaced.
         let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let temporary = beside(&target, "new");
-        let mut file = private(false).truncate(true).open(&temporary)?;
+        let mut file = private_files::options().truncate(true).open(&temporary)?;
         serde_json::to_writer_pretty(&mut file, entries)?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -170,33 +160,6 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{ending}"))
-}
-
-/// Returns the way to open a file that only the user may read.
-#[cfg(unix)]
-fn private(shared: bool) -> std::fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(!shared).mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn private(shared: bool) -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(!shared);
-    options
-}
-
-#[cfg(unix)]
-fn create_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn create_folder(path: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(path)
 }
 
 #[cfg(test)]
@@ -230,7 +193,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 2, "the file and its lock");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_others_can_read_is_noticed() {
         use std::os::unix::fs::PermissionsExt as _;

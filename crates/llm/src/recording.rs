@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::failure::KINDS;
+use crate::private_files;
 use crate::secret::Secret;
 use crate::transport::Outgoing;
 
@@ -76,7 +77,7 @@ impl Recorder {
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
-        let mut file = private().open(path).map_err(failed)?;
+        let mut file = private_files::options().truncate(true).open(path).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
         file.write_all(format!("{head}\n").as_bytes()).map_err(failed)?;
         Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new((file, 0)) })))
@@ -201,21 +202,6 @@ fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
         chunk.to_vec()
     };
     chunks.iter().map(|(at, bytes)| (*at, cut(bytes.len()))).collect()
-}
-
-#[cfg(unix)]
-fn private() -> std::fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn private() -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    options
 }
 
 #[cfg(test)]
