@@ -33,7 +33,7 @@ impl Engine {
         let number = self.next_number();
         let (providers, inputs) = (self.providers.clone(), self.inputs.clone());
         let task = Task::spawn(async move {
-            let servers = providers.ask_local_servers(LOOK_LIMIT, true).await;
+            let servers = providers.ask_local_servers(LOOK_LIMIT, bowline_llm::LocalScope::Loopback).await;
             let advice: Vec<String> = servers.iter().filter_map(advice).collect();
             let message = [vec![refusal.message], advice].concat().join(" ");
             let refusal = Refusal { message, ..refusal };
