@@ -78,7 +78,8 @@ fn local(providers: &Providers) -> Result<Vec<(Arc<Model>, Access)>, Failure> {
         .enable_all()
         .build()
         .map_err(Failure::io("starting the runtime"))?;
-    let servers = runtime.block_on(providers.ask_local_servers(LOCAL_LIMIT, false));
+    let servers =
+        runtime.block_on(providers.ask_local_servers(LOCAL_LIMIT, bowline_llm::LocalScope::Configured));
     let mut found = Vec::new();
     for LocalModels { provider, base_url, models } in servers {
         match models {

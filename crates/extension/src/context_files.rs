@@ -1,13 +1,13 @@
-//! AGENTS.md and its like: standing instructions that the user or a project gives to every agent.
+//! `AGENTS.md` and similar files: standing instructions from the user or a project to every agent.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The names that are looked for in a folder; the first that is there counts.
+/// The file names in order of precedence; only the first one found in a folder counts.
 const NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
 
-/// More of a file than this is not read: instructions are prose, and every call of the model pays for them.
+/// The most that is read of a file: instructions are prose, and every request to the model pays for them.
 const SIZE_LIMIT: u64 = 256 * 1024;
 
 /// A context file.
@@ -17,8 +17,8 @@ pub struct ContextFile {
     pub text: String,
 }
 
-/// Returns the user's context file, from `home`, and then those of the folders from the root of the file system down
-/// to `directory`, so that what is nearest to the work comes last.
+/// Returns the user's context file, from `home`, and then those of the folders from the file system root down to
+/// `directory`, so that the most specific instructions come last.
 pub fn load(home: &Path, directory: &Path) -> Vec<ContextFile> {
     let mut folders: Vec<&Path> = directory.ancestors().collect();
     folders.push(home);
@@ -49,7 +49,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn nearest_instructions_come_last_and_one_file_per_folder_counts() {
+    fn most_specific_instructions_come_last_and_one_file_per_folder_counts() {
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join("home");
         let project = root.path().join("project/inner");

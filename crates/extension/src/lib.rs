@@ -1,3 +1,3 @@
-//! What a user and a project add to the agent from outside: context files so far.
+//! What users and projects add to the agent: context files.
 
 pub mod context_files;

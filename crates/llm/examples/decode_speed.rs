@@ -1,7 +1,8 @@
-//! Measures how fast the decoders are: `cargo run --release -p bowline-llm --example decode_speed`.
+//! Measures the speed of the decoders:
+//! `cargo run --release -p bowline-llm --features bedrock --example decode_speed`.
 //!
-//! Every API gets an answer of the same texts in its own frames, in chunks as a socket gives them. The first times are
-//! of decoding alone, the others with putting the message together.
+//! Every API gets an answer with the same texts in its own frames, in chunks as a socket delivers them. The first times
+//! are for decoding alone, the others include assembling the message.
 
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for the terminal")]
 
@@ -45,14 +46,14 @@ fn decode(api: &str, bytes: &[u8], mut take: impl FnMut(StreamEvent)) {
     let mut decoder = Probe::new(api).expect("the API is known");
     let mut events = Vec::new();
     for chunk in bytes.chunks(CHUNK) {
-        decoder.feed(chunk, &mut events).expect("the answer is good");
+        decoder.feed(chunk, &mut events).expect("the answer is valid");
         events.drain(..).for_each(&mut take);
     }
-    decoder.finish(&mut events).expect("the answer is whole");
+    decoder.finish(&mut events).expect("the answer is complete");
     events.drain(..).for_each(take);
 }
 
-/// Returns the shortest of several times: the others are the machine's.
+/// Returns the shortest of several times: the others include noise of the machine.
 fn fastest(mut work: impl FnMut()) -> Duration {
     let times = (0..ROUNDS).map(|_| {
         let started = Instant::now();
@@ -70,8 +71,11 @@ fn model(api: &str) -> Arc<Model> {
     Arc::new(serde_json::from_value(model).expect("the model is complete"))
 }
 
-/// Returns an answer in the frames that the provider sends, as its documentation shows them.
+/// Returns an answer in the provider's frames, as its documentation shows them.
 fn answer(api: &str) -> Option<Vec<u8>> {
+    if api == "bedrock-converse-stream" {
+        return Some(bedrock_answer());
+    }
     let (head, delta, tail) = match api {
         "anthropic-messages" => (
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
@@ -88,7 +92,7 @@ fn answer(api: &str) -> Option<Vec<u8>> {
             "data: {\"id\":\"cmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1694268190,\"model\":\"magistral\",\"choices\":[{\"index\":0,\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"TEXT\"}]}]},\"finish_reason\":null}]}\n\n",
             "data: {\"id\":\"cmpl-1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
         ),
-        "openai-responses" => (
+        "openai-responses" | "azure-openai-responses" => (
             "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\"}}\n\nevent: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"id\":\"msg_1\",\"type\":\"message\"}}\n\n",
             "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":7,\"item_id\":\"msg_67ccd2bf17f0819081ff3bb2cf6508e6\",\"output_index\":0,\"content_index\":0,\"delta\":\"TEXT\",\"logprobs\":[],\"obfuscation\":\"YiYuCNpDSB\"}\n\n",
             "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}\n\n",
@@ -107,4 +111,48 @@ fn answer(api: &str) -> Option<Vec<u8>> {
     }
     text.push_str(tail);
     Some(text.into_bytes())
+}
+
+/// Returns an answer in Amazon's binary framing.
+fn bedrock_answer() -> Vec<u8> {
+    let delta = format!(r#"{{"contentBlockIndex":0,"delta":{{"text":"{TEXT}"}},"p":"abcdefghijklm"}}"#);
+    let mut bytes = bedrock_message("messageStart", r#"{"role":"assistant"}"#);
+    let frame = bedrock_message("contentBlockDelta", &delta);
+    for _ in 0..DELTAS {
+        bytes.extend_from_slice(&frame);
+    }
+    bytes.extend(bedrock_message("contentBlockStop", r#"{"contentBlockIndex":0}"#));
+    bytes.extend(bedrock_message("messageStop", r#"{"stopReason":"end_turn"}"#));
+    bytes.extend(bedrock_message("metadata", r#"{"usage":{"inputTokens":9,"outputTokens":9}}"#));
+    bytes
+}
+
+/// Returns a message: both lengths and their checksum, the headers, the payload, and the checksum of all of it.
+fn bedrock_message(event: &str, payload: &str) -> Vec<u8> {
+    let mut headers = Vec::new();
+    for (name, value) in [(":event-type", event), (":message-type", "event")] {
+        headers.push(name.len() as u8);
+        headers.extend_from_slice(name.as_bytes());
+        // The type of a text.
+        headers.push(7);
+        headers.extend((value.len() as u16).to_be_bytes());
+        headers.extend_from_slice(value.as_bytes());
+    }
+    let length = 12 + headers.len() + payload.len() + 4;
+    let mut message = [(length as u32).to_be_bytes(), (headers.len() as u32).to_be_bytes()].concat();
+    message.extend(checksum(&message).to_be_bytes());
+    message.extend_from_slice(&headers);
+    message.extend_from_slice(payload.as_bytes());
+    message.extend(checksum(&message).to_be_bytes());
+    message
+}
+
+/// Returns the CRC-32 of bytes.
+fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum: u32, byte| {
+        (0..8).fold(
+            sum ^ u32::from(*byte),
+            |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 },
+        )
+    })
 }

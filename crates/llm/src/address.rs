@@ -1,7 +1,7 @@
-//! The address of a provider, and what in it must not be seen: `http://user:password@host/v1?key=…`.
+//! The address of a provider, and the secrets in it: `http://user:password@host/v1?key=…`.
 //!
-//! Models, logs and errors have an address as [`shown`] writes it. A request has all of it: [`Address`] takes it apart,
-//! and what is secret is put back only where the request is sent.
+//! Models, logs and errors contain an address as [`shown`] formats it. Only a request uses the full address:
+//! [`Address`] splits it, and the secrets are restored where the request is sent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,26 +9,26 @@ use percent_encoding::percent_decode_str;
 
 use crate::secret::Secret;
 
-/// What stands in place of a secret. An address with it is still one.
+/// The placeholder for a secret. An address that contains it is still valid.
 const MASK: &str = "***";
 
-/// Words in the names of parameters whose values must not be seen.
+/// Words in the names of parameters whose values are secret.
 const SECRET_WORDS: &[&str] =
     &["key", "token", "secret", "pass", "pwd", "auth", "sig", "cred", "code", "jwt"];
 
-/// An address that was taken apart. That is done by its letters: they need not be a URL.
+/// An address split into its parts. It is split as text, because it need not be a valid URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// Without what may be secret; requests go to places below it.
+    /// Without possible secrets; request URLs extend it.
     pub(crate) base_url: String,
-    /// The name and password before the host, as they are written.
+    /// The name and password before the host, as written.
     user: Option<Secret>,
-    /// The parameters, as they are written.
+    /// The parameters, as written.
     query: Option<Secret>,
 }
 
 impl Address {
-    /// Takes an address apart.
+    /// Splits an address.
     pub(crate) fn new(text: &str) -> Self {
         let text = text.split_once('#').map_or(text, |(before, _)| before);
         let (text, query) =
@@ -47,7 +47,7 @@ impl Address {
         }
     }
 
-    /// Returns `url`, a place below the base URL, with all that opens it. Must not be shown.
+    /// Returns `url`, which extends the base URL, with its secrets. Must not be shown.
     pub(crate) fn open(&self, url: &str) -> String {
         let (scheme, rest) = split_scheme(url);
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{}@", user.expose()));
@@ -57,13 +57,13 @@ impl Address {
         format!("{scheme}{user}{rest}{query}")
     }
 
-    /// Returns what must not be seen, in all the forms in which a server may repeat it.
+    /// Returns the secrets in every form in which a server may repeat them.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let mut found = Vec::new();
         if let Some(user) = &self.user {
             let plain = decoded(user.expose());
             found.push(BASE64.encode(&plain));
-            // Without a password the name is the secret.
+            // Without a password, the name is the secret.
             let password =
                 |text: &str| text.split_once(':').map_or(text, |(_, password)| password).to_owned();
             found.extend([password(user.expose()), password(&plain), user.expose().to_owned(), plain]);
@@ -71,14 +71,14 @@ impl Address {
         for (_, value) in self.query.iter().flat_map(|query| pairs(query.expose())).filter(is_secret) {
             found.extend([value.to_owned(), decoded(value)]);
         }
-        // The longest first, so that none is cut to pieces by one that is part of it.
+        // Longest first, so that a secret is not masked partially by one that it contains.
         found.sort_by_key(|text| std::cmp::Reverse(text.len()));
         found.dedup();
         found.into_iter().map(Secret::new).collect()
     }
 }
 
-/// Returns an address without what must not be seen of it.
+/// Returns an address with its secrets masked.
 pub(crate) fn shown(text: &str) -> String {
     let (scheme, rest) = split_scheme(text);
     let (user, rest) = match user_end(rest) {
@@ -95,8 +95,8 @@ pub(crate) fn shown(text: &str) -> String {
     format!("{scheme}{user}{rest}?{}", query.join("&"))
 }
 
-/// Returns where the `@` behind a name and password is. What stands in place of a port and is none shows a password
-/// with a letter that should have been encoded; then there is no telling where it ends but by the last `@`.
+/// Returns the position of the `@` after the name and password. If what looks like a port is not a number, the
+/// password contains an unencoded character, and only the last `@` can mark its end.
 fn user_end(rest: &str) -> Option<usize> {
     let host = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
@@ -104,7 +104,7 @@ fn user_end(rest: &str) -> Option<usize> {
     host.rfind('@').or_else(|| if is_broken { rest.rfind('@') } else { None })
 }
 
-/// Splits an address behind its `://`.
+/// Splits an address after its `://`.
 fn split_scheme(text: &str) -> (&str, &str) {
     text.split_at(text.find("://").map_or(0, |at| at + 3))
 }
@@ -139,7 +139,7 @@ mod tests {
             ("http://h/v1?key=abc&api-version=v1&flag", "http://h/v1?key=***&api-version=v1&flag"),
             ("http://u:p@h?Access_Token=x#y", "http://***@h?Access_Token=***"),
             ("https://h/{ACCOUNT}/v1", "https://h/{ACCOUNT}/v1"),
-            // Addresses that are wrong are repeated in errors.
+            // Invalid addresses are repeated in errors.
             ("http://u:p/w@h/v1", "http://***@h/v1"),
             ("http://u:p?w@h/v1", "http://***@h/v1"),
             ("http://u:p#w@h/v1", "http://***@h/v1"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_put_together_for_a_request() {
+    fn full_address_is_restored_for_a_request() {
         let open = |text: &str, path: &str| {
             let address = Address::new(text);
             address.open(&format!("{}{path}", address.base_url))
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_may_repeat_a_secret_in_another_form() {
+    fn secret_repeated_in_another_form_is_masked() {
         let secrets = Address::new("http://user:p%40ssword@h?key=a%2Bb&alt=sse").secrets();
         let texts: Vec<&str> = secrets.iter().map(Secret::expose).collect();
         assert_eq!(

@@ -1,5 +1,5 @@
 //! The provider APIs. Each is a file that builds the bytes of a request and decodes the bytes of its answer, without
-//! I/O; a new one is a new file and a line in [`APIS`].
+//! I/O; a new API is a new file and a line in [`APIS`].
 
 mod anthropic_messages;
 mod azure_openai_responses;
@@ -32,7 +32,7 @@ use crate::secret::Secret;
 /// A provider API.
 #[derive(Debug)]
 pub(crate) struct Api {
-    /// The name that models carry.
+    /// The name that models refer to.
     pub(crate) name: &'static str,
     pub(crate) request: fn(&ModelRequest, &Endpoint) -> Result<HttpRequest, StreamError>,
     pub(crate) decoder: fn() -> Box<dyn Decoder>,
@@ -50,24 +50,24 @@ pub(crate) const APIS: &[Api] = &[
     bedrock_converse_stream::API,
 ];
 
-/// Returns the API of this name.
+/// Returns the API with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Api> {
     APIS.iter().find(|api| api.name == name)
 }
 
-/// Where a model is and what opens it.
+/// Where a model is reached, and with which credential.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) base_url: String,
-    /// Headers of the user's configuration; they win over the API's own.
+    /// Headers from the user's configuration; they take precedence over the API's own.
     pub(crate) headers: Vec<(String, Secret)>,
     pub(crate) credential: Option<Credential>,
-    /// Whether the key is sent as a bearer token, whatever the API's own way.
+    /// Whether the key is sent as a bearer token instead of the API's own scheme.
     pub(crate) auth_header: bool,
     pub(crate) variables: Variables,
 }
 
-/// The variables of the environment that say where a cloud's models are and what opens them.
+/// The environment variables that locate a cloud's models and hold its credentials.
 #[derive(Clone, Default)]
 pub(crate) struct Variables(HashMap<String, String>);
 
@@ -79,17 +79,17 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Vec<u8>,
 }
 
-/// Turns the bytes of an answer into events, wherever they are cut.
+/// Decodes the bytes of an answer into events, however they are split.
 pub(crate) trait Decoder: Send {
-    /// Takes in more bytes.
+    /// Decodes more bytes.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
 
-    /// Ends the input. An answer that is not complete then is a failure of the kind `Cut`.
+    /// Ends the input. An incomplete answer is a failure of kind `Cut`.
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
 }
 
 impl Variables {
-    /// Picks them from the environment.
+    /// Selects them from the environment.
     pub(crate) fn of(environment: &HashMap<String, String>) -> Self {
         let named = |name: &str| name.starts_with("AZURE_OPENAI_") || name.starts_with("AWS_");
         let picked = environment.iter().filter(|(name, value)| named(name) && !value.trim().is_empty());
@@ -100,7 +100,7 @@ impl Variables {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns those that must not be seen. A refused signature is told with everything that was signed.
+    /// Returns the secret ones. The error for a rejected signature repeats everything that was signed.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
         let hidden = |name: &str| ["KEY", "TOKEN", "SECRET"].iter().any(|word| name.contains(word));
         self.0.iter().filter(move |(name, _)| hidden(name)).map(|(_, value)| Secret::new(value))
@@ -114,12 +114,12 @@ impl std::fmt::Debug for Variables {
 }
 
 impl Endpoint {
-    /// Returns the URL of a path below the base URL.
+    /// Returns the URL of a path under the base URL.
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 
-    /// Returns a request with `own` headers, those of the configuration on top.
+    /// Returns a request with the API's `own` headers, overridden by those of the configuration.
     fn post(&self, path: &str, own: Vec<(&str, Secret)>, body: Vec<u8>) -> HttpRequest {
         let mut headers: Vec<(String, Secret)> = vec![
             ("content-type".to_owned(), Secret::new("application/json")),
@@ -142,7 +142,7 @@ fn flag(model: &Model, name: &str) -> Option<bool> {
     compat(model, name).and_then(Value::as_bool)
 }
 
-/// Returns a compatibility setting of a model that is a text.
+/// Returns a text-valued compatibility setting of a model.
 fn setting<'a>(model: &'a Model, name: &str) -> Option<&'a str> {
     compat(model, name).and_then(Value::as_str)
 }
@@ -152,8 +152,8 @@ fn compat<'a>(model: &'a Model, name: &str) -> Option<&'a Value> {
     model.compat.as_ref()?.get(name)
 }
 
-/// Returns the thinking level to ask for, with the model's own word for it, if it has one; nothing for a model that
-/// does not think.
+/// Returns the thinking level to request, with the model's own name for it, if any; `None` for a model without
+/// reasoning.
 fn wanted_level(model: &Model, level: ThinkingLevel) -> Option<(ThinkingLevel, Option<&str>)> {
     if !model.reasoning {
         return None;
@@ -163,10 +163,10 @@ fn wanted_level(model: &Model, level: ThinkingLevel) -> Option<(ThinkingLevel, O
     Some((level, word))
 }
 
-/// Writes a request's body.
+/// Serialises the body of a request.
 fn to_body(body: &impl serde::Serialize) -> Result<Vec<u8>, StreamError> {
     serde_json::to_vec(body).map_err(|error| {
-        StreamError::new(FailureKind::Rejected, format!("The request could not be written: {error}."))
+        StreamError::new(FailureKind::Rejected, format!("The request could not be serialised: {error}."))
     })
 }
 

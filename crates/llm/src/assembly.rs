@@ -1,4 +1,4 @@
-//! Puts the events of a stream together to the assistant's message, and tells what each event means to a client.
+//! Assembles the events of a stream into the assistant's message, and returns what each event means to a client.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use bowline_core::{Model, StreamEvent, Usage};
 pub struct Assembly {
     model: Arc<Model>,
     message: AssistantMessage,
-    /// The argument text of each block that is a tool call still being written; parallel to the content.
+    /// The argument text of each tool call that is still being streamed; parallel to the content.
     arguments: Vec<Option<String>>,
     done: bool,
 }
 
 impl Assembly {
-    /// Returns an empty message by `model`.
+    /// Returns an empty message from `model`.
     pub fn new(model: Arc<Model>, timestamp: u64) -> Self {
         let message = AssistantMessage {
             content: Vec::new(),
@@ -39,8 +39,8 @@ impl Assembly {
         Self { model, message, arguments: Vec::new(), done: false }
     }
 
-    /// Takes in one event. Costs time in the length of the event, not of the message. An event of a block that was
-    /// never started means nothing and is left out.
+    /// Applies one event. Takes time proportional to the event, not to the message. Events of a block that was never
+    /// started are ignored.
     pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
         match event {
             StreamEvent::Started { response_id } => {
@@ -63,7 +63,7 @@ impl Assembly {
         }
     }
 
-    /// Returns a copy of the message so far; its stop reason is `Pending` until the end.
+    /// Returns a copy of the message so far; its stop reason is `Pending` until the answer is complete.
     pub fn message(&self) -> AssistantMessage {
         let mut message = self.message.clone();
         settle_arguments(&mut message, &self.arguments);
@@ -75,19 +75,19 @@ impl Assembly {
         &self.message.usage
     }
 
-    /// Tells whether the answer is complete.
+    /// Returns whether the answer is complete.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Returns the message.
+    /// Returns the finished message.
     pub fn finish(mut self) -> AssistantMessage {
         settle_arguments(&mut self.message, &self.arguments);
         self.message
     }
 
-    /// Returns the message so far as one that was broken off. Calls that were still being written keep as much of
-    /// their arguments as can be read.
+    /// Returns the message so far as an interrupted one. Tool calls that were still being streamed keep the part of
+    /// their arguments that can be parsed.
     pub fn fail(mut self, reason: StopReason, error: String) -> AssistantMessage {
         self.message.stop_reason = reason;
         self.message.error_message = Some(error);
@@ -170,7 +170,7 @@ impl Assembly {
     }
 }
 
-/// Fills in the arguments of calls that have not ended.
+/// Fills in the arguments of tool calls that have not ended.
 fn settle_arguments(message: &mut AssistantMessage, open: &[Option<String>]) {
     for (block, text) in message.content.iter_mut().zip(open) {
         if let (AssistantContent::ToolCall(call), Some(text)) = (block, text) {
@@ -179,12 +179,12 @@ fn settle_arguments(message: &mut AssistantMessage, open: &[Option<String>]) {
     }
 }
 
-/// Reads as much of a JSON object as its beginning allows: a text that stops in the middle is closed where it
-/// stops, or, where that is not enough, after the last complete member.
+/// Parses the beginning of a JSON object: an unterminated text is closed where it stops or, if that is not enough,
+/// after the last complete member.
 fn read_partial(text: &str) -> Arguments {
     let mut closers = Vec::new();
     let (mut in_string, mut escaped) = (false, false);
-    // Where the object can be cut so that what stays is complete, with the closers needed there.
+    // The places where the object can be truncated to something complete, with the closing brackets needed there.
     let mut last_complete: Option<(usize, Vec<char>)> = None;
     for (at, character) in text.char_indices() {
         if in_string {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_put_together_block_by_block() {
+    fn message_is_assembled_block_by_block() {
         let mut assembly = Assembly::new(model(), 7);
         assert_eq!(assembly.apply(StreamEvent::Started { response_id: Some("r".into()) }), None);
         let start = StreamEvent::BlockStart { index: 0, kind: BlockKind::Thinking };
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_arguments_become_an_empty_object() {
+    fn invalid_arguments_become_an_empty_object() {
         for text in ["", "nonsense", "[1]", r#"{"a":"#] {
             let mut assembly = Assembly::new(model(), 7);
             start_call(&mut assembly, 0);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_message_keeps_what_came() {
+    fn failed_message_keeps_what_arrived() {
         let mut assembly = Assembly::new(model(), 7);
         assembly.apply(StreamEvent::BlockStart { index: 0, kind: BlockKind::Text });
         assembly.apply(delta(0, "I wi"));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn every_beginning_of_an_object_can_be_read() {
+    fn every_prefix_of_an_object_can_be_parsed() {
         let text = r#"{"a":"x\"\u00e9y","b":[1,{"c":null}],"d":{"e":true},"f":-1.5}"#;
         for end in 0..=text.len() {
             let arguments = read_partial(&text[..end]);

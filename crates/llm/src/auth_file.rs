@@ -1,5 +1,5 @@
-//! `auth.json`: the user's keys and logins by provider, in pi's format. Other programs write it too, so that whatever
-//! we do not know stays as it is, and it is changed only under a lock and in one step.
+//! `auth.json`: the user's keys and logins by provider, in pi's format. Other programs write it too, so unknown
+//! entries are preserved, and it is changed only under a lock and atomically.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
@@ -10,20 +10,21 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::models_file::{Ordered, malformed, read_text};
+use crate::private_files;
 use crate::setting_value::SettingValue;
 
-/// How long another process may keep the file.
+/// How long another process may hold the lock.
 const LOCK_LIMIT: Duration = Duration::from_secs(30);
 const LOCK_GLANCE: Duration = Duration::from_millis(20);
 
-/// A login that ends this soon counts as over: the request has to arrive, too.
+/// A login that expires this soon counts as expired: the request also takes time to arrive.
 const MARGIN_MS: u64 = 60_000;
 
 /// The contents of the file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AuthFile(Ordered<Login>);
 
-/// A provider's entry. Other fields are other programs' business.
+/// A provider's entry. Other fields belong to other programs.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Login {
@@ -40,19 +41,19 @@ pub(crate) enum Login {
 pub(crate) struct Tokens {
     pub(crate) access: SettingValue,
     pub(crate) refresh: Option<SettingValue>,
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     expires: Option<u64>,
 }
 
 impl Tokens {
-    /// Tells whether the access token is of no use any more.
+    /// Returns whether the access token has expired.
     pub(crate) fn is_over(&self) -> bool {
         self.expires.is_some_and(|time| time <= now().saturating_add(MARGIN_MS))
     }
 }
 
 impl AuthFile {
-    /// Reads the file; one that does not exist holds nothing.
+    /// Reads the file; a missing file is empty.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         match read_text(path)? {
             Some(text) if !text.trim().is_empty() => {
@@ -71,15 +72,15 @@ impl AuthFile {
         self.0.0.iter().find(|(name, _)| name == provider).map(|(_, login)| login)
     }
 
-    /// Returns the providers that have an entry.
+    /// Returns the providers with an entry.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
         self.0.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
-/// Says so if others may read the file.
+/// Returns a warning if other users can read the file.
 pub(crate) fn exposure(path: &Path) -> Option<String> {
-    let mode = mode(path)?;
+    let mode = private_files::mode(path)?;
     (mode & 0o077 != 0).then(|| {
         format!(
             "{path} can be read by other users (mode {mode:04o}). Change that with: chmod 600 {path}",
@@ -88,18 +89,7 @@ pub(crate) fn exposure(path: &Path) -> Option<String> {
     })
 }
 
-#[cfg(unix)]
-fn mode(path: &Path) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o777)
-}
-
-#[cfg(not(unix))]
-fn mode(_: &Path) -> Option<u32> {
-    None
-}
-
-/// The right to change the file, held until dropped.
+/// The exclusive right to change the file, held until dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -107,13 +97,13 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Waits for the right. The lock is a file of its own, because the file itself is replaced.
+    /// Waits for the lock. It is a separate file, because the file itself is replaced.
     pub(crate) fn acquire(path: &Path) -> Result<Self, Error> {
         let failed = |error: io::Error| unwritable(path, &error);
         if let Some(folder) = path.parent() {
-            create_folder(folder).map_err(failed)?;
+            private_files::create_folder(folder).map_err(failed)?;
         }
-        let file = private(true).open(beside(path, "lock")).map_err(failed)?;
+        let file = private_files::options().truncate(false).open(beside(path, "lock")).map_err(failed)?;
         let started = Instant::now();
         loop {
             match file.try_lock() {
@@ -123,14 +113,14 @@ impl Lock {
                     std::thread::sleep(LOCK_GLANCE);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let reason = "another process does not let go of it".to_owned();
+                    let reason = "another process is holding its lock".to_owned();
                     return Err(Error::Unwritable { path: path.to_owned(), reason });
                 }
             }
         }
     }
 
-    /// Changes the file in one step: whoever reads it sees the old one or the new one.
+    /// Changes the file atomically: readers see the old content or the new one.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Map<String, Value>) -> T) -> Result<T, Error> {
         let path = &self.path;
         let mut entries: Map<String, Value> = match read_text(path)? {
@@ -145,10 +135,10 @@ impl Lock {
     }
 
     fn replace(&self, entries: &Map<String, Value>) -> io::Result<()> {
-        // A link stays one; what it points to is replaced.
+        // A link is kept; its target is replaced.
         let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let temporary = beside(&target, "new");
-        let mut file = private(false).truncate(true).open(&temporary)?;
+        let mut file = private_files::options().truncate(true).open(&temporary)?;
         serde_json::to_writer_pretty(&mut file, entries)?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -156,7 +146,7 @@ impl Lock {
     }
 }
 
-/// Returns the time in milliseconds since 1970.
+/// Returns the time in milliseconds since the Unix epoch.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
@@ -172,33 +162,6 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(format!(".{name}.{ending}"))
 }
 
-/// Returns the way to open a file that only the user may read.
-#[cfg(unix)]
-fn private(shared: bool) -> std::fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(!shared).mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn private(shared: bool) -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(!shared);
-    options
-}
-
-#[cfg(unix)]
-fn create_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn create_folder(path: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(path)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -206,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_file_names_its_place() {
+    fn invalid_file_error_names_the_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
         std::fs::write(&path, "{\"groq\": 1}").unwrap();
@@ -214,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_keeps_what_others_wrote_and_is_private() {
+    fn change_keeps_other_entries_and_is_private() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/auth.json");
         let put = |name: &str| {
@@ -230,9 +193,8 @@ mod tests {
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 2, "the file and its lock");
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_file_that_others_can_read_is_noticed() {
+    fn file_readable_by_others_is_reported() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
@@ -242,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_many_do_not_overwrite_each_other() {
+    fn concurrent_changes_do_not_overwrite_each_other() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
         std::thread::scope(|scope| {

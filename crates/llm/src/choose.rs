@@ -1,4 +1,4 @@
-//! Which model a user means: `--model`, `--provider`, `--models`, and the default.
+//! Resolves the model that a user means: `--model`, `--provider`, `--models`, and the default.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub struct Resolved {
     pub model: Arc<Model>,
     /// The level of a `:level` suffix.
     pub thinking: Option<ThinkingLevel>,
-    /// Something the user should know about the choice.
+    /// A warning about the choice, for the user.
     pub warning: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Resolved {
     }
 }
 
-/// What becomes of a suffix that is no thinking level.
+/// How a suffix that is not a thinking level is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BadSuffix {
     Fails,
@@ -40,13 +40,13 @@ enum BadSuffix {
 }
 
 impl Providers {
-    /// Returns the model that `--model` and `--provider` name, among all that are known, with or without a key.
+    /// Returns the model that `--model` and `--provider` name, among all known models, with or without a key.
     pub fn resolve(&self, pattern: &str, provider: Option<&str>) -> Result<Resolved, Error> {
         self.choose(pattern.trim(), provider, BadSuffix::Fails)
     }
 
-    /// Returns the models that `--models` names: patterns separated by commas. One with wildcards stands for all
-    /// models with a key that it matches.
+    /// Returns the models that `--models` names: patterns separated by commas. A pattern with wildcards stands for
+    /// every matching model with a key.
     pub fn resolve_scope(&self, patterns: &str) -> Result<Vec<Resolved>, Error> {
         let mut scope: Vec<Resolved> = Vec::new();
         for pattern in patterns.split(',').map(str::trim).filter(|pattern| !pattern.is_empty()) {
@@ -64,8 +64,8 @@ impl Providers {
         Ok(scope)
     }
 
-    /// Returns the model to start with: the preferred one if it can be used, else the default of the first provider
-    /// with a key.
+    /// Returns the model to start with: the preferred one if it is usable, else the default of the first provider with
+    /// a key.
     pub fn default_model(&self, preferred: Option<(&str, &str)>) -> Option<Arc<Model>> {
         let preferred = preferred.and_then(|(provider, id)| self.find(provider, id));
         if let Some(model) = preferred.filter(|model| self.check_credentials(model).is_ok()) {
@@ -99,7 +99,7 @@ impl Providers {
         if let Some(resolved) = self.match_with_suffix(&models, id, pattern, bad)? {
             return Ok(resolved);
         }
-        // An id may itself begin with the name of a provider, as those of routers do.
+        // An id may itself start with the name of a provider, as those of routers do.
         if id.len() < pattern.len() {
             let all = self.registry_models(None);
             if let Some(model) = self.match_exact(&all, pattern)? {
@@ -109,7 +109,7 @@ impl Providers {
         self.custom(provider, id, &models).ok_or_else(unknown)
     }
 
-    /// Returns the error for a name that nothing has, with those that come near to it.
+    /// Returns the error for an unknown name, with similar names.
     fn unknown(&self, pattern: &str) -> Error {
         let (before, after) = pattern.rsplit_once(':').unwrap_or((pattern, ""));
         let wanted = if ThinkingLevel::parse(after).is_some() { before } else { pattern };
@@ -121,8 +121,8 @@ impl Providers {
         }
     }
 
-    /// Returns a model of a known provider that the provider may have although nobody has told us. That is the rule
-    /// for servers on this machine, and worth a warning for the others.
+    /// Returns a model with an unknown id of a known provider. That is normal for local servers, and worth a warning
+    /// for others.
     fn custom(&self, provider: &str, id: &str, models: &[Arc<Model>]) -> Option<Resolved> {
         let (id, thinking) = match id.rsplit_once(':') {
             Some((before, suffix)) if ThinkingLevel::parse(suffix).is_some() => {
@@ -148,7 +148,7 @@ impl Providers {
         provider: Option<&str>,
     ) -> Result<Option<(&str, &'a str)>, Error> {
         let known = |(prefix, rest): (&str, &'a str)| Some((self.known_provider(prefix).ok()?, rest));
-        // opi has a colon where others have a slash; what follows a colon may also be a thinking level.
+        // opi uses a colon instead of a slash; a colon may also precede a thinking level.
         let by_colon = || {
             let split = pattern.split_once(':').filter(|(_, rest)| ThinkingLevel::parse(rest).is_none())?;
             known(split)
@@ -162,7 +162,7 @@ impl Providers {
         }
     }
 
-    /// Returns the provider of this name, however it is spelled.
+    /// Returns the provider with this name, ignoring case.
     pub(crate) fn known_provider(&self, wanted: &str) -> Result<&str, Error> {
         let mut names = self.registry().providers();
         names.find(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
@@ -171,7 +171,7 @@ impl Providers {
         })
     }
 
-    /// Finds a model by its whole pattern, then by what stands before a `:level`.
+    /// Finds a model by the whole pattern, then by the part before a `:level`.
     fn match_with_suffix(
         &self,
         models: &[Arc<Model>],
@@ -200,7 +200,7 @@ impl Providers {
         Ok(self.match_exact(models, pattern)?.or_else(|| self.match_part(models, pattern)))
     }
 
-    /// Returns the model whose id is the pattern. Of several, the only one with a key is meant.
+    /// Returns the model whose id equals the pattern. Of several, the only one with a key is meant.
     fn match_exact(&self, models: &[Arc<Model>], pattern: &str) -> Result<Option<Arc<Model>>, Error> {
         let found: Vec<&Arc<Model>> =
             models.iter().filter(|model| model.id.eq_ignore_ascii_case(pattern)).collect();
@@ -216,9 +216,9 @@ impl Providers {
         Err(Error::AmbiguousModel { pattern: pattern.to_owned(), candidates: names.join(", ") })
     }
 
-    /// Returns the best of the models whose id or name has the pattern in it: one with a key before one without, one
-    /// of an earlier provider before a later one's, an alias before a dated version, and then the last in the
-    /// alphabet, which tends to be the newest.
+    /// Returns the best of the models whose id or name contains the pattern. Models with a key take precedence, then
+    /// those of earlier providers, then aliases over dated versions, and then the alphabetically last, which tends to
+    /// be the newest.
     fn match_part(&self, models: &[Arc<Model>], pattern: &str) -> Option<Arc<Model>> {
         let pattern = pattern.to_lowercase();
         if pattern.is_empty() {
@@ -226,7 +226,7 @@ impl Providers {
         }
         let has = |text: &str| text.to_lowercase().contains(&pattern);
         let found = models.iter().filter(|model| has(&model.id) || has(&model.name));
-        // The models come provider by provider.
+        // Models are ordered by provider.
         let mut ranks: HashMap<&str, (bool, Reverse<usize>)> = HashMap::new();
         let best = found.max_by_key(|model| {
             let place = Reverse(ranks.len());
@@ -267,7 +267,7 @@ impl Providers {
     }
 }
 
-/// Returns the id of a model of `special`, a provider whose ids are files, if the user means one.
+/// Returns the id of a model of `special`, a provider whose ids are file paths, if the user means one.
 fn id_of<'a>(special: &str, pattern: &'a str, provider: Option<&str>) -> Option<&'a str> {
     let prefixed = pattern.split_once(['/', ':']).filter(|(prefix, _)| prefix.eq_ignore_ascii_case(special));
     match provider {
@@ -279,13 +279,13 @@ fn id_of<'a>(special: &str, pattern: &'a str, provider: Option<&str>) -> Option<
     }
 }
 
-/// Returns the best known of a provider's models, or the first of them.
+/// Returns the default model of a provider, or its first one.
 fn default_among(provider: &str, models: &[Arc<Model>]) -> Option<Arc<Model>> {
     let default = catalog::provider(provider).map(|provider| provider.default_model);
     models.iter().find(|model| Some(model.id.as_str()) == default).or(models.first()).cloned()
 }
 
-/// Tells whether an id ends in a date, as in `claude-haiku-4-5-20251001`.
+/// Returns whether an id ends in a date, as in `claude-haiku-4-5-20251001`.
 fn is_dated(id: &str) -> bool {
     id.rsplit_once('-')
         .is_some_and(|(_, end)| end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit()))
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_names_a_model() {
+    fn pattern_resolves_to_a_model() {
         check("home/big", None, "home/big", None);
         check("HOME/BIG:high", None, "home/big", Some(ThinkingLevel::High));
         check("big", Some("Home"), "home/big", None);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_pattern_is_said() {
+    fn invalid_patterns_are_explained() {
         let fail = |pattern: &str, provider| providers(&[]).resolve(pattern, provider).unwrap_err();
         assert!(matches!(fail("zzz", None), Error::UnknownModel { .. }));
         assert!(matches!(fail("twin", None), Error::AmbiguousModel { .. }));
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_nearly_right_brings_the_right_ones() {
+    fn mistyped_name_suggests_similar_ones() {
         let error = providers(&[]).resolve("claude-sonet-5:high", None).unwrap_err();
         let Error::UnknownModel { near, .. } = &error else { panic!("{error}") };
         assert!(near.contains(&"anthropic/claude-sonnet-5".to_owned()), "{near:?}");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_name_lists_its_candidates_until_a_key_decides() {
+    fn ambiguous_name_lists_candidates_until_a_key_decides() {
         let error = providers(&["HOME_KEY", "AWAY_KEY"]).resolve("twin", None).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -371,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_goes_before_its_dated_versions_and_the_newest_before_the_older() {
+    fn alias_takes_precedence_over_dated_versions_and_newer_over_older() {
         check("haiku-4-5", Some("anthropic"), "anthropic/claude-haiku-4-5", None);
         check("opus", Some("anthropic"), "anthropic/claude-opus-5-5", None);
         check("small-2025", Some("home"), "home/small-20250101", None);
     }
 
     #[test]
-    fn a_model_of_a_local_server_is_taken_at_its_word() {
+    fn any_model_of_a_local_server_is_accepted() {
         let resolved = providers(&[]).resolve("OLLAMA/qwen3:8b:high", None).unwrap();
         assert_eq!((resolved.model.full_name().as_str(), resolved.warning), ("ollama/qwen3:8b", None));
         assert_eq!((resolved.thinking, resolved.model.reasoning), (Some(ThinkingLevel::High), true));
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_provider_of_the_table_with_a_key_and_an_api_gives_the_default() {
+    fn default_comes_from_the_first_provider_with_a_key_and_an_api() {
         let name = |variables: &[&str]| {
             let environment = variables.iter().map(|name| ((*name).to_owned(), "k".to_owned())).collect();
             let providers = Providers::new(Sources { environment, ..Sources::default() }).unwrap();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_of_a_known_provider_is_taken_with_a_warning() {
+    fn unknown_id_of_a_known_provider_is_accepted_with_a_warning() {
         let resolved = providers(&[]).resolve("home/new:high", None).unwrap();
         assert_eq!((resolved.model.full_name().as_str(), resolved.model.reasoning), ("home/new", true));
         assert_eq!(
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_takes_wildcards_of_models_with_a_key() {
+    fn scope_expands_wildcards_to_models_with_a_key() {
         let names = |patterns: &str| -> Vec<String> {
             let scope = providers(&["HOME_KEY"]).resolve_scope(patterns).unwrap();
             scope.iter().map(|resolved| resolved.model.full_name()).collect()
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_preferred_one_or_the_first_with_a_key() {
+    fn default_is_the_preferred_model_or_the_first_with_a_key() {
         let name = |variables: &[&str], preferred| {
             providers(variables).default_model(preferred).map(|model| model.full_name())
         };

@@ -1,9 +1,9 @@
-//! What a model gets to see of a session: the same for every API, so that an API only has to spell it.
+//! The part of a session that a model sees: the same for every API, so that an API only has to serialise it.
 //!
-//! Answers that failed are left out, with the results of their calls. Every call has exactly one result, right after
-//! the answer that made it. Notes of the session (commands run by hand, summaries, extensions' messages) are the
-//! user's words. Thinking stays thinking, and signatures stay, only for the very model that they came from: for every
-//! other it is text without them. Ids of calls have the form that the API takes. There are no empty blocks.
+//! Failed answers are omitted, with the results of their calls. Every call has exactly one result, right after the
+//! answer that made it. Session notes (user-initiated commands, summaries, extensions' messages) become user messages.
+//! Thinking and signatures are kept only for the model that produced them; other models see thinking as text without
+//! signatures. Call ids have the form that the API accepts. There are no empty blocks.
 
 mod call_ids;
 
@@ -21,39 +21,39 @@ use bowline_core::{Message, Model};
 use call_ids::CallIds;
 pub(crate) use call_ids::IdRule;
 
-/// A step of a conversation.
+/// A turn of a conversation.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Turn<'a> {
     User(Vec<Part<'a>>),
-    Assistant(Vec<Said<'a>>),
-    /// The results of the calls of the answer before it, in the order of the calls.
+    Assistant(Vec<AnswerPart<'a>>),
+    /// The results of the calls of the preceding answer, in the order of the calls.
     Results(Vec<Outcome<'a>>),
 }
 
-/// A piece of what a user or a tool says.
+/// A part of a user message or a tool result.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part<'a> {
     Text(Cow<'a, str>),
     Image { data: &'a str, mime_type: &'a str },
 }
 
-/// A piece of what a model said.
+/// A part of an answer.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Said<'a> {
+pub(crate) enum AnswerPart<'a> {
     Text {
         text: &'a str,
         signature: Option<&'a str>,
     },
-    /// Thinking of the very model that is asked now.
+    /// Thinking that the requested model itself produced.
     Thinking(&'a ThinkingBlock),
     Call(Call<'a>),
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call<'a> {
     pub(crate) id: Cow<'a, str>,
-    /// The id as it came from the very model that is asked now; none for the call of another.
+    /// The original id, if the requested model itself made the call.
     pub(crate) own_id: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a Arguments,
@@ -70,21 +70,21 @@ pub(crate) struct Outcome<'a> {
     pub(crate) is_error: bool,
 }
 
-/// Stands for an image that the model cannot see.
-const NO_IMAGE: &str = "(An image was left out here: this model does not take images.)";
+/// Replaces an image that the model cannot see.
+const NO_IMAGE: &str = "(An image was omitted here: this model does not accept images.)";
 
-/// Stands for the result of a call that was never answered, as after a crash.
+/// Replaces the result of a call that never got one, for example after a crash.
 const NO_RESULT: &str = "No result was recorded for this call. It may or may not have been carried out.";
 
-/// The results of a session by the id of their call, each with its place.
+/// The results of a session by the id of their call, each with its position.
 type Results<'a> = HashMap<&'a str, Vec<(usize, &'a ToolResultMessage)>>;
 
-/// Returns what `model` gets to see of `messages`, with ids of calls that nearly every API takes.
+/// Returns the part of `messages` that `model` sees, with call ids that nearly every API accepts.
 pub(crate) fn turns<'a>(messages: &'a [Arc<Message>], model: &Model) -> Vec<Turn<'a>> {
     turns_with_ids(messages, model, IdRule::COMMON)
 }
 
-/// Returns what `model` gets to see of `messages`, with ids of calls of a form.
+/// Returns the part of `messages` that `model` sees, with call ids of the given form.
 pub(crate) fn turns_with_ids<'a>(messages: &'a [Arc<Message>], model: &Model, rule: IdRule) -> Vec<Turn<'a>> {
     let mut results = Results::new();
     for (index, message) in messages.iter().enumerate() {
@@ -98,9 +98,9 @@ pub(crate) fn turns_with_ids<'a>(messages: &'a [Arc<Message>], model: &Model, ru
     for (index, message) in messages.iter().enumerate() {
         match &**message {
             Message::Assistant(answer) => {
-                let (said, outcomes) = exchange(answer, index, model, &mut results, &mut ids);
-                if !said.is_empty() {
-                    turns.push(Turn::Assistant(said));
+                let (pieces, outcomes) = exchange(answer, index, model, &mut results, &mut ids);
+                if !pieces.is_empty() {
+                    turns.push(Turn::Assistant(pieces));
                 }
                 if !outcomes.is_empty() {
                     turns.push(Turn::Results(outcomes));
@@ -118,7 +118,7 @@ pub(crate) fn turns_with_ids<'a>(messages: &'a [Arc<Message>], model: &Model, ru
     turns
 }
 
-/// Returns the pieces of an answer that can be shown to `model`, with the results of its calls; nothing of one that
+/// Returns the parts of an answer that `model` can see, with the results of its calls; `None` for an answer that
 /// failed or never ended.
 fn exchange<'a>(
     answer: &'a AssistantMessage,
@@ -126,25 +126,25 @@ fn exchange<'a>(
     model: &Model,
     results: &mut Results<'a>,
     ids: &mut CallIds<'a>,
-) -> (Vec<Said<'a>>, Vec<Outcome<'a>>) {
-    let (mut said, mut outcomes) = (Vec::new(), Vec::new());
+) -> (Vec<AnswerPart<'a>>, Vec<Outcome<'a>>) {
+    let (mut pieces, mut outcomes) = (Vec::new(), Vec::new());
     if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted | StopReason::Pending) {
-        return (said, outcomes);
+        return (pieces, outcomes);
     }
     let own = answer.api == model.api && answer.provider == model.provider && answer.model == model.id;
     for block in &answer.content {
         match block {
             AssistantContent::Text(block) => {
                 let signature = block.text_signature.as_deref().filter(|_| own);
-                said.extend(text(&block.text).map(|text| Said::Text { text, signature }));
+                pieces.extend(text(&block.text).map(|text| AnswerPart::Text { text, signature }));
             }
             AssistantContent::Thinking(block) if own => {
                 let shown = !block.thinking.trim().is_empty() || block.thinking_signature.is_some();
-                said.extend(shown.then_some(Said::Thinking(block)));
+                pieces.extend(shown.then_some(AnswerPart::Thinking(block)));
             }
-            // Another model's thinking is worth reading, but it is not a thought of this one.
+            // Another model's thinking is useful as text, but it is not this model's own thinking.
             AssistantContent::Thinking(block) => {
-                said.extend(text(&block.thinking).map(|text| Said::Text { text, signature: None }));
+                pieces.extend(text(&block.thinking).map(|text| AnswerPart::Text { text, signature: None }));
             }
             AssistantContent::ToolCall(call) => {
                 let id = ids.next(&call.id, own);
@@ -154,7 +154,7 @@ fn exchange<'a>(
                     None => (vec![Part::Text(NO_RESULT.into())], true),
                 };
                 outcomes.push(Outcome { call_id: id.clone(), name: &call.name, parts, is_error });
-                said.push(Said::Call(Call {
+                pieces.push(AnswerPart::Call(Call {
                     id,
                     own_id: own.then_some(&call.id),
                     name: &call.name,
@@ -164,17 +164,17 @@ fn exchange<'a>(
             }
         }
     }
-    (said, outcomes)
+    (pieces, outcomes)
 }
 
-/// Returns the result of a call of the answer at `index`: the first that comes after it.
+/// Returns the result of a call of the answer at `index`: the first one after it.
 fn take_result<'a>(id: &str, index: usize, results: &mut Results<'a>) -> Option<&'a ToolResultMessage> {
     let candidates = results.get_mut(id)?;
     let place = candidates.iter().position(|(at, _)| *at > index)?;
     Some(candidates.remove(place).1)
 }
 
-/// Returns a message of the session as the user's words.
+/// Returns a session message as a user message.
 fn user_parts(message: &Message, images: bool) -> Vec<Part<'_>> {
     let note = match message {
         Message::User(message) => return parts(&message.content, images),
@@ -226,7 +226,7 @@ fn parts(content: &[Content], images: bool) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns a text that says something. Providers refuse blank ones.
+/// Returns the text unless it is blank. Providers refuse blank texts.
 fn text(text: &str) -> Option<&str> {
     (!text.trim().is_empty()).then_some(text)
 }
@@ -236,7 +236,7 @@ pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Returns a model with some fields changed.
+    /// Returns a model with some fields overridden.
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     pub(crate) fn model(changes: Value) -> Model {
         let mut model = json!({
@@ -247,7 +247,7 @@ pub(crate) mod tests {
         serde_json::from_value(model).unwrap()
     }
 
-    /// Returns messages in the form of the file; time stamps may be left out.
+    /// Returns messages in the form of the session file; timestamps are optional.
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     pub(crate) fn messages(json: Value) -> Vec<Arc<Message>> {
         let all = json.as_array().unwrap().iter().cloned().map(|mut message| {
@@ -283,7 +283,7 @@ pub(crate) mod tests {
             .iter()
             .map(|turn| match turn {
                 Turn::User(parts) => format!("{parts:?}"),
-                Turn::Assistant(said) => format!("{} calls", said.len()),
+                Turn::Assistant(pieces) => format!("{} calls", pieces.len()),
                 Turn::Results(all) => {
                     let texts = all.iter().map(|one| match &one.parts[0] {
                         Part::Text(text) => text.split('.').next().unwrap_or_default().to_owned(),
@@ -307,7 +307,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn failed_answers_are_left_out_with_their_results() {
+    fn failed_answers_are_omitted_with_their_results() {
         let messages = messages(json!([
             {"role": "user", "content": "go"},
             {"role": "assistant", "content": [{"type": "text", "text": "half"}, call("1")], "stopReason": "aborted"},
@@ -319,7 +319,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn notes_are_the_users_words() {
+    fn notes_become_user_messages() {
         let messages = messages(json!([
             {"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 2, "cancelled": false, "truncated": true, "fullOutputPath": "/t"},
             {"role": "bashExecution", "command": "ls", "output": "", "cancelled": true, "truncated": false},
@@ -351,7 +351,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn images_go_only_to_models_that_see() {
+    fn images_are_sent_only_to_models_that_accept_them() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let messages = messages(json!([{"role": "user", "content": [image]}]));
         let seen = turns(&messages, &model(json!({"input": ["text", "image"]})));
@@ -360,7 +360,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn thinking_stays_with_its_model() {
+    fn thinking_is_kept_only_for_its_model() {
         let thinking = json!({"type": "thinking", "thinking": "hm", "thinkingSignature": "s"});
         let hidden = json!({"type": "thinking", "thinking": "", "thinkingSignature": "s", "redacted": true});
         let messages = messages(json!([
@@ -368,9 +368,9 @@ pub(crate) mod tests {
         ]));
         let own = turns(&messages, &model(json!({})));
         assert!(
-            matches!(&own[..], [Turn::Assistant(said)] if matches!(said[..], [Said::Thinking(_), Said::Thinking(_)]))
+            matches!(&own[..], [Turn::Assistant(pieces)] if matches!(pieces[..], [AnswerPart::Thinking(_), AnswerPart::Thinking(_)]))
         );
         let other = turns(&messages, &model(json!({"id": "other"})));
-        assert_eq!(other, [Turn::Assistant(vec![Said::Text { text: "hm", signature: None }])]);
+        assert_eq!(other, [Turn::Assistant(vec![AnswerPart::Text { text: "hm", signature: None }])]);
     }
 }

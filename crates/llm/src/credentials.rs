@@ -1,4 +1,4 @@
-//! Whose key is sent: `--api-key` first, then `auth.json`, then `models.json`, then the environment.
+//! Finds the key to send: `--api-key` takes precedence over `auth.json`, then `models.json`, then the environment.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use crate::login;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
 
-/// A key together with how it is sent.
+/// A key and how it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Credential {
     pub(crate) secret: Secret,
     pub(crate) scheme: Scheme,
-    /// Where the key came from, as a clause for an error.
+    /// The origin of the key, as a clause for an error.
     pub(crate) origin: String,
 }
 
 /// How a key is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// In the API's own way.
+    /// By the API's own scheme.
     Key,
     /// As `Authorization: Bearer`.
     Bearer,
-    /// As a bearer token that a login gave.
+    /// As the bearer token of a login.
     Login,
 }
 
-/// The variables of the providers that do not follow the rule `<PROVIDER>_API_KEY`, first choice first.
+/// The variables of the providers that do not follow the rule `<PROVIDER>_API_KEY`, in order of precedence.
 const VARIABLES: &[(&str, &[(&str, Scheme)])] = &[
     (
         "anthropic",
@@ -62,21 +62,21 @@ pub(crate) fn variables(provider: &str) -> Vec<(String, Scheme)> {
     }
 }
 
-/// Everywhere a provider's key may come from.
+/// The possible sources of a provider's key.
 #[derive(Debug)]
 pub(crate) struct KeySources<'a> {
     pub(crate) provider: &'a str,
-    /// The key of the command line, if it is for this provider.
+    /// The key from the command line, if it is for this provider.
     pub(crate) argument: Option<&'a Secret>,
     pub(crate) auth: &'a AuthFile,
-    /// The key of `models.json`.
+    /// The key from `models.json`.
     pub(crate) setting: Option<&'a SettingValue>,
     pub(crate) environment: &'a HashMap<String, String>,
-    /// Whether the provider may do without a key, as one of the user's own may.
+    /// Whether the key is optional, as for providers that the user defined.
     pub(crate) optional: bool,
 }
 
-/// The first source that has a key, before the key is worked out.
+/// The first source that has a key, before the key is evaluated.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     Value {
@@ -89,7 +89,7 @@ pub(crate) enum Found<'a> {
         scheme: Scheme,
         origin: Origin,
     },
-    /// A login that is over and can be renewed.
+    /// An expired login that can be renewed.
     Renewable,
     Nothing,
 }
@@ -114,16 +114,16 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// What a request needs to know about a key.
+/// The key for a request.
 #[derive(Debug)]
 pub(crate) enum KeyForRequest {
     Here(Option<Credential>),
-    /// The login must be renewed first, which takes a request of its own.
+    /// The login must be renewed first, which takes another request.
     Renew,
 }
 
 impl KeySources<'_> {
-    /// Tells whether there is a key, without running anything. The error says what to do.
+    /// Returns whether there is a key, without running a command. The error says what to do.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         match self.first() {
             Found::Text { .. } | Found::Renewable => Ok(()),
@@ -136,7 +136,7 @@ impl KeySources<'_> {
         }
     }
 
-    /// Returns the key; none if the provider does without.
+    /// Returns the key; `None` if the provider needs none.
     pub(crate) async fn credential(&self, cache: &CommandCache) -> Result<KeyForRequest, StreamError> {
         let found = |secret, scheme, origin: Origin| {
             KeyForRequest::Here(Some(Credential { secret, scheme, origin: origin.to_string() }))
@@ -186,7 +186,7 @@ impl KeySources<'_> {
     fn missing(&self) -> StreamError {
         let provider = self.provider;
         let names: Vec<String> = variables(provider).into_iter().map(|(name, _)| name).collect();
-        // The last one is the plain key, which is what most people have.
+        // The last one is the plain key, which most users have.
         let name = names.last().map_or("", String::as_str);
         let why = match self.auth.login(provider) {
             Some(Login::Oauth(_)) => "The login in auth.json has expired",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_source_wins() {
+    async fn first_source_takes_precedence() {
         let argument = Secret::new("from argument");
         let file = auth(r#"{"groq": {"type": "api_key", "key": "from auth", "env": {}}}"#);
         let nothing = AuthFile::default();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_login_is_a_bearer_until_it_expires() {
+    async fn login_is_a_bearer_token_until_it_expires() {
         let variables = environment(&[("ANTHROPIC_API_KEY", "key")]);
         for (expires, scheme) in [(u64::MAX, Scheme::Login), (1, Scheme::Key)] {
             let file = auth(&format!(
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_expired_login_is_renewed_where_we_know_how() {
+    async fn expired_login_is_renewed_where_supported() {
         let variables = HashMap::new();
         for (provider, renews) in [("anthropic", true), ("groq", false)] {
             let file = auth(&format!(
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn every_documented_variable_counts() {
+    fn every_documented_variable_is_read() {
         for (provider, name) in [
             ("anthropic", "ANTHROPIC_AUTH_TOKEN"),
             ("anthropic", "ANTHROPIC_OAUTH_TOKEN"),

@@ -1,4 +1,4 @@
-//! What can be wrong with the configuration of models, in sentences that a user can act on.
+//! Errors in the configuration of models, in sentences that a user can act on.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum Error {
     )]
     UnknownModel { pattern: String, near: Vec<String> },
     #[error(
-        "Of the provider \"{provider}\" no model is known. Name one with --model {provider}/NAME; bowline --list-models --local asks running servers for theirs."
+        "No model of the provider \"{provider}\" is known. Name one with --model {provider}/NAME; bowline --list-models --local asks running servers for theirs."
     )]
     NoDefaultModel { provider: String },
     #[error("Unknown provider \"{provider}\". Known providers: {known}.")]

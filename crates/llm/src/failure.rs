@@ -1,4 +1,4 @@
-//! What a provider's refusal means, and how it is told to a user.
+//! Classifies the refusals of providers and words them for the user.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The most characters of a provider's text that are passed on.
 const LONGEST_TEXT: usize = 2000;
 
-/// Words of refusals that no second try can help.
+/// Words of refusals that retrying cannot fix.
 const QUOTA: &[&str] = &[
     "insufficient_quota",
     "insufficient balance",
@@ -28,7 +28,7 @@ const QUOTA: &[&str] = &[
     " billing ",
 ];
 
-/// Words of refusals that mean a conversation too large for the model.
+/// Words of refusals that mean the conversation is too large for the model.
 const OVERFLOW: &[&str] = &[
     "prompt is too long",
     "input is too long",
@@ -42,7 +42,7 @@ const OVERFLOW: &[&str] = &[
     "reduce the length of the messages",
 ];
 
-/// The names of the kinds in scripts and recordings.
+/// The names of the failure kinds in scripts and recordings.
 pub(crate) const KINDS: &[(&str, FailureKind)] = &[
     ("authentication", FailureKind::Authentication),
     ("quota", FailureKind::Quota),
@@ -56,22 +56,22 @@ pub(crate) const KINDS: &[(&str, FailureKind)] = &[
     ("protocol", FailureKind::Protocol),
 ];
 
-/// An answer that is not a stream.
+/// An error response instead of a stream.
 #[derive(Debug)]
 pub(crate) struct Refusal<'a> {
     pub(crate) status: u16,
     /// The values of `retry-after-ms` and `retry-after`.
     pub(crate) retry_after_ms: Option<&'a str>,
     pub(crate) retry_after: Option<&'a str>,
-    /// The value of `x-should-retry`, by which some providers know better than their status.
+    /// The value of `x-should-retry`, with which some providers override their status.
     pub(crate) should_retry: Option<&'a str>,
     pub(crate) body: &'a [u8],
-    /// Where the key came from.
+    /// The origin of the key.
     pub(crate) key_origin: Option<&'a str>,
 }
 
 impl Refusal<'_> {
-    /// Returns the failure that the answer stands for.
+    /// Returns the failure that the response means.
     pub(crate) fn into_failure(self) -> StreamError {
         let (name, text) = describe(self.body);
         let kind = advised(kind_of(Some(self.status), name.as_deref(), &text), self.should_retry);
@@ -84,14 +84,14 @@ impl Refusal<'_> {
     }
 }
 
-/// Returns the failure of an error that came inside a stream.
+/// Returns the failure for an error inside a stream.
 pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> StreamError {
     let kind = kind_of(status, name, text);
     StreamError { kind, status, message: tell(status, name, text), retry_after: None }
 }
 
-/// Sorts a refusal by what can be done about it. Words count before the status: providers use one status for many
-/// things, and 429 means both "later" and "never".
+/// Classifies a refusal by what can be done about it. Words take precedence over the status: providers use one status
+/// for many things, and 429 means both "later" and "never".
 fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
     let words = format!(" {} {text} ", name.unwrap_or_default()).to_lowercase();
     let has = |list: &[&str]| list.iter().any(|phrase| words.contains(phrase));
@@ -111,12 +111,13 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
         }
         _ if has(&["rate_limit", "rate limit", "too many requests"]) => FailureKind::RateLimited,
         _ if has(&["invalid_request", "not_found_error", "content_filter"]) => FailureKind::Rejected,
-        // What goes wrong after a request was accepted is nearly always the provider's own trouble.
+        // Failures after a request was accepted are nearly always the provider's.
         _ => FailureKind::Unavailable,
     }
 }
 
-/// Returns the kind that a provider's own advice makes of it. No advice helps against a wrong key or an empty purse.
+/// Returns the kind after applying the provider's retry advice. No advice helps against a wrong key or an exhausted
+/// quota.
 fn advised(kind: FailureKind, should_retry: Option<&str>) -> FailureKind {
     match should_retry.map(str::trim) {
         Some("false") if kind.is_retryable() => FailureKind::Rejected,
@@ -125,7 +126,7 @@ fn advised(kind: FailureKind, should_retry: Option<&str>) -> FailureKind {
     }
 }
 
-/// Returns the sentence for the user.
+/// Returns the message for the user.
 fn tell(status: Option<u16>, name: Option<&str>, text: &str) -> String {
     let reason = status.and_then(|status| reqwest::StatusCode::from_u16(status).ok()?.canonical_reason());
     let status = status.map(|status| status.to_string());
@@ -147,7 +148,7 @@ fn hint(kind: FailureKind, status: u16, key_origin: Option<&str>) -> Option<Stri
     }
 }
 
-/// Returns the name and the text of an error's body.
+/// Returns the name and the text in the body of an error.
 fn describe(body: &[u8]) -> (Option<String>, String) {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
@@ -173,7 +174,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Returns how long a provider asks us to wait: milliseconds, seconds, or until a date.
+/// Returns how long a provider asks to wait: milliseconds, seconds, or until a date.
 fn wait(milliseconds: Option<&str>, other: Option<&str>, now: Timestamp) -> Option<Duration> {
     let seconds = |text: &str, scale: f64| {
         let number: f64 = text.trim().parse().ok()?;
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_sorted_and_told() {
+    fn refusals_are_classified_and_worded() {
         use FailureKind::{Authentication, ContextOverflow, Quota, RateLimited, Rejected, Unavailable};
         let named = |name: &str, text: &str| {
             format!(r#"{{"type":"error","error":{{"type":"{name}","message":"{text}"}}}}"#)
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_may_know_better_than_its_status() {
+    fn provider_advice_overrides_the_status() {
         use FailureKind::{Authentication, Quota, Rejected, Unavailable};
         assert_eq!(advised(Unavailable, Some("false")), Rejected);
         assert_eq!(advised(Rejected, Some("true")), Unavailable);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_inside_a_stream_are_sorted_too() {
+    fn errors_inside_a_stream_are_classified() {
         let kind = |name, text| in_stream(None, Some(name), text).kind;
         assert_eq!(kind("overloaded_error", "Overloaded"), FailureKind::Unavailable);
         assert_eq!(kind("api_error", "Internal server error"), FailureKind::Unavailable);
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_milliseconds_seconds_or_a_date() {
+    fn wait_is_milliseconds_seconds_or_a_date() {
         let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
         let wait = |milliseconds, other| wait(milliseconds, other, now);
         assert_eq!(wait(Some("1500"), Some("9")), Some(Duration::from_millis(1500)));

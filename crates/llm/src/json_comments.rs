@@ -1,14 +1,14 @@
 //! JSON as people write it: with comments, trailing commas and a byte order mark.
 
-/// Returns `text` as plain JSON: what JSON does not know is replaced by spaces, byte for byte, so that the places
-/// which a JSON error names are those of the file.
+/// Returns `text` as plain JSON: everything else is replaced by spaces, byte for byte, so that positions in a JSON
+/// error are those of the file.
 pub(crate) fn blank(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         bytes[..3].fill(b' ');
     }
     let mut at = 0;
-    // Where the last comma stands, while only white space and comments have followed it.
+    // The position of the last comma, while only white space and comments have followed it.
     let mut comma = None;
     while at < bytes.len() {
         match bytes[at] {
@@ -47,7 +47,7 @@ pub(crate) fn blank(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns the place after the string that starts at `start`.
+/// Returns the position after the string that starts at `start`.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_trailing_commas_go_and_places_stay() {
+    fn comments_and_trailing_commas_are_removed_and_positions_kept() {
         let text = "\u{feff}{ // one\n \"a\": \"// no, /* no */ ,]\\\"\", /* two\n lines é */ \"b\": [1, 2, /* x */ ],\n}";
         let plain = blank(text);
         assert_eq!(plain.len(), text.len());
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_texts_stay_broken_without_harm() {
+    fn invalid_texts_stay_invalid_without_panics() {
         for text in ["", "\"", "\"\\", "/*", "//", "[,]", "{,,}", ","] {
             assert_eq!(blank(text).len(), text.len());
         }

@@ -1,4 +1,4 @@
-//! How things stand with a provider's key, as far as that can be known without asking the provider.
+//! The status of a provider's key, as far as it can be known without asking the provider.
 
 use bowline_core::stream::StreamError;
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use crate::secret::Secret;
 pub enum KeyState {
     Ready,
     Missing,
-    /// There is a login, it is over, and it cannot be renewed.
+    /// There is a login, but it has expired and cannot be renewed.
     Expired,
-    /// There is something in place of a key that cannot be used.
+    /// There is a key, but it cannot be used.
     Invalid,
 }
 
@@ -32,29 +32,29 @@ impl KeyState {
     }
 }
 
-/// How things stand with a provider's key.
+/// The status of a provider's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyStatus {
     pub provider: String,
     pub state: KeyState,
-    /// Where the key is: `--api-key`, `auth.json`, `models.json` or `environment`. Nothing for a provider that does
-    /// without, or that lacks one.
+    /// Where the key is: `--api-key`, `auth.json`, `models.json` or `environment`. `None` for a provider that needs no
+    /// key or lacks one.
     pub source: Option<&'static str>,
-    /// The variable of the environment that holds it.
+    /// The environment variable that holds it.
     pub variable: Option<String>,
-    /// What to know or do about it.
+    /// A remark or advice for the user.
     pub note: Option<String>,
 }
 
 impl Providers {
-    /// Returns how things stand with the key of a provider.
+    /// Returns the status of a provider's key.
     pub fn key_status(&self, provider: &str) -> Result<KeyStatus, Error> {
         let provider = self.known_provider(provider)?;
         let auth = self.auth()?;
         Ok(status(&self.key_sources(provider, &auth), &auth))
     }
 
-    /// Returns the providers that have a key or something in its place, and those of the user's own.
+    /// Returns the providers with a key, usable or not, and those that the user defined.
     pub fn providers_with_keys(&self) -> Result<Vec<KeyStatus>, Error> {
         let auth = self.auth()?;
         let known: Vec<&str> = self.registry().providers().collect();
@@ -65,12 +65,12 @@ impl Providers {
         Ok(all.filter(|status| status.source.is_some() || own(&status.provider)).collect())
     }
 
-    /// Returns the names of the providers that are known.
+    /// Returns the names of the known providers.
     pub fn known_providers(&self) -> Vec<String> {
         self.registry().providers().map(ToOwned::to_owned).collect()
     }
 
-    /// Stores a key in `auth.json`, in place of what it has for the provider.
+    /// Stores a key in `auth.json`, replacing the provider's entry.
     pub fn store_key(&self, provider: &str, key: &Secret) -> Result<String, Error> {
         let provider = self.known_provider(provider)?.to_owned();
         let entry = json!({ "type": "api_key", "key": escaped(key.expose()) });
@@ -78,7 +78,7 @@ impl Providers {
         Ok(provider)
     }
 
-    /// Takes a provider's key or login out of `auth.json`; tells whether there was one.
+    /// Removes a provider's key or login from `auth.json`; returns whether there was one.
     pub fn remove_key(&self, provider: &str) -> Result<bool, Error> {
         let has = |entries: &serde_json::Map<String, Value>| {
             entries.keys().find(|name| name.eq_ignore_ascii_case(provider)).cloned()
@@ -86,7 +86,7 @@ impl Providers {
         self.lock()?.change(|entries| has(entries).and_then(|name| entries.shift_remove(&name)).is_some())
     }
 
-    /// Returns what the user should know about the files: that others can read the keys.
+    /// Returns warnings about the files, such as keys that others can read.
     pub fn warnings(&self) -> Vec<String> {
         self.auth_path().and_then(auth_file::exposure).into_iter().collect()
     }
@@ -102,7 +102,7 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
         Found::Renewable => (
             KeyState::Ready,
             Some(Origin::AuthFile),
-            Some("the login is over and is renewed when it is used".to_owned()),
+            Some("the login has expired and is renewed on next use".to_owned()),
         ),
         Found::Text { origin, .. } => (KeyState::Ready, Some(origin), None),
         Found::Value { origin, .. } => match sources.check() {
@@ -112,7 +112,7 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
         Found::Nothing => match login {
             Some(Login::Oauth(_)) => (KeyState::Expired, Some(Origin::AuthFile), problem(sources)),
             Some(Login::Unknown) => {
-                let note = "the entry in auth.json is of a type that is not known".to_owned();
+                let note = "the entry in auth.json has an unknown type".to_owned();
                 (KeyState::Invalid, Some(Origin::AuthFile), Some(note))
             }
             _ if sources.optional => (KeyState::Ready, None, Some("no key is needed".to_owned())),
@@ -133,7 +133,7 @@ fn problem(sources: &KeySources<'_>) -> Option<String> {
     sources.check().err().map(|error| error.message)
 }
 
-/// Returns a key as the file must spell it to mean itself: `$` and a leading `!` mean more there.
+/// Escapes a key for the file, where `$` and a leading `!` have a special meaning.
 fn escaped(key: &str) -> String {
     let plain = key.replace('$', "$$");
     match plain.strip_prefix('!') {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_ready_missing_expired_or_invalid() {
+    fn key_is_ready_missing_expired_or_invalid() {
         let folder = tempfile::tempdir().unwrap();
         let auth = r#"{"xai": {"type": "api_key", "key": "k"}, "zai": {"type": "api_key", "key": "$NOWHERE"},
             "anthropic": {"type": "oauth", "access": "a", "refresh": "r", "expires": 1},
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stored_key_is_the_one_that_is_sent() {
+    async fn stored_key_is_the_one_that_is_sent() {
         let folder = tempfile::tempdir().unwrap();
         for key in ["plain", "!not a command", "a$HOME$$b"] {
             let providers = providers(folder.path(), "{}", &[]);

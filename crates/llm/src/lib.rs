@@ -1,12 +1,12 @@
-//! Model providers: which models there are, whose key opens them, and the streamed answers that they give.
+//! Model providers: the known models, their credentials, and the streamed answers.
 //!
-//! [`Providers`] is the way in. It knows the built-in catalog, the user's `models.json` and the credentials, and
-//! turns a [`ModelRequest`] into a stream of events that are the same for every provider. [`Assembly`] puts such
-//! events together to a message.
+//! [`Providers`] is the entry point. It knows the built-in catalog, the user's `models.json` and the credentials, and
+//! turns a [`ModelRequest`] into a stream of events that are the same for every provider. [`Assembly`] assembles such
+//! events into a message.
 //!
-//! Inside, everything that understands a provider is free of I/O: an API (see `api`) is a function from a
-//! request to the bytes of an HTTP request, and a decoder from bytes to events. The transport moves the bytes. The
-//! crate reads neither the process's environment nor the home directory: [`Sources`] brings what it may know.
+//! Everything that knows a provider is free of I/O: an API (see `api`) is a function from a request to the bytes of an
+//! HTTP request, and a decoder from bytes to events. The transport moves the bytes. The crate reads neither the
+//! process's environment nor the home directory: [`Sources`] passes in what it may know.
 
 mod address;
 mod api;
@@ -25,6 +25,9 @@ mod login;
 mod models_file;
 mod near;
 mod output_limit;
+#[cfg_attr(unix, path = "private_files_unix.rs")]
+#[cfg_attr(not(unix), path = "private_files_windows.rs")]
+mod private_files;
 mod providers;
 mod proxy;
 mod recording;
@@ -40,11 +43,10 @@ mod transport;
 #[doc(hidden)]
 pub use api::probe;
 pub use assembly::Assembly;
-pub use bowline_core::stream::Update;
 pub use choose::Resolved;
 pub use error::Error;
 pub use key_status::{KeyState, KeyStatus};
-pub use local_servers::LocalModels;
+pub use local_servers::{LocalModels, LocalScope};
 pub use providers::{Providers, Sources};
 pub use request::{AnswerStream, ModelRequest};
 pub use secret::Secret;

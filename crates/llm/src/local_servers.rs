@@ -1,6 +1,6 @@
-//! Model servers on the user's own machine: providers that need no key, whose models only they know.
+//! Model servers on the user's machine: providers without a key, whose models only they know.
 //!
-//! Nothing here is asked before a user wants to know: a name such as `ollama/qwen3:8b` is taken as it is.
+//! No server is asked before the user wants a list: a name such as `ollama/qwen3:8b` is accepted as it is.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::secret::Secret;
 pub(crate) struct LocalServer {
     pub(crate) id: &'static str,
     port: u16,
-    /// The variables that say where it is, first choice first.
+    /// The variables that set its address, in order of precedence.
     variables: &'static [&'static str],
 }
 
-/// The kinds of servers that are known; each serves the API `openai-completions` below `/v1`.
+/// The known kinds of servers; each serves the API `openai-completions` under `/v1`.
 pub(crate) const SERVERS: &[LocalServer] = &[
     LocalServer { id: "ollama", port: 11434, variables: &["OLLAMA_HOST", "OLLAMA_BASE_URL"] },
     LocalServer { id: "lmstudio", port: 1234, variables: &["LMSTUDIO_BASE_URL", "LM_STUDIO_API_BASE"] },
@@ -34,13 +34,22 @@ pub(crate) const SERVERS: &[LocalServer] = &[
     LocalServer { id: "vllm", port: 8000, variables: &["VLLM_BASE_URL", "VLLM_API_BASE"] },
 ];
 
-/// What a server that was asked has to say.
+/// The response of a server that was asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalModels {
     pub provider: String,
     pub base_url: String,
-    /// Its models, or why there are none to show.
+    /// Its models, or why there are none.
     pub models: Result<Vec<Arc<Model>>, String>,
+}
+
+/// Which local servers to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalScope {
+    /// Every server, wherever the user's settings locate it.
+    Configured,
+    /// Only servers on this machine.
+    Loopback,
 }
 
 /// A server's list of models.
@@ -52,9 +61,9 @@ struct List {
 #[derive(Deserialize)]
 struct Listed {
     id: String,
-    /// What vLLM says of the window.
+    /// The context window, from vLLM.
     max_model_len: Option<u64>,
-    /// What llama.cpp says of the model.
+    /// The model's properties, from llama.cpp.
     meta: Option<Meta>,
 }
 
@@ -70,14 +79,14 @@ pub(crate) fn server(id: &str) -> Option<&'static LocalServer> {
 }
 
 impl LocalServer {
-    /// Returns where the server is, by the environment or by custom.
+    /// Returns the address of the server, from the environment or by default.
     pub(crate) fn base_url(&self, environment: &HashMap<String, String>) -> String {
         let named = self.variables.iter().find_map(|name| environment.get(*name));
         let named = named.map(|value| value.trim()).filter(|value| !value.is_empty());
         named.map_or_else(|| format!("http://localhost:{}/v1", self.port), |value| complete(value, self.port))
     }
 
-    /// Returns a model that the server is said to have.
+    /// Returns a model that the server is assumed to have.
     pub(crate) fn model(&self, id: &str, base_url: &str) -> Model {
         Model {
             id: id.to_owned(),
@@ -99,11 +108,11 @@ impl LocalServer {
 }
 
 impl Providers {
-    /// Asks the servers on this machine for their models, all at once, each for at most `limit`. With
-    /// `only_loopback`, one that the user has put elsewhere is left out.
-    pub async fn ask_local_servers(&self, limit: Duration, only_loopback: bool) -> Vec<LocalModels> {
+    /// Asks the local servers in `scope` for their models, concurrently, each for at most `limit`.
+    pub async fn ask_local_servers(&self, limit: Duration, scope: LocalScope) -> Vec<LocalModels> {
         let known = SERVERS.iter().map(|server| (server, self.registry().address(server)));
-        let wanted = known.filter(|(_, base_url)| !only_loopback || is_loopback(base_url.expose()));
+        let wanted =
+            known.filter(|(_, base_url)| scope == LocalScope::Configured || is_loopback(base_url.expose()));
         let asked = wanted.map(|(server, base_url)| self.ask(server, base_url, limit));
         futures_util::future::join_all(asked).await
     }
@@ -118,25 +127,26 @@ impl Providers {
             Err(error) => Err(error.message),
             Ok((200, body)) => self
                 .listed(&body, server)
-                .ok_or_else(|| format!("what answers at {base_url} is no model server")),
-            Ok((status, _)) => Err(format!("the server answers {status} to GET {url}")),
+                .ok_or_else(|| format!("the service at {base_url} is not a model server")),
+            Ok((status, _)) => Err(format!("the server returned status {status} for GET {url}")),
         };
         LocalModels { provider: server.id.to_owned(), base_url, models }
     }
 
-    /// Returns the models of a server's list, with what the user's file says of them.
+    /// Returns the models in a server's list, with the settings of the user's file.
     fn listed(&self, body: &[u8], server: &LocalServer) -> Option<Vec<Arc<Model>>> {
         let list: List = serde_json::from_slice(body).ok()?;
         let models = list.data.into_iter().map(|listed| {
-            let told = listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
-            self.registry().local(server, &listed.id, told.filter(|window| *window > 0)).model
+            let reported =
+                listed.meta.and_then(|meta| meta.n_ctx.or(meta.n_ctx_train)).or(listed.max_model_len);
+            self.registry().local(server, &listed.id, reported.filter(|window| *window > 0)).model
         });
         Some(models.collect())
     }
 }
 
-/// Makes a base URL of what users write into such variables: a host, a host with a port, or a URL with or without a
-/// path. `0.0.0.0`, where a server listens, is no place to call.
+/// Converts what users write into such variables to a base URL: a host, a host with a port, or a URL with or without a
+/// path. `0.0.0.0`, on which a server listens, is not an address to connect to.
 fn complete(value: &str, port: u16) -> String {
     let (value, query) = value.split_at(value.find('?').unwrap_or(value.len()));
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
@@ -155,7 +165,7 @@ fn complete(value: &str, port: u16) -> String {
     format!("{scheme}://{user}{host}{colon}{own_port}{path}{query}")
 }
 
-/// Tells whether a URL is on this machine.
+/// Returns whether a URL is on this machine.
 fn is_loopback(url: &str) -> bool {
     let url = reqwest::Url::parse(url).ok();
     let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
@@ -169,7 +179,7 @@ mod tests {
     use crate::Sources;
 
     #[test]
-    fn what_users_write_becomes_a_base_url() {
+    fn user_spellings_become_a_base_url() {
         for (value, expected) in [
             ("myhost", "http://myhost:11434/v1"),
             ("myhost:9", "http://myhost:9/v1"),
@@ -187,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_where_a_server_is() {
+    fn environment_sets_the_address_of_a_server() {
         let ollama = server("ollama").unwrap();
         assert_eq!(ollama.base_url(&HashMap::new()), "http://localhost:11434/v1");
         let named = HashMap::from([("OLLAMA_HOST".to_owned(), "h:7".to_owned())]);
@@ -195,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_all_servers_are_understood() {
+    fn lists_of_all_servers_are_parsed() {
         let body = br#"{"object": "list", "data": [{"id": "plain", "object": "model"},
             {"id": "vllm", "max_model_len": 8192}, {"id": "llama", "meta": {"n_ctx_train": 4096}}]}"#;
         let providers = Providers::new(Sources::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Renewing a login whose access token is over, and putting the new tokens back into `auth.json`.
+//! Renews a login whose access token has expired, and stores the new tokens in `auth.json`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::secret::Secret;
 use crate::setting_value::CommandCache;
 use crate::transport::Transport;
 
-/// Who renews a provider's logins.
+/// The token server of a provider.
 struct TokenServer {
     provider: &'static str,
     url: &'static str,
-    /// A variable that names another place, for tests and for proxies.
+    /// A variable that overrides the URL, for tests and proxies.
     variable: &'static str,
-    /// The program that the login was made with. It is public, and a login can only be renewed in its name.
+    /// The program that made the login. It is public, and a login can only be renewed in its name.
     client_id: &'static str,
 }
 
@@ -34,7 +34,7 @@ const SERVERS: &[TokenServer] = &[TokenServer {
 /// How long the renewal may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The answer of a token server.
+/// The response of a token server.
 #[derive(Deserialize)]
 struct Renewed {
     access_token: String,
@@ -43,13 +43,13 @@ struct Renewed {
     expires_in: Option<u64>,
 }
 
-/// Tells whether a provider's logins can be renewed.
+/// Returns whether a provider's logins can be renewed.
 pub(crate) fn can_renew(provider: &str) -> bool {
     SERVERS.iter().any(|server| server.provider == provider)
 }
 
-/// Renews a provider's login and returns its new access token. Of several processes that find the login over, one
-/// renews it and the others take what it wrote: a refresh token works only once.
+/// Renews a provider's login and returns its new access token. If several processes find the login expired, one renews
+/// it and the others use its result: a refresh token works only once.
 pub(crate) async fn renew(
     provider: &str,
     path: &Path,
@@ -58,20 +58,20 @@ pub(crate) async fn renew(
 ) -> Result<Credential, StreamError> {
     let failed = |reason: String| {
         let message = format!(
-            "The login of the provider \"{provider}\" in auth.json is over and could not be renewed: {reason}. Log in again with the program that made it, or store a key: bowline auth set --provider {provider}."
+            "The login of the provider \"{provider}\" in auth.json has expired and could not be renewed: {reason}. Log in again with the program that made it, or store a key: bowline auth set --provider {provider}."
         );
         StreamError::new(FailureKind::Authentication, message)
     };
     let Some(server) = SERVERS.iter().find(|server| server.provider == provider) else {
-        return Err(failed("there is no way known to do that".to_owned()));
+        return Err(failed("renewal is not supported for this provider".to_owned()));
     };
     let place = path.to_owned();
-    // Another process may hold the lock while it asks.
+    // Another process may hold the lock during its request.
     let lock = tokio::task::spawn_blocking(move || Lock::acquire(&place)).await;
     let lock = lock.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
     let file = AuthFile::read(path).map_err(|error| failed(error.to_string()))?;
     let Some(Login::Oauth(tokens)) = file.login(provider) else {
-        return Err(failed("it is gone from the file".to_owned()));
+        return Err(failed("it is no longer in the file".to_owned()));
     };
     let cache = CommandCache::default();
     if !tokens.is_over() {
@@ -98,7 +98,7 @@ fn bearer(secret: Secret) -> Credential {
     Credential { secret, scheme: Scheme::Login, origin: "auth.json".to_owned() }
 }
 
-/// Asks for new tokens. What may succeed another time is the outer error; a refusal is the inner one.
+/// Requests new tokens. The outer error may succeed on retry; the inner one is a refusal.
 async fn ask(
     server: &TokenServer,
     url: &str,
@@ -109,15 +109,15 @@ async fn ask(
         "client_id": server.client_id });
     let (status, answer) = transport.post_json(url, body.to_string().into_bytes(), LIMIT).await?;
     if status >= 500 || status == 429 {
-        let message = format!("The server that renews logins answers {status}. Try again later.");
+        let message = format!("The token server returned status {status}. Try again later.");
         return Err(StreamError {
             status: Some(status),
             ..StreamError::new(FailureKind::Unavailable, message)
         });
     }
     if status != 200 {
-        // The answer may repeat the token, so it is not passed on.
-        return Ok(Err(format!("the server answers {status}")));
+        // The response may repeat the token, so it is not passed on.
+        return Ok(Err(format!("the server returned status {status}")));
     }
-    Ok(serde_json::from_slice(&answer).map_err(|_| "the server's answer cannot be read".to_owned()))
+    Ok(serde_json::from_slice(&answer).map_err(|_| "the server's response is invalid".to_owned()))
 }

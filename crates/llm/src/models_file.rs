@@ -25,7 +25,7 @@ pub(crate) struct ModelsFile {
     pub(crate) providers: Ordered<ProviderSettings>,
 }
 
-/// What the file says of one provider.
+/// The settings of one provider.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ProviderSettings {
@@ -33,14 +33,14 @@ pub(crate) struct ProviderSettings {
     pub(crate) api: Option<String>,
     pub(crate) api_key: Option<SettingValue>,
     pub(crate) headers: Ordered<SettingValue>,
-    /// Whether the key is sent as `Authorization: Bearer`, whatever the API's own way.
+    /// Whether the key is sent as `Authorization: Bearer` instead of the API's own scheme.
     pub(crate) auth_header: bool,
     pub(crate) compat: Option<Value>,
     pub(crate) models: Vec<ModelSettings>,
     pub(crate) model_overrides: Ordered<ModelSettings>,
 }
 
-/// What the file says of one model: a new one, or changes to a known one.
+/// The settings of one model: a new one, or changes to a known one.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ModelSettings {
@@ -58,7 +58,7 @@ pub(crate) struct ModelSettings {
     pub(crate) compat: Option<Value>,
 }
 
-/// Prices, each of which may be left as it is.
+/// Prices; missing ones are unchanged.
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PriceSettings {
@@ -69,28 +69,28 @@ pub(crate) struct PriceSettings {
 }
 
 impl ModelsFile {
-    /// Reads the file; one that does not exist says nothing.
+    /// Reads the file; a missing file is empty.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let Some(text) = read_text(path)? else { return Ok(Self::default()) };
         let plain = json_comments::blank(&text);
         serde_json::from_str(&plain).map_err(|error| malformed(path, &error))
     }
 
-    /// Returns what the file says of a provider.
+    /// Returns the settings of a provider.
     pub(crate) fn provider(&self, id: &str) -> Option<&ProviderSettings> {
         self.providers.0.iter().find(|(name, _)| name == id).map(|(_, settings)| settings)
     }
 }
 
 impl ProviderSettings {
-    /// Returns the changes to a model, if there are any.
+    /// Returns the changes to a model, if any.
     pub(crate) fn changes(&self, id: &str) -> Option<&ModelSettings> {
         self.model_overrides.0.iter().find(|(name, _)| name == id).map(|(_, changes)| changes)
     }
 }
 
 impl PriceSettings {
-    /// Returns `price` with these changes.
+    /// Returns `price` with these changes applied.
     pub(crate) fn over(self, price: Price) -> Price {
         Price {
             input: self.input.unwrap_or(price.input),
@@ -101,7 +101,7 @@ impl PriceSettings {
     }
 }
 
-/// Returns the text of a file, or nothing if there is no such file.
+/// Returns the text of a file; `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -110,13 +110,13 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns the error for a file that is not the JSON it should be.
+/// Returns the error for a file with invalid JSON.
 pub(crate) fn malformed(path: &Path, error: &serde_json::Error) -> Error {
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
     let place = format!(" at line {line} column {column}");
     let reason = reason.strip_suffix(&place).unwrap_or(&reason);
-    // What stands where something else was expected may be a key, so it is not repeated.
+    // The unexpected value may be a key, so it is not repeated.
     let reason = reason.rfind(", expected ").map_or(reason, |at| &reason[at + 2..]).to_owned();
     Error::Malformed { path: path.to_owned(), line, column, reason }
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_an_error_that_names_the_place() {
+    fn invalid_file_error_names_the_place() {
         let error = read("{\n  \"providers\": {\"a\": {\"models\": 7}}}").unwrap_err();
         let Error::Malformed { line: 2, reason, path, .. } = &error else { panic!("{error:?}") };
         assert!(path.ends_with("models.json"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_says_nothing() {
+    fn missing_file_is_empty() {
         assert!(ModelsFile::read(Path::new("/nonexistent/models.json")).unwrap().providers.0.is_empty());
     }
 

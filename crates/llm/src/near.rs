@@ -1,9 +1,9 @@
-//! Names that come near to one that was mistyped.
+//! Names similar to a mistyped one.
 
-/// The most names that are offered.
+/// The most names that are suggested.
 const MOST: usize = 5;
 
-/// Returns the names that have something close to `wanted` in them, the closest first.
+/// Returns the names that contain something close to `wanted`, the closest first.
 pub(crate) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
     let allowed = wanted.len() / 4;
@@ -20,9 +20,9 @@ pub(crate) fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Ve
     found.into_iter().take(MOST).map(|(_, _, name)| name).collect()
 }
 
-/// Returns how many letters of `wanted` have to be changed, added or left out so that it is a part of `name`.
+/// Returns how many characters of `wanted` must be changed, added or removed to make it a part of `name`.
 fn distance_within(wanted: &[char], name: &str) -> usize {
-    // Each column is a place in the name; the first row is free, because a part may begin anywhere.
+    // Each column is a position in the name; the first row is free, because a part may start anywhere.
     let mut column: Vec<usize> = (0..=wanted.len()).collect();
     let mut best = wanted.len();
     for letter in name.to_lowercase().chars() {

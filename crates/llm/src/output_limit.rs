@@ -1,20 +1,19 @@
-//! How many tokens an answer may have.
+//! The output token limit of a request.
 
-use crate::conversation::{Part, Said, Turn};
+use crate::conversation::{AnswerPart, Part, Turn};
 use crate::request::ModelRequest;
 
-/// What is kept free of the window, because the estimate of the input is only one.
+/// The part of the window that is kept free, because the input size is only an estimate.
 const MARGIN: u64 = 4096;
 
-/// The least that is asked for, however full the window looks. A smaller limit would only cut the answer off after a
-/// few words, which helps nobody; if the window really is full, the provider says so, and the conversation is
-/// compacted.
+/// The smallest limit, however full the window looks. A smaller one would only interrupt the answer after a few words;
+/// if the window really is full, the provider reports it, and the conversation is compacted.
 const LEAST: u64 = 1024;
 
-/// What an image costs, roughly.
+/// The approximate cost of an image.
 const IMAGE: u64 = 1200;
 
-/// Returns the limit to send: what was asked for, within what the model can write and what its window has left.
+/// Returns the limit to send: the requested one, within the model's limit and the rest of its window.
 pub(crate) fn output_limit(request: &ModelRequest, turns: &[Turn<'_>]) -> u64 {
     let model = &request.model;
     let most = request.max_tokens.map_or(model.max_tokens, |wanted| wanted.min(model.max_tokens));
@@ -37,7 +36,7 @@ fn estimate_turn(turn: &Turn<'_>) -> u64 {
     match turn {
         Turn::User(parts) => estimate_parts(parts),
         Turn::Results(outcomes) => outcomes.iter().map(|outcome| estimate_parts(&outcome.parts)).sum(),
-        Turn::Assistant(said) => said.iter().map(|piece| length_of(piece) as u64 / 4).sum(),
+        Turn::Assistant(pieces) => pieces.iter().map(|piece| length_of(piece) as u64 / 4).sum(),
     }
 }
 
@@ -49,15 +48,15 @@ fn estimate_parts(parts: &[Part<'_>]) -> u64 {
     tokens.sum()
 }
 
-fn length_of(piece: &Said<'_>) -> usize {
+fn length_of(piece: &AnswerPart<'_>) -> usize {
     match piece {
-        Said::Text { text, .. } => text.len(),
-        Said::Thinking(block) => block.thinking.len(),
-        Said::Call(call) => call.name.len() + length_of_json(call.arguments),
+        AnswerPart::Text { text, .. } => text.len(),
+        AnswerPart::Thinking(block) => block.thinking.len(),
+        AnswerPart::Call(call) => call.name.len() + length_of_json(call.arguments),
     }
 }
 
-/// Returns how many bytes a value has as JSON.
+/// Returns the size of a value as JSON in bytes.
 fn length_of_json(value: &impl serde::Serialize) -> usize {
     struct Counter(usize);
 
@@ -84,7 +83,7 @@ pub(crate) mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
 
-    /// Returns a request to a model with some fields changed.
+    /// Returns a request with some fields of its model overridden.
     pub(crate) fn request(changes: Value) -> ModelRequest {
         ModelRequest {
             model: Arc::new(model(changes)),
@@ -109,7 +108,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_answer_fits_the_model_and_the_window() {
+    fn answer_fits_the_model_and_the_window() {
         check(200_000, 32_000, None, 400, 32_000);
         check(200_000, 32_000, Some(500), 400, 500);
         check(20_000, 32_000, None, 4_000, 20_000 - 1_000 - 4_096);

@@ -1,4 +1,4 @@
-//! The way in: models, credentials and the transport behind one handle.
+//! The entry point: models, credentials and the transport behind one handle.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,32 +17,32 @@ use crate::local_servers;
 use crate::login;
 use crate::recording::Recorder;
 use crate::registry::{Known, Registry};
-use crate::replay::{self, Replays};
+use crate::replay::{self, Comparison, Replays};
 use crate::request::{AnswerStream, ModelRequest};
 use crate::scripted;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
 use crate::transport::{Outgoing, Prepared, Timeouts, Transport};
 
-/// What the crate may know of the world.
+/// What the crate may know of its environment.
 #[derive(Clone, Default)]
 pub struct Sources {
     pub models_file: Option<PathBuf>,
     pub auth_file: Option<PathBuf>,
-    /// The variables of the process: keys, proxies, and what `models.json` names.
+    /// The environment variables: keys, proxies, and those that `models.json` names.
     pub environment: HashMap<String, String>,
     /// The key of `--api-key`.
     pub api_key: Option<String>,
     /// The provider that `api_key` is for; all of them when absent.
     pub api_key_provider: Option<String>,
     pub timeouts: Timeouts,
-    /// Where every exchange with a provider is kept.
+    /// The file that every exchange with a provider is recorded to.
     pub record: Option<PathBuf>,
-    /// Whether a recording is played back without a look at the conversation.
+    /// Whether a recording is replayed without comparing the conversation.
     pub replay_loose: bool,
 }
 
-/// All that is known of models and how to reach them. A clone is another handle to the same.
+/// All known models and how to reach them. A clone is another handle to the same.
 #[derive(Debug, Clone)]
 pub struct Providers {
     inner: Arc<Inner>,
@@ -61,11 +61,11 @@ struct Inner {
     replays: Replays,
 }
 
-/// The environment, which holds keys.
+/// The environment, which contains keys.
 struct Hidden(HashMap<String, String>);
 
 impl Providers {
-    /// Reads the files and checks them. Touches no socket, and leaves the catalog and the HTTP client for later.
+    /// Reads and checks the files. Opens no socket, and defers the catalog and the HTTP client.
     pub fn new(sources: Sources) -> Result<Self, Error> {
         let registry = Registry::read(sources.models_file.as_deref(), &sources.environment)?;
         if let Some(path) = &sources.auth_file {
@@ -82,12 +82,12 @@ impl Providers {
             commands: CommandCache::default(),
             transport,
             scripts: scripted::Scripts::new(sources.timeouts.idle),
-            replays: Replays::new(sources.replay_loose),
+            replays: Replays::new(if sources.replay_loose { Comparison::Loose } else { Comparison::Strict }),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Asks a model. Dropping the stream cancels the request.
+    /// Sends a request to a model. Dropping the stream cancels it.
     pub fn stream(&self, request: ModelRequest) -> AnswerStream {
         if request.model.provider == scripted::PROVIDER {
             return scripted::stream(&self.inner.scripts, &request);
@@ -111,7 +111,7 @@ impl Providers {
         })
     }
 
-    /// Returns the model with this provider and id, if it is known.
+    /// Returns the model with this provider and id, if known.
     pub fn find(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
         if provider == scripted::PROVIDER {
             return Some(scripted::model(id));
@@ -122,14 +122,14 @@ impl Providers {
         self.inner.registry.find(provider, id).map(|known| known.model)
     }
 
-    /// Returns the models that can be used, those of `models.json` first. A provider without a key is left out, and
-    /// so is the scripted one: it is for those who ask for it.
+    /// Returns the usable models, those of `models.json` first. A provider without a key is omitted, and so is the
+    /// scripted one, which must be asked for.
     pub fn available(&self) -> Vec<Arc<Model>> {
         let auth = self.inner.auth();
         self.available_with(&auth).flatten().collect()
     }
 
-    /// Returns the models that can be used, provider by provider; no provider is looked at before its turn.
+    /// Returns the usable models, provider by provider; each provider is loaded only when reached.
     pub(crate) fn available_with<'a>(
         &'a self,
         auth: &'a AuthFile,
@@ -144,19 +144,19 @@ impl Providers {
         })
     }
 
-    /// Returns all models that are known, whether or not there is a key, in the order of their providers.
+    /// Returns all known models, with or without a key, in the order of their providers.
     pub fn known_models(&self) -> Vec<Arc<Model>> {
         let registry = &self.inner.registry;
         let all = registry.providers().flat_map(|provider| registry.models(provider).to_vec());
         all.map(|known| known.model).collect()
     }
 
-    /// Tells whether bowline speaks the API of a model.
+    /// Returns whether bowline supports the API of a model.
     pub fn is_supported(&self, model: &Model) -> bool {
         api::find(&model.api).is_some()
     }
 
-    /// Tells whether a model can be asked, as far as that can be known without a network.
+    /// Returns whether a model can be used, as far as that is known without a network.
     pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
         if model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER {
             return Ok(());
@@ -190,8 +190,8 @@ impl Providers {
 }
 
 impl Inner {
-    /// Reads `auth.json` anew, so that a login counts at once. A file that broke meanwhile counts as empty; the
-    /// complaint about a missing key then names it.
+    /// Reads `auth.json` again, so that a new login takes effect at once. A file that became invalid counts as empty;
+    /// the error about a missing key then names it.
     fn auth(&self) -> AuthFile {
         self.auth_file.as_deref().and_then(|path| AuthFile::read(path).ok()).unwrap_or_default()
     }
@@ -211,12 +211,12 @@ impl Inner {
         }
     }
 
-    /// Works out where a model is.
+    /// Returns the endpoint of a model.
     fn address(&self, model: &Model) -> Result<Address, StreamError> {
         self.fill_in(self.registry.base_url(model).expose()).map(|whole| Address::new(&whole))
     }
 
-    /// Works out what opens a model.
+    /// Returns the credential for a model.
     async fn endpoint(&self, model: &Model, address: &Address) -> Result<Endpoint, StreamError> {
         let mut credential = self.credential(&model.provider).await?;
         let settings = self.registry.settings(&model.provider);
@@ -229,7 +229,7 @@ impl Inner {
             headers.push((name, value));
         }
         let auth_header = settings.is_some_and(|settings| settings.auth_header);
-        // The gateway has a header of its own, because the usual ones are for the provider behind it.
+        // The gateway has a separate header, because the usual ones are for the provider behind it.
         if model.provider == "cloudflare-ai-gateway"
             && let Some(key) = credential.take()
         {
@@ -240,7 +240,7 @@ impl Inner {
         Ok(Endpoint { base_url: address.base_url.clone(), headers, credential, auth_header, variables })
     }
 
-    /// Returns what opens a provider; renews a login that is over.
+    /// Returns the credential of a provider, renewing an expired login.
     async fn credential(&self, provider: &str) -> Result<Option<Credential>, StreamError> {
         let auth = self.auth();
         match (self.key_sources(provider, &auth).credential(&self.commands).await?, &self.auth_file) {
@@ -281,12 +281,12 @@ impl Inner {
     }
 }
 
-/// Returns a stream that is nothing but a failure.
+/// Returns a stream that only fails.
 fn failed(error: StreamError) -> AnswerStream {
     Box::pin(futures_util::stream::once(async { Err(error) }))
 }
 
-/// Returns the error for a model on an API that bowline does not speak.
+/// Returns the error for a model on an unsupported API.
 fn unsupported(model: &Model) -> StreamError {
     let names: Vec<&str> = api::APIS.iter().map(|api| api.name).collect();
     let message = format!(

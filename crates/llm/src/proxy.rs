@@ -1,13 +1,13 @@
-//! Which proxy a request goes through, by the usual variables of the environment.
+//! Selects the proxy of a request by the usual environment variables.
 
 use std::collections::HashMap;
 
 use reqwest::{NoProxy, Proxy};
 
-/// Hosts that are never reached through a proxy: it could not find them.
+/// Hosts that are never reached through a proxy, which could not find them.
 const LOCAL: &str = "localhost,127.0.0.0/8,::1";
 
-/// The proxy variables, as they were at the start.
+/// The proxy variables at start.
 #[derive(Clone, Default)]
 pub(crate) struct ProxySettings {
     /// Name and value of the variable for each scheme.
@@ -17,7 +17,7 @@ pub(crate) struct ProxySettings {
 }
 
 impl ProxySettings {
-    /// Picks the proxy variables; lower case wins, as everywhere.
+    /// Selects the proxy variables; lower case takes precedence, as usual.
     pub(crate) fn new(environment: &HashMap<String, String>) -> Self {
         let variable = |name: &str| {
             let spelled = [name.to_owned(), name.to_uppercase()];
@@ -36,7 +36,7 @@ impl ProxySettings {
         }
     }
 
-    /// Returns the proxies for a client. The error is the name of a variable whose value is no URL.
+    /// Returns the proxies for a client. The error is the name of a variable whose value is not a URL.
     pub(crate) fn proxies(&self) -> Result<Vec<Proxy>, String> {
         let mut proxies = Vec::new();
         for (setting, build) in [
@@ -54,7 +54,7 @@ impl ProxySettings {
 
 impl std::fmt::Debug for ProxySettings {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The URL of a proxy may hold a password.
+        // The URL of a proxy may contain a password.
         let names = |setting: &Option<(String, String)>| setting.as_ref().map(|(name, _)| name.clone());
         write!(formatter, "ProxySettings {{ {:?}, {:?} }}", names(&self.plain), names(&self.secure))
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_choose_the_proxies() {
+    fn variables_select_the_proxies() {
         assert_eq!(settings(&[]).proxies().unwrap().len(), 0);
         assert_eq!(
             settings(&[("HTTPS_PROXY", "http://p:1"), ("http_proxy", "")]).proxies().unwrap().len(),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
+    fn password_is_not_shown() {
         let shown = format!("{:?}", settings(&[("ALL_PROXY", "http://u:secret@p:1")]));
         assert!(!shown.contains("secret"), "{shown}");
     }

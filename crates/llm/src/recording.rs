@@ -1,7 +1,7 @@
-//! `--record`: every exchange with a provider in a file, so that it can be played back. Keys are cut out.
+//! `--record`: writes every exchange with a provider to a file for replay, with the keys masked.
 //!
 //! The file is JSON lines: `recording` once, then for each exchange `request`, `response`, its `chunk`s and `end`. An
-//! exchange is written when it is over, all at once: a key that a server repeats may be cut in two by its chunks.
+//! exchange is written at once when it has ended, because a key that a server repeats may be split between chunks.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,16 +17,17 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::failure::KINDS;
+use crate::private_files;
 use crate::secret::Secret;
 use crate::transport::Outgoing;
 
-/// The format of the file.
+/// The version of the file format.
 pub(crate) const VERSION: u64 = 1;
 
-/// The headers of a request whose values are no secrets.
+/// The request headers whose values are not secret.
 const PLAIN_HEADERS: &[&str] = &["content-type", "accept", "anthropic-version", "anthropic-beta"];
 
-/// The headers of an answer that mean something when it is played back.
+/// The response headers that matter for replay.
 const KEPT_HEADERS: &[&str] = &[
     "content-type",
     "retry-after",
@@ -37,18 +38,18 @@ const KEPT_HEADERS: &[&str] = &[
     "x-request-id",
 ];
 
-/// The file that exchanges are kept in.
+/// The file that exchanges are written to.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// The file, and how many exchanges have begun.
+    /// The file, and the number of exchanges started.
     state: Mutex<(File, u64)>,
 }
 
-/// An exchange that is being kept.
+/// An exchange being recorded.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     recorder: Recorder,
@@ -56,7 +57,7 @@ pub(crate) struct Exchange {
     started: Instant,
     secrets: Vec<Secret>,
     lines: Vec<Value>,
-    /// The chunks so far, with when they came.
+    /// The chunks so far, with their arrival times.
     chunks: Vec<(u64, Bytes)>,
     is_written: bool,
 }
@@ -66,23 +67,22 @@ pub(crate) struct Exchange {
 pub(crate) enum Outcome<'a> {
     Complete,
     Failed(&'a StreamError),
-    /// Whoever asked did not want to hear the rest.
+    /// The consumer dropped the answer.
     Left,
 }
 
 impl Recorder {
-    /// Begins a recording, in place of one that is in the file already. Only the user may read it: it holds
-    /// conversations.
+    /// Starts a recording, replacing the file. Only the user may read it, because it contains conversations.
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
-        let mut file = private().open(path).map_err(failed)?;
+        let mut file = private_files::options().truncate(true).open(path).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
         file.write_all(format!("{head}\n").as_bytes()).map_err(failed)?;
         Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new((file, 0)) })))
     }
 
-    /// Begins to keep an exchange.
+    /// Starts recording an exchange.
     pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Exchange {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ impl Recorder {
 }
 
 impl Exchange {
-    /// Keeps the head of the answer.
+    /// Records the head of the response.
     pub(crate) fn answered(&mut self, status: u16, headers: &[(String, String)]) {
         let kept = headers.iter().filter(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
         let headers: serde_json::Map<String, Value> =
@@ -126,7 +126,7 @@ impl Exchange {
         self.lines.push(line);
     }
 
-    /// Keeps more of the answer.
+    /// Records more of the response.
     pub(crate) fn received(&mut self, bytes: &Bytes) {
         let now = self.now();
         self.chunks.push((now, bytes.clone()));
@@ -136,8 +136,9 @@ impl Exchange {
     pub(crate) fn finish(mut self, outcome: Outcome<'_>) -> Result<(), StreamError> {
         self.write(outcome).map_err(|error| {
             let path = self.recorder.0.path.display();
-            let message =
-                format!("The recording {path} cannot be written: {error}. Make room, or leave out --record.");
+            let message = format!(
+                "The recording {path} cannot be written: {error}. Free some space, or run without --record."
+            );
             StreamError::new(FailureKind::Rejected, message)
         })
     }
@@ -182,13 +183,13 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if !self.is_written {
-            // Nobody is left to be told.
+            // There is no one to report a failure to.
             let _ = self.write(Outcome::Left);
         }
     }
 }
 
-/// Returns the chunks with every secret in them overwritten, also one that stands across their borders.
+/// Returns the chunks with every secret overwritten, including those split between chunks.
 fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
     let mut all: Vec<u8> = chunks.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     for secret in secrets {
@@ -203,27 +204,12 @@ fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
     chunks.iter().map(|(at, bytes)| (*at, cut(bytes.len()))).collect()
 }
 
-#[cfg(unix)]
-fn private() -> std::fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    options
-}
-
-#[cfg(not(unix))]
-fn private() -> std::fs::OpenOptions {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_across_the_border_of_chunks_is_masked() {
+    fn secret_split_between_chunks_is_masked() {
         let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
         let masked = masked(&chunks, &[Secret::new("sk-0123456789")]);
         let texts: Vec<_> =

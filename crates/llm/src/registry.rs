@@ -1,4 +1,4 @@
-//! All models that are known: the catalog, changed and extended by `models.json`.
+//! All known models: the catalog, changed and extended by `models.json`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::models_file::{ModelSettings, ModelsFile, ProviderSettings};
 use crate::secret::Secret;
 use crate::setting_value::SettingValue;
 
-/// What a model has when the file does not say.
+/// Defaults for a model that the file does not specify fully.
 pub(crate) const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
 pub(crate) const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
-/// A model with what clients must not see of it.
+/// A model with the parts that clients must not see.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
-    /// Its base URL is as clients may see it.
+    /// Its base URL is masked for clients.
     pub(crate) model: Arc<Model>,
     pub(crate) headers: Vec<(String, SettingValue)>,
-    /// The base URL as it was given.
+    /// The original base URL.
     base_url: Secret,
 }
 
@@ -34,14 +34,14 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub(crate) struct Registry {
     file: ModelsFile,
-    /// Where the environment says that a provider is.
+    /// The base URLs that the environment sets for providers.
     addresses: HashMap<&'static str, String>,
-    /// The models of the providers that were looked at.
+    /// The models of the providers used so far.
     parsed: Mutex<HashMap<String, Arc<[Known]>>>,
 }
 
 impl Known {
-    /// Takes a model whose base URL is as it was given.
+    /// Returns an entry for a model with its original base URL.
     fn new(mut model: Model, headers: Vec<(String, SettingValue)>) -> Self {
         let base_url = Secret::new(&model.base_url);
         model.base_url = address::shown(base_url.expose());
@@ -50,7 +50,7 @@ impl Known {
 }
 
 impl Registry {
-    /// Reads and checks `models.json`; the catalog is left for later.
+    /// Reads and checks `models.json`; the catalog is loaded later.
     pub(crate) fn read(
         models_file: Option<&Path>,
         environment: &HashMap<String, String>,
@@ -70,8 +70,7 @@ impl Registry {
         Ok(Self { file, addresses, parsed: Mutex::default() })
     }
 
-    /// Returns the names of the providers: those of the file first, then the catalog's, then the servers on this
-    /// machine.
+    /// Returns the names of the providers: those of the file first, then the catalog's, then local servers.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
         let own = self.file.providers.0.iter().map(|(name, _)| name.as_str());
         let built_in = catalog::PROVIDERS.iter().map(|provider| provider.id);
@@ -79,7 +78,7 @@ impl Registry {
         own.chain(built_in.chain(local).filter(|name| self.settings(name).is_none()))
     }
 
-    /// Returns what the file says of a provider.
+    /// Returns the file's settings for a provider.
     pub(crate) fn settings(&self, provider: &str) -> Option<&ProviderSettings> {
         self.file.provider(provider)
     }
@@ -92,14 +91,14 @@ impl Registry {
         }
         let models: Arc<[Known]> = self.merge(provider).into();
         if models.is_empty() {
-            // Whoever asks for providers that do not exist should not fill the memory.
+            // Lookups of unknown providers must not fill the memory.
             return models;
         }
         parsed.insert(provider.to_owned(), Arc::clone(&models));
         models
     }
 
-    /// Returns the model with this provider and id. A server on this machine may have any.
+    /// Returns the model with this provider and id. A local server accepts any id.
     pub(crate) fn find(&self, provider: &str, id: &str) -> Option<Known> {
         let known = self.models(provider).iter().find(|known| known.model.id == id).cloned();
         known.or_else(|| {
@@ -108,7 +107,7 @@ impl Registry {
         })
     }
 
-    /// Returns the base URL of a model as it was given. One that nobody has told us of is where its provider is.
+    /// Returns the original base URL of a model. An unlisted model has that of its provider.
     pub(crate) fn base_url(&self, model: &Model) -> Secret {
         let is_there = |known: &Known| known.model.base_url == model.base_url;
         let known = self.find(&model.provider, &model.id).filter(is_there);
@@ -117,8 +116,8 @@ impl Registry {
         known.map_or_else(|| Secret::new(&model.base_url), |known| known.base_url)
     }
 
-    /// Returns a model of a server on this machine, which need not be listed anywhere. `window` is what the server says
-    /// of it; the file knows better.
+    /// Returns a model of a local server, which need not be listed anywhere. `window` is what the server reports; the
+    /// file takes precedence.
     pub(crate) fn local(&self, server: &LocalServer, id: &str, window: Option<u64>) -> Known {
         let mut model = self.local_model(server, id);
         if let Some(window) = window {
@@ -136,7 +135,7 @@ impl Registry {
         Known::new(model, headers)
     }
 
-    /// Returns what is known of any model of a server on this machine.
+    /// Returns the file's defaults for the models of a local server.
     fn local_model(&self, server: &LocalServer, id: &str) -> Model {
         let mut model = server.model(id, self.address(server).expose());
         if let Some(settings) = self.settings(server.id) {
@@ -146,13 +145,13 @@ impl Registry {
         model
     }
 
-    /// Returns where a server on this machine is: what the file says, else the environment, else custom.
+    /// Returns the address of a local server: from the file, else the environment, else the default.
     pub(crate) fn address(&self, server: &LocalServer) -> Secret {
-        let told = self.settings(server.id).and_then(|settings| settings.base_url.as_ref());
-        Secret::new(told.or_else(|| self.addresses.get(server.id)).cloned().unwrap_or_default())
+        let configured = self.settings(server.id).and_then(|settings| settings.base_url.as_ref());
+        Secret::new(configured.or_else(|| self.addresses.get(server.id)).cloned().unwrap_or_default())
     }
 
-    /// Returns a provider's models from the catalog with the file's changes, then the file's own.
+    /// Returns a provider's models: those of the catalog with the file's changes, then those of the file.
     fn merge(&self, provider: &str) -> Vec<Known> {
         let mut built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
         if let Some(address) = self.addresses.get(provider) {
@@ -164,7 +163,7 @@ impl Registry {
     }
 }
 
-/// Returns where the environment says that providers are.
+/// Returns the base URLs that the environment sets for providers.
 fn addresses(environment: &HashMap<String, String>) -> HashMap<&'static str, String> {
     let mut addresses: HashMap<_, _> =
         local_servers::SERVERS.iter().map(|server| (server.id, server.base_url(environment))).collect();
@@ -177,7 +176,7 @@ fn addresses(environment: &HashMap<String, String>) -> HashMap<&'static str, Str
     addresses
 }
 
-/// Checks what a provider of the file needs. The error is a place and a reason.
+/// Checks that a provider of the file is complete. The error is a place and a reason.
 fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'static str)> {
     let built_in = catalog::provider(provider).is_some() || local_servers::server(provider).is_some();
     for (index, model) in settings.models.iter().enumerate() {
@@ -228,8 +227,8 @@ fn merge(
     merged.into_iter().map(|(model, headers)| Known::new(model, headers)).collect()
 }
 
-/// Returns a model of the file. What it leaves out comes from its provider, or, for a built-in provider, from
-/// `pattern`, a model of its own.
+/// Returns a model of the file. Missing fields come from its provider or, for a built-in provider, from `pattern`, one
+/// of its models.
 fn new_model(
     provider: &str,
     settings: &ProviderSettings,
@@ -250,7 +249,7 @@ fn new_model(
         max_tokens: DEFAULT_MAX_TOKENS,
         thinking_level_map: None,
         compat: match (local_servers::server(provider), pattern) {
-            // What its kind of server needs; the catalog's flags are of one model.
+            // The flags of its kind of server; the catalog's flags belong to one model.
             (Some(_), Some(pattern)) => pattern.compat.clone(),
             _ => settings.compat.clone(),
         },
@@ -265,7 +264,7 @@ fn set<T: Clone>(field: &mut T, change: Option<&T>) {
     }
 }
 
-/// Changes what `changes` names.
+/// Applies `changes`.
 fn apply(model: &mut Model, changes: &ModelSettings) {
     set(&mut model.name, changes.name.as_ref());
     set(&mut model.api, changes.api.as_ref());
@@ -281,7 +280,7 @@ fn apply(model: &mut Model, changes: &ModelSettings) {
     model.compat = join(model.compat.take(), changes.compat.as_ref());
 }
 
-/// Returns the flags of `base` with those of `changes` on top.
+/// Returns the flags of `base`, overridden by those of `changes`.
 fn join(base: Option<Value>, changes: Option<&Value>) -> Option<Value> {
     match (base, changes) {
         (Some(Value::Object(mut flags)), Some(Value::Object(more))) => {
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_model_has_the_defaults() {
+    fn new_model_has_the_defaults() {
         let json = r#"{"providers": {"home": {"baseUrl": "http://h", "api": "openai-completions",
             "compat": {"a": 1, "b": 1},
             "models": [{"id": "m", "compat": {"b": 2}}, {"id": "n", "baseUrl": "http://n", "cost": {"output": 3}}]}}}"#;
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_changes_built_in_providers() {
+    fn file_changes_built_in_providers() {
         let json = r#"{"providers": {"anthropic": {"baseUrl": "http://proxy",
             "models": [{"id": "claude-next"}],
             "modelOverrides": {"claude-haiku-4-5": {"name": "H", "thinkingLevelMap": {"max": "max"}, "cost": {"input": 9}}}}}}"#;
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_only_an_address_keeps_the_models() {
+    fn file_with_only_an_address_keeps_the_models() {
         let registry = registry(r#"{"providers": {"groq": {"baseUrl": "http://proxy"}}}"#).unwrap();
         let models = registry.models("groq");
         assert_eq!(models.len(), catalog::provider("groq").unwrap().models().len());
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_the_file_replaces_the_one_of_the_catalog() {
+    fn model_of_the_file_replaces_the_catalogs() {
         let json =
             r#"{"providers": {"groq": {"models": [{"id": "openai/gpt-oss-120b", "contextWindow": 7}]}}}"#;
         let registry = registry(json).unwrap();
@@ -359,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_server_has_any_model_at_its_address() {
+    fn local_server_has_any_model_at_its_address() {
         let json =
             r#"{"providers": {"vllm": {"baseUrl": "http://v/v1"}, "ollama": {"models": [{"id": "m"}]}}}"#;
         let registry = registry(json).unwrap();
@@ -373,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_knows_better_than_a_local_server_and_the_server_better_than_custom() {
+    fn file_takes_precedence_over_a_local_server_and_the_server_over_defaults() {
         let json = r#"{"providers": {"vllm": {"models": [{"id": "own", "maxTokens": 64}, {"id": "big", "contextWindow": 9000}],
             "modelOverrides": {"changed": {"name": "C", "maxTokens": 32, "headers": {"x": "y"}}}}}}"#;
         let registry = registry(json).unwrap();
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_without_its_secrets_and_used_with_them() {
+    fn address_is_shown_masked_and_used_with_its_secrets() {
         let json = r#"{"providers": {"home": {"baseUrl": "http://a:one@h", "api": "openai-completions",
             "models": [{"id": "m"}, {"id": "n", "baseUrl": "http://b:two@h"}]}}}"#;
         let registry = registry(json).unwrap();
@@ -406,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_knows_the_user_s_own_azure() {
+    fn environment_locates_the_users_azure() {
         let named = HashMap::from([("AZURE_OPENAI_RESOURCE_NAME".to_owned(), "mine".to_owned())]);
         let registry = Registry::read(None, &named).unwrap();
         let model = &registry.models("azure-openai-responses")[0].model;
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_lacks_is_named() {
+    fn missing_fields_of_a_model_are_named() {
         let error = registry(r#"{"providers": {"home": {"models": [{"id": "m"}]}}}"#).unwrap_err();
         let Error::Misconfigured { place, .. } = &error else { panic!("{error}") };
         assert_eq!(place, "providers.home.models[0]");

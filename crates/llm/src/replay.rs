@@ -1,8 +1,7 @@
-//! The provider `replay`: plays a recording back, exchange by exchange, with no key and no network.
+//! The provider `replay`: plays a recording back, exchange by exchange, without a key or a network.
 //!
-//! The requests are matched by their order. Each is also compared with the one that was recorded, as far as the
-//! conversation goes, because an answer to another question would only confuse; a user who wants it all the same says
-//! so.
+//! Requests are matched by their order. The conversation in each is also compared with the recorded one, because an
+//! answer to another question would only confuse; `--replay-loose` skips the comparison.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -28,20 +27,20 @@ use crate::secret::Secret;
 /// The provider's name.
 pub(crate) const PROVIDER: &str = "replay";
 
-/// The members of a request that hold the conversation, in one API or another.
+/// The members of a request that hold the conversation, across all APIs.
 const CONVERSATION: &[&str] = &["messages", "input", "contents"];
 
-/// How much of a text is shown when it differs.
+/// How much of a text is shown where it differs.
 const SHOWN: usize = 80;
 
-/// An answer out of a recording.
+/// An answer from a recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedAnswer {
-    /// Status and headers; none if it failed before.
+    /// Status and headers; absent if it failed before.
     pub(crate) head: Option<(u16, Vec<(String, String)>)>,
     pub(crate) chunks: VecDeque<Bytes>,
     pub(crate) end: RecordedEnd,
-    /// Where the key came from, which a refusal names.
+    /// The origin of the key, which a refusal names.
     pub(crate) key_origin: Option<String>,
 }
 
@@ -53,19 +52,27 @@ pub(crate) enum RecordedEnd {
     Left,
 }
 
-/// The recordings that are being played.
+/// Whether a request must contain the recorded conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    #[default]
+    Strict,
+    /// Any conversation gets the recorded answer.
+    Loose,
+}
+
+/// The recordings being played.
 #[derive(Debug, Default)]
 pub(crate) struct Replays {
     /// By path.
     playing: Mutex<HashMap<String, Playing>>,
-    /// Whether conversations are not compared.
-    is_loose: bool,
+    comparison: Comparison,
 }
 
 #[derive(Debug)]
 struct Playing {
     exchanges: Arc<[Exchange]>,
-    /// How many of them were played.
+    /// How many of them have been played.
     next: usize,
 }
 
@@ -122,37 +129,37 @@ enum End {
 }
 
 impl RecordedEnd {
-    /// Returns the failure of an answer that never began.
+    /// Returns the failure of an answer that never started.
     pub(crate) fn into_failure(self) -> StreamError {
         match self {
             Self::Failed(error) => error,
             Self::Complete | Self::Left => StreamError::new(
                 FailureKind::Cut,
-                "The recording has no answer to this request: it was stopped before one came.",
+                "The recording has no answer to this request: it was stopped before one arrived.",
             ),
         }
     }
 }
 
-/// Returns the model of a recording: the first that was asked, under the recording's own name.
+/// Returns the model of a recording: the first that was requested, under the recording's name.
 pub(crate) fn model(id: &str) -> Result<Arc<Model>, Error> {
     let exchanges = load(id)?;
     let first = exchanges.first().ok_or_else(|| wrong(id, "it holds no exchange"))?;
     Ok(Arc::new(renamed(&first.model, id)))
 }
 
-/// Returns a recorded model as one of this provider, so that its earlier answers are its own.
+/// Returns a recorded model as one of this provider, so that its earlier answers count as its own.
 fn renamed(model: &Model, id: &str) -> Model {
     Model { provider: PROVIDER.to_owned(), id: id.to_owned(), ..model.clone() }
 }
 
 impl Replays {
-    /// Returns what plays recordings, from their beginning.
-    pub(crate) fn new(is_loose: bool) -> Self {
-        Self { playing: Mutex::default(), is_loose }
+    /// Returns a player of recordings.
+    pub(crate) fn new(comparison: Comparison) -> Self {
+        Self { playing: Mutex::default(), comparison }
     }
 
-    /// Returns the API and the answer of the exchange that is next.
+    /// Returns the API and the answer of the next exchange.
     pub(crate) fn next(
         &self,
         request: &ModelRequest,
@@ -174,7 +181,7 @@ impl Replays {
                 exchange.model.api
             ))
         })?;
-        if !self.is_loose {
+        if self.comparison == Comparison::Strict {
             let now = rebuild(api, request, exchange)?;
             if let Some(difference) = differing_conversation(&exchange.body, &now) {
                 let message = format!(
@@ -197,7 +204,7 @@ impl Replays {
     }
 }
 
-/// Builds the request again as it would be sent to the recorded model.
+/// Builds the request as it would be sent to the recorded model.
 fn rebuild(api: &api::Api, request: &ModelRequest, exchange: &Exchange) -> Result<Value, StreamError> {
     let model = renamed(&exchange.model, &request.model.id);
     let credential =
@@ -214,8 +221,8 @@ fn rebuild(api: &api::Api, request: &ModelRequest, exchange: &Exchange) -> Resul
     Ok(serde_json::from_slice(&http.body).unwrap_or_default())
 }
 
-/// Returns the first difference between two conversations. Instructions are left out: they name the folder and the
-/// day.
+/// Returns the first difference between two conversations. Instructions are ignored: they contain the folder and the
+/// date.
 fn differing_conversation(recorded: &Value, now: &Value) -> Option<String> {
     let spoken = |body: &Value, member: &str| -> Value {
         let is_instruction = |entry: &Value| matches!(entry["role"].as_str(), Some("system" | "developer"));
@@ -229,7 +236,7 @@ fn differing_conversation(recorded: &Value, now: &Value) -> Option<String> {
     CONVERSATION.iter().find_map(|member| difference(member, &spoken(recorded, member), &spoken(now, member)))
 }
 
-/// Returns where two values differ first, and how.
+/// Returns where two values first differ, and how.
 fn difference(place: &str, recorded: &Value, now: &Value) -> Option<String> {
     match (recorded, now) {
         _ if recorded == now => None,
@@ -332,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_difference_of_a_conversation_is_named() {
+    fn first_difference_of_a_conversation_is_named() {
         let said = |text: &str| json!({"model": "m", "system": "s", "messages": [{"role": "user", "content": text}]});
         check(&said("a"), &said("a"), None);
         check(&said("a"), &said("b"), Some("messages[0].content was \"a\" and is now \"b\""));
@@ -347,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_refused() {
+    fn non_recording_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.jsonl");
         let id = path.to_str().unwrap();

@@ -1,8 +1,7 @@
-//! The provider `scripted`: answers that are written down in a file, for demonstrations and for tests. It needs no
-//! key and no network.
+//! The provider `scripted`: answers from a file, for demonstrations and tests. It needs no key and no network.
 //!
-//! `scripted/demo` is part of the program; any other id is the path of a script. Which step of a script comes next
-//! is told by the conversation, so that a session can be resumed: it is the number of answers that succeeded so far.
+//! `scripted/demo` is built in; any other id is the path of a script. The conversation determines the next step, so
+//! that a session can be resumed: it is the number of successful answers so far.
 
 mod playback;
 
@@ -26,7 +25,7 @@ pub(crate) const PROVIDER: &str = "scripted";
 const DEMO: &str = "demo";
 const DEMO_SCRIPT: &str = include_str!("../scripts/demo.json");
 
-/// How many characters a delta has unless the step says otherwise.
+/// The default number of characters in a delta.
 const CHUNK: usize = 12;
 
 /// A script.
@@ -36,7 +35,7 @@ struct Script {
     #[serde(default)]
     name: String,
     steps: Vec<Step>,
-    /// Whether the steps begin again when they are over.
+    /// Whether the script starts again after its last step.
     #[serde(default)]
     cycle: bool,
 }
@@ -87,24 +86,24 @@ struct ScriptedUsage {
     output: u64,
 }
 
-/// A session, its script and the place of a step in it.
+/// A session, its script and the index of a step in it.
 type StepOfSession = (String, String, usize);
 
-/// What the provider remembers: how often each step of each session has failed.
+/// The state of the provider: how often each step of each session has failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Scripts {
     failures: Arc<Mutex<HashMap<StepOfSession, usize>>>,
-    /// How long a step that hangs stays silent before it counts as timed out.
+    /// How long a hanging step stays silent before it counts as timed out.
     idle: Duration,
 }
 
 impl Scripts {
-    /// Returns a memory of nothing.
+    /// Returns an empty state.
     pub(crate) fn new(idle: Duration) -> Self {
         Self { failures: Arc::default(), idle }
     }
 
-    /// Tells whether a step fails this time, and remembers it.
+    /// Returns whether a step fails this time, and counts it.
     fn fails(&self, request: &ModelRequest, step: usize, error: &ScriptedError) -> bool {
         let key = (request.session_id.clone(), request.model.id.clone(), step);
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,12 +131,12 @@ pub(crate) fn model(id: &str) -> Arc<Model> {
     })
 }
 
-/// Tells whether a script can be played.
+/// Checks that a script can be played.
 pub(crate) fn check(id: &str) -> Result<(), Error> {
     load(id).map(drop)
 }
 
-/// Plays the step that is next in the request's conversation.
+/// Plays the next step of the request's conversation.
 pub(crate) fn stream(scripts: &Scripts, request: &ModelRequest) -> AnswerStream {
     match load(&request.model.id) {
         Ok(script) => playback::play(scripts, request, &script),
@@ -149,14 +148,14 @@ pub(crate) fn stream(scripts: &Scripts, request: &ModelRequest) -> AnswerStream 
 }
 
 impl Script {
-    /// Returns the step that follows `answers` answers, with its place.
+    /// Returns the step after `answers` answers, with its index.
     fn step(&self, answers: usize) -> (usize, Step) {
         let place = if self.cycle && !self.steps.is_empty() { answers % self.steps.len() } else { answers };
         let over = || Step { text: self.over(), ..Step::default() };
         (place, self.steps.get(place).cloned().unwrap_or_else(over))
     }
 
-    /// Returns what is said when there are no more steps.
+    /// Returns the answer after the last step.
     fn over(&self) -> String {
         let name = if self.name.is_empty() { String::new() } else { format!(" \"{}\"", self.name) };
         format!("The script{name} is over: it has no step for this request.")
@@ -175,7 +174,7 @@ fn load(id: &str) -> Result<Script, Error> {
     serde_json::from_str(text).map_err(|error| wrong(error.to_string()))
 }
 
-/// Returns how many answers of the conversation succeeded.
+/// Returns the number of successful answers in the conversation.
 fn answers(request: &ModelRequest) -> usize {
     let answers = request.messages.iter().filter_map(|message| message.as_assistant());
     let failed = |reason| matches!(reason, StopReason::Error | StopReason::Aborted | StopReason::Pending);

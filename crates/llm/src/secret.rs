@@ -1,27 +1,27 @@
-//! A text that must not be seen: keys, tokens, header values.
+//! Texts that must not be shown: keys, tokens, header values.
 
 use std::fmt;
 
-/// A secret. Its `Debug` form shows nothing, so that no log or error can hold it by accident.
+/// A secret. Its `Debug` form shows nothing, so that no log or error can contain it by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The length below which a text is a placeholder rather than a secret: servers at home are often given `none`
-    /// or `ollama` as a key, and cutting such words out of an error would only make it unreadable.
+    /// The length below which a text is a placeholder rather than a secret: local servers are often given `none` or
+    /// `ollama` as a key, and masking such words would make errors unreadable.
     const SHORTEST: usize = 8;
 
-    /// Hides `text`.
+    /// Wraps `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the text, for the place that sends it.
+    /// Returns the text, for sending it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Returns `text` without this secret in it.
+    /// Returns `text` with this secret masked.
     pub(crate) fn redact(&self, text: String) -> String {
         if self.0.len() >= Self::SHORTEST && text.contains(&self.0) {
             text.replace(&self.0, "[redacted]")
@@ -32,14 +32,14 @@ impl Secret {
 }
 
 impl Secret {
-    /// Returns `text`, which is JSON, without this secret in it, however its letters are escaped there.
+    /// Returns `text`, which is JSON, with this secret masked however it is escaped there.
     pub(crate) fn redact_in_json(&self, text: String) -> String {
         let quoted = serde_json::Value::String(self.0.clone()).to_string();
         let escaped = Self::new(quoted.trim_matches('"'));
         escaped.redact(self.redact(text))
     }
 
-    /// Overwrites this secret in `bytes`, so that their length stays.
+    /// Overwrites this secret in `bytes`, keeping their length.
     pub(crate) fn mask(&self, bytes: &mut [u8]) {
         if self.0.len() < Self::SHORTEST {
             return;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn secret_is_not_shown() {
         let secret = Secret::new("sk-0123456789");
         assert_eq!(format!("{secret:?}"), "[redacted]");
         assert_eq!(secret.redact("bad key sk-0123456789!".into()), "bad key [redacted]!");

@@ -1,5 +1,5 @@
-//! The values of keys and headers in the configuration files: a literal, a text with variables of the environment,
-//! or a command whose output is the value.
+//! The values of keys and headers in the configuration files: a literal, a text with environment variables, or a
+//! command whose output is the value.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -13,25 +13,24 @@ use crate::secret::Secret;
 /// How long a command may take to print its value.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
-/// The most bytes that are read of a command's output.
+/// The most bytes that are read from a command.
 const LARGEST_OUTPUT: u64 = 64 * 1024;
 
-/// A value as the file spells it. It is worked out only when a request needs it.
+/// A value as written in the file. It is evaluated only when a request needs it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SettingValue(String);
 
-/// The values that commands gave, kept for the life of the process: such a command may ask the user for a
-/// fingerprint.
+/// The outputs of commands, kept for the life of the process: such a command may ask the user for a fingerprint.
 #[derive(Debug, Default)]
 pub(crate) struct CommandCache(Mutex<HashMap<String, Secret>>);
 
 impl SettingValue {
-    /// Takes a value as it stands in the file.
+    /// Wraps a value as written in the file.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the first variable that the value names and the environment lacks. A command counts as present.
+    /// Returns the first variable in the value that is not set. A command counts as set.
     pub(crate) fn missing_variable(&self, environment: &HashMap<String, String>) -> Option<String> {
         if self.command().is_some() {
             return None;
@@ -78,8 +77,8 @@ impl CommandCache {
     }
 }
 
-/// Replaces `$NAME` and `${NAME}`; `$$` stands for `$` and `$!` for `!`. A `$` before anything else is itself.
-/// The error is the name of a variable that is not set.
+/// Replaces `$NAME` and `${NAME}`; `$$` stands for `$` and `$!` for `!`. A `$` before anything else is literal. The
+/// error is the name of a variable that is not set.
 fn expand(text: &str, environment: &HashMap<String, String>) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -100,7 +99,7 @@ fn expand(text: &str, environment: &HashMap<String, String>) -> Result<String, S
             expanded.push('$');
             continue;
         }
-        // An empty variable is one that somebody forgot to fill: sending it would only earn a refusal.
+        // An empty variable counts as not set: sending it would only be refused.
         match environment.get(name).filter(|value| !value.is_empty()) {
             Some(value) => expanded.push_str(value),
             None => return Err(name.to_owned()),
@@ -111,7 +110,7 @@ fn expand(text: &str, environment: &HashMap<String, String>) -> Result<String, S
     Ok(expanded)
 }
 
-/// Returns how many bytes of `text` are the name of a variable.
+/// Returns the length in bytes of the variable name at the start of `text`.
 fn name_length(text: &str) -> usize {
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         return 0;
@@ -119,7 +118,7 @@ fn name_length(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
 }
 
-/// Runs a command and returns what it prints, without the white space around it.
+/// Runs a command and returns its output, trimmed.
 async fn run(command: &str, environment: &HashMap<String, String>) -> Result<Secret, String> {
     let mut shell = tokio::process::Command::new("sh");
     shell.arg("-c").arg(command).env_clear().envs(environment);
@@ -141,7 +140,7 @@ async fn run(command: &str, environment: &HashMap<String, String>) -> Result<Sec
     if !status.success() {
         return Err(format!("its command failed ({status})"));
     }
-    let text = String::from_utf8(output).map_err(|_| "its command printed no valid text".to_owned())?;
+    let text = String::from_utf8(output).map_err(|_| "its command did not print valid UTF-8".to_owned())?;
     match text.trim() {
         "" => Err("its command printed nothing".to_owned()),
         value => Ok(Secret::new(value)),
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_replaced_and_escapes_are_not() {
+    fn variables_are_expanded_and_escapes_are_not() {
         check("plain", Ok("plain"));
         check("$KEY", Ok("k"));
         check("${KEY}-$A_1.", Ok("k-a."));
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_runs_once() {
+    async fn command_runs_once() {
         let directory = tempfile::tempdir().unwrap();
         let counter = directory.path().join("counter");
         let command = format!("! echo x >> {}; echo ' value '", counter.display());
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_fails_says_so() {
+    async fn failing_command_is_an_error() {
         let cache = CommandCache::default();
         for command in ["!exit 3", "!true"] {
             assert!(SettingValue::new(command).evaluate(&environment(), &cache).await.is_err());

@@ -1,21 +1,21 @@
-//! Server-sent events, cut at any place. Only the data of an event matters here: no provider says anything in the
-//! other fields that its data does not repeat.
+//! Parses server-sent events, however they are split. Only the data of an event matters here: no provider puts
+//! anything into the other fields that the data does not repeat.
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-/// The most bytes that one event may have. No real event comes near; the bound keeps a broken or hostile server from
-/// filling the memory.
+/// The largest event in bytes. No real event comes near; the limit keeps a faulty or hostile server from filling the
+/// memory.
 const LARGEST_EVENT: usize = 64 * 1024 * 1024;
 
-/// An incremental parser: bytes go in, the data of complete events comes out.
+/// An incremental parser: bytes in, the data of complete events out.
 #[derive(Debug)]
 pub(crate) struct Parser {
-    /// A line whose end has not come yet.
+    /// An incomplete line.
     line: Vec<u8>,
     /// The data lines of the event so far, joined by line feeds.
     data: Vec<u8>,
     has_data: bool,
-    /// Set after a carriage return: a line feed that follows belongs to it.
+    /// Set after a carriage return: a following line feed belongs to it.
     after_return: bool,
     at_start: bool,
     largest: usize,
@@ -35,7 +35,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// Takes in more bytes and calls `event` with the data of each event that they complete.
+    /// Parses more bytes and calls `event` with the data of each completed event.
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -67,8 +67,8 @@ impl Parser {
         Ok(())
     }
 
-    /// Ends the input. An event whose closing blank line is missing is complete all the same: some servers close
-    /// right after their last line.
+    /// Ends the input. An event without its closing blank line is still complete: some servers close right after their
+    /// last line.
     pub(crate) fn finish(
         &mut self,
         mut event: impl FnMut(&[u8]) -> Result<(), StreamError>,
@@ -114,7 +114,7 @@ impl Parser {
         }
         let limit = self.largest / (1024 * 1024);
         let message =
-            format!("The provider sent an event of more than {limit} MiB; the answer was given up.");
+            format!("The provider sent an event of more than {limit} MiB; the answer was abandoned.");
         Err(StreamError::new(FailureKind::Protocol, message))
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_too_large_is_given_up() {
+    fn oversized_event_is_an_error() {
         let mut parser = Parser { largest: 10, ..Parser::default() };
         assert!(parser.feed(b"data: 123\n\n", |_| Ok(())).is_ok());
         assert!(parser.feed(b"data: 12345", |_| Ok(())).is_err());
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cutting_gives_the_same_events(
+        fn events_do_not_depend_on_the_chunks(
             lines in prop::collection::vec("(data: ?[a-zé]{0,5}|:[a-z]{0,3}|)(\r\n|\n|\r)", 0..12),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         ) {

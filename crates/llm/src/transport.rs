@@ -1,4 +1,4 @@
-//! Moves the bytes: sends a request, feeds the answer to a decoder, and tells what went wrong on the way.
+//! Moves the bytes: sends a request, feeds the answer to a decoder, and classifies network failures.
 
 mod client;
 mod incoming;
@@ -29,24 +29,24 @@ use crate::replay::RecordedAnswer;
 use crate::request::AnswerStream;
 use crate::secret::Secret;
 
-/// The most that is read of the body of a refusal, and how long that may take.
+/// The most that is read of an error body, and how long that may take.
 const LARGEST_REFUSAL: usize = 64 * 1024;
 const REFUSAL_LIMIT: Duration = Duration::from_secs(10);
 
-/// The most events that are gathered in a batch.
+/// The most events in a batch.
 const LARGEST_BATCH: usize = 256;
 
-/// The most that is read of an answer that is no stream.
+/// The most that is read of an answer that is not a stream.
 const LARGEST_DOCUMENT: usize = 4 * 1024 * 1024;
 
 /// How long to wait for a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until there is a connection.
+    /// Until a connection is established.
     pub connect: Duration,
-    /// Until the first byte of the answer: models may think long before they say anything.
+    /// Until the first byte of the answer: models may think for a long time first.
     pub first_byte: Duration,
-    /// From each byte of the answer to the next.
+    /// Between two bytes of the answer.
     pub idle: Duration,
 }
 
@@ -60,8 +60,8 @@ impl Default for Timeouts {
     }
 }
 
-/// The HTTP clients. Each is built at its first use: the one for TLS takes milliseconds, which a server on this
-/// machine should not cost.
+/// The HTTP clients. Each is built on first use: the one for TLS takes milliseconds, which a local server should not
+/// cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Transport {
     shared: Arc<Shared>,
@@ -71,21 +71,21 @@ pub(crate) struct Transport {
 struct Shared {
     timeouts: Timeouts,
     proxy: ProxySettings,
-    /// Keeps what is sent and received, if the user wants that.
+    /// Records the exchanges, if the user asked for it.
     recorder: Option<Recorder>,
     plain: OnceLock<Pool>,
     secure: OnceCell<Pool>,
 }
 
-/// A request whose key is known.
+/// A request with its key.
 pub(crate) enum Prepared {
     /// To be sent.
     Send(Outgoing),
-    /// Answered long ago.
+    /// An answer from a recording.
     Recorded(RecordedAnswer),
 }
 
-/// What is sent, and what it is made of.
+/// A request to send, and its sources.
 pub(crate) struct Outgoing {
     pub(crate) model: Arc<Model>,
     pub(crate) http: HttpRequest,
@@ -94,7 +94,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Returns where what opens the provider comes from.
+    /// Returns the origin of the provider's key.
     pub(crate) fn key_origin(&self) -> Option<String> {
         let credential = self.endpoint.credential.as_ref().map(|credential| credential.origin.clone());
         credential.or_else(|| (!self.address.secrets().is_empty()).then(|| "the base URL".to_owned()))
@@ -103,15 +103,15 @@ impl Outgoing {
 
 type Preparation = Pin<Box<dyn Future<Output = Result<Prepared, StreamError>> + Send>>;
 
-/// A request on its way.
+/// A request in progress.
 struct Flow {
     shared: Arc<Shared>,
     decoder: Box<dyn Decoder>,
     stage: Stage,
-    /// What must not be seen in an error.
+    /// The secrets to mask in errors.
     secrets: Vec<Secret>,
     host: String,
-    /// Whether a byte of the answer has come.
+    /// Whether a byte of the answer has arrived.
     has_begun: bool,
 }
 
@@ -123,7 +123,7 @@ enum Stage {
 }
 
 impl Transport {
-    /// Returns a transport that has not built anything yet.
+    /// Returns a transport that builds its clients on first use.
     pub(crate) fn new(
         timeouts: Timeouts,
         environment: &HashMap<String, String>,
@@ -139,7 +139,7 @@ impl Transport {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Sends what `prepare` gives and decodes the answer.
+    /// Sends the request that `prepare` returns and decodes the answer.
     pub(crate) fn stream(
         &self,
         decoder: Box<dyn Decoder>,
@@ -156,12 +156,12 @@ impl Transport {
         Box::pin(futures_util::stream::unfold(flow, Flow::next))
     }
 
-    /// Gets a document, within a limit for everything. Such exchanges are not recorded.
+    /// Fetches a document within a time limit. Such exchanges are not recorded.
     pub(crate) async fn get(&self, url: &str, limit: Duration) -> Result<(u16, Vec<u8>), StreamError> {
         self.document(url, None, limit).await
     }
 
-    /// Posts JSON and returns the answer's status and body. Such exchanges are not recorded.
+    /// Posts JSON and returns the status and body. Such exchanges are not recorded.
     pub(crate) async fn post_json(
         &self,
         url: &str,
@@ -185,7 +185,7 @@ impl Transport {
             Some(body) => pool.client.post(url).header("content-type", "application/json").body(body),
         };
         let whole = async {
-            // Not by way of the pool: what renews a login works only once and must not be sent twice.
+            // Bypasses the pool: a request that renews a login works only once and must not be sent twice.
             let response = request.header("accept", "application/json").send().await;
             let failed = |error: &reqwest::Error| trouble::before_answer(error, &host, limit);
             let mut incoming = Incoming::new(response.map_err(|error| failed(&error))?, None);
@@ -263,7 +263,7 @@ impl Flow {
         Err(failure)
     }
 
-    /// Reads what has come and returns its events; sets the stage that follows.
+    /// Reads the available bytes and returns their events; sets the next stage.
     async fn read(&mut self, mut incoming: Box<Incoming>) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         let limit = if self.has_begun { self.shared.timeouts.idle } else { self.shared.timeouts.first_byte };
@@ -280,8 +280,8 @@ impl Flow {
         events
     }
 
-    /// Decodes a chunk, and those behind it that are there already: a server sends a chunk for every few letters, and
-    /// each batch costs its readers a turn. Goes back to reading unless the answer has ended.
+    /// Decodes a chunk and those already available after it: a server sends a chunk for every few letters, and each
+    /// batch costs its consumer a turn. Continues reading unless the answer has ended.
     fn feed(
         &mut self,
         mut bytes: Bytes,
@@ -313,7 +313,7 @@ impl Flow {
         events
     }
 
-    /// Closes an answer that is over, for better or worse.
+    /// Closes a finished or failed answer.
     fn end(&mut self, incoming: Box<Incoming>, outcome: Result<(), StreamError>) {
         let kept = match &outcome {
             Ok(()) => incoming.finish(Outcome::Complete),
@@ -348,7 +348,7 @@ impl Shared {
     async fn pool(&self, scheme: &str, base_url: &str) -> Result<Pool, StreamError> {
         match scheme {
             "https" => {
-                // Reading the system's certificates takes milliseconds of file access.
+                // Loading the system's certificates takes milliseconds of file access.
                 let (timeouts, proxy) = (self.timeouts, self.proxy.clone());
                 let build = || async move {
                     let built =
@@ -382,7 +382,7 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value.expose()).ok());
         let Some((name, mut value)) = pair else {
             let message = format!(
-                "The header \"{name}\" cannot be sent: it holds a line break or another forbidden character. Check the key or header in your configuration."
+                "The header \"{name}\" cannot be sent: it contains a line break or another forbidden character. Check the key or header in your configuration."
             );
             return Err(StreamError::new(FailureKind::Authentication, message));
         };
@@ -392,15 +392,15 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
     Ok(headers)
 }
 
-/// Returns the failure that an answer without a stream stands for.
+/// Returns the failure for an answer without a stream.
 async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamError {
-    // What has not come by then is not worth waiting for.
+    // A body that has not arrived by then is ignored.
     let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
         let target = incoming.header("location").map_or_else(|| "another address".to_owned(), address::shown);
         let message = format!(
-            "{status}: the server sends us to {target}. Set that as the base URL if you trust it; the key is not passed on."
+            "{status}: the server redirects to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );
         return StreamError { status: Some(status), ..StreamError::new(FailureKind::Rejected, message) };
     }
@@ -415,7 +415,7 @@ async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamErr
     refusal.into_failure()
 }
 
-/// Returns what must not be seen of an endpoint.
+/// Returns the secrets of an endpoint.
 fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = endpoint.headers.iter().map(|(_, value)| value.clone()).collect();
     let tokens = endpoint.headers.iter().filter_map(|(_, value)| value.expose().strip_prefix("Bearer "));
@@ -425,7 +425,7 @@ fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
     secrets
 }
 
-/// Returns the host of a URL, with its port where that says something.
+/// Returns the host of a URL, with its port unless it is the default.
 fn place(url: &reqwest::Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

@@ -58,6 +58,7 @@ pub struct Launch {
 ///
 /// Cargo and nextest name it when they run an integration test of its package.
 #[track_caller]
+#[expect(clippy::disallowed_methods, reason = "cargo names the binary in the environment")]
 pub fn bowline() -> PathBuf {
     ["CARGO_BIN_EXE_bowline", "NEXTEST_BIN_EXE_bowline"]
         .iter()
@@ -66,6 +67,7 @@ pub fn bowline() -> PathBuf {
 }
 
 /// Returns where cargo puts binaries: a folder above the test's own.
+#[expect(clippy::disallowed_methods, reason = "the binary is built beside the test")]
 fn beside_the_test() -> PathBuf {
     let test = std::env::current_exe().expect("the path of the test");
     let folder = test.ancestors().nth(2).expect("a folder above the test's");
@@ -97,6 +99,7 @@ impl Launch {
     }
 
     /// Prepares to start any program in the working directory of a workspace.
+    #[expect(clippy::disallowed_methods, reason = "a test must not inherit the developer's settings")]
     pub fn new(program: impl AsRef<Path>, workspace: &Workspace) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bowline_core::command::Origin;
 use bowline_core::reply::Refusal;
-use bowline_llm::LocalModels;
+use bowline_llm::{LocalModels, LocalScope};
 
 use super::Session;
 
@@ -20,7 +20,7 @@ impl Session {
     pub(super) fn refuse_with_advice(&mut self, origin: Origin, refusal: Refusal) {
         let providers = self.agent.providers().clone();
         self.reply_later(origin, async move {
-            let servers = providers.ask_local_servers(LOOK_LIMIT, true).await;
+            let servers = providers.ask_local_servers(LOOK_LIMIT, LocalScope::Loopback).await;
             let advice: Vec<String> = servers.iter().filter_map(advice).collect();
             let message = [vec![refusal.message], advice].concat().join(" ");
             Err(Refusal { message, ..refusal })

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, which several other providers speak too.
+//! Anthropic's Messages API, which several other providers also offer.
 
 mod decoder;
 mod request;

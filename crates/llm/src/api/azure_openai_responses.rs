@@ -1,8 +1,8 @@
-//! Azure's Responses API: OpenAI's, at an address of the user's own and with a header of its own for the key.
+//! Azure's Responses API: OpenAI's, at the user's own address and with a different header for the key.
 //!
-//! The address is the base URL of the model, else `AZURE_OPENAI_BASE_URL`, else it is made of
-//! `AZURE_OPENAI_RESOURCE_NAME`. A model is called by the name of its deployment, which is the model's id unless
-//! `AZURE_OPENAI_DEPLOYMENT_NAME_MAP` (`model=deployment,…`) says otherwise.
+//! The address is the base URL of the model, else `AZURE_OPENAI_BASE_URL`, else derived from
+//! `AZURE_OPENAI_RESOURCE_NAME`. A model is requested by the name of its deployment, which is the model's id unless
+//! `AZURE_OPENAI_DEPLOYMENT_NAME_MAP` (`model=deployment,…`) maps it.
 
 use bowline_core::stream::{FailureKind, StreamError};
 
@@ -13,10 +13,10 @@ use crate::request::ModelRequest;
 pub(super) const API: Api =
     Api { name: "azure-openai-responses", request: build, decoder: openai_responses::decoder };
 
-/// The version of Azure's API without dates.
+/// The version of Azure's API without a date.
 const VERSION: &str = "v1";
 
-/// The hosts of Azure, whose address may be given without its path.
+/// Azure's hosts, whose address may be given without its path.
 const HOSTS: [&str; 3] = [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
 
 fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
@@ -24,7 +24,7 @@ fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, Str
     let body = openai_responses::body(request, deployment(&request.model.id, variables))?;
     let mut headers = Vec::new();
     if let Some(credential) = &endpoint.credential {
-        // A key has Azure's own header; a token of Entra ID is a bearer.
+        // A key has Azure's own header; an Entra ID token is a bearer token.
         headers.push(match credential.scheme {
             Scheme::Key => ("api-key", credential.secret.clone()),
             Scheme::Bearer | Scheme::Login => ("authorization", bearer(&credential.secret)),
@@ -37,7 +37,7 @@ fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, Str
     Ok(http)
 }
 
-/// Returns the address below which the API is.
+/// Returns the base address of the API.
 fn base_url(own: &str, variables: &Variables, version: &str) -> Result<String, StreamError> {
     let given = Some(own).filter(|own| !own.trim().is_empty()).or(variables.get("AZURE_OPENAI_BASE_URL"));
     let base = match (given, variables.get("AZURE_OPENAI_RESOURCE_NAME")) {
@@ -48,7 +48,7 @@ fn base_url(own: &str, variables: &Variables, version: &str) -> Result<String, S
             return Err(StreamError::new(FailureKind::Rejected, message));
         }
     };
-    // A version with a date is served below another path than the one without.
+    // Versions with a date are served under a different path.
     let path = if matches!(version, "v1" | "preview" | "latest") { "/openai/v1" } else { "/openai" };
     let (host, rest) = split(&base);
     let known = HOSTS.iter().any(|known| host.ends_with(known));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_comes_from_the_model_or_the_environment() {
+    fn address_comes_from_the_model_or_the_environment() {
         let name = ("AZURE_OPENAI_RESOURCE_NAME", "mine");
         let base = ("AZURE_OPENAI_BASE_URL", "https://r.openai.azure.com/");
         let expected = "https://r.openai.azure.com/openai/v1/responses?api-version=v1";
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_its_own_header_and_a_model_its_deployment() {
+    fn key_has_its_own_header_and_model_its_deployment() {
         let base = ("AZURE_OPENAI_BASE_URL", "http://127.0.0.1:9");
         let map = ("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "a=b, gpt-5.5 = mine");
         let key = http("", &[base, map], Scheme::Key).unwrap();

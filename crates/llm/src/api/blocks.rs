@@ -1,8 +1,8 @@
-//! The blocks of an answer as its events tell of them: each has a start, its text and an end, and they are counted from
+//! The blocks of an answer as its events describe them: each has a start, text and an end, and they are numbered from
 //! zero.
 //!
-//! Providers have numbers of their own for what is open, which need not be ours: there are kinds of blocks that we do not
-//! know. What belongs to a block that is not open is left out.
+//! Providers number their blocks themselves, and not always as we do: there are kinds of blocks that we do not know.
+//! Events of a block that is not open are ignored.
 
 use bowline_core::StreamEvent;
 use bowline_core::stream::BlockKind;
@@ -10,14 +10,14 @@ use bowline_core::stream::BlockKind;
 /// The blocks of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// How many have started.
+    /// The number of blocks started.
     count: usize,
     open: Vec<Open>,
 }
 
 #[derive(Debug)]
 struct Open {
-    /// What the provider calls it.
+    /// The provider's number.
     number: usize,
     index: usize,
     has_text: bool,
@@ -25,7 +25,7 @@ struct Open {
 }
 
 impl Blocks {
-    /// Starts a block that the provider calls by a number.
+    /// Starts a block with the provider's number.
     pub(super) fn start(&mut self, number: usize, kind: BlockKind, out: &mut Vec<StreamEvent>) {
         let index = self.count;
         self.count += 1;
@@ -33,7 +33,7 @@ impl Blocks {
         out.push(StreamEvent::BlockStart { index, kind });
     }
 
-    /// Starts a block that the provider has no number for, and returns one.
+    /// Starts a block for which the provider has no number, and returns one.
     pub(super) fn append(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
         let number = self.count;
         self.start(number, kind, out);
@@ -72,17 +72,17 @@ impl Blocks {
         self.open.iter().any(|block| block.number == number)
     }
 
-    /// Tells whether a block is open and has text.
+    /// Returns whether a block is open and has text.
     pub(super) fn has_text(&self, number: usize) -> bool {
         self.open.iter().rfind(|block| block.number == number).is_some_and(|block| block.has_text)
     }
 
-    /// Tells whether no block has started yet.
+    /// Returns whether no block has started yet.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Returns the open block of a number; the latest, should there be several.
+    /// Returns the open block with this number; the latest if there are several.
     fn find(&mut self, number: usize) -> Option<&mut Open> {
         self.open.iter_mut().rfind(|block| block.number == number)
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_counted_in_our_way_and_what_belongs_to_none_is_left_out() {
+    fn blocks_are_renumbered_and_stray_events_ignored() {
         let (mut blocks, mut out) = (Blocks::default(), Vec::new());
         blocks.extend(7, "lost", &mut out);
         blocks.start(7, BlockKind::Thinking, &mut out);

@@ -1,5 +1,5 @@
-//! What holds for the decoders of all APIs: how the bytes are cut does not matter, an answer without its end is cut,
-//! what is not known is left out, and no bytes whatever break anything.
+//! Properties of all decoders: the result does not depend on how the bytes are split, an answer without its end is
+//! incomplete, unknown events are ignored, and no input causes a panic.
 
 use bowline_core::StreamEvent;
 use bowline_core::stream::{FailureKind, StreamError};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::APIS;
 use super::probe::decode as decode_api;
 
-/// How many broken answers each decoder is given.
+/// How many corrupted answers each decoder is given.
 const MUTATIONS: usize = 2000;
 
 /// An answer on each API.
@@ -38,7 +38,7 @@ fn every_api_is_tested() {
 }
 
 #[test]
-fn every_cut_gives_the_same_events() {
+fn every_split_gives_the_same_events() {
     for (api, bytes) in answers() {
         let whole = decode(api, &[&bytes]).unwrap();
         for cut in 0..=bytes.len() {
@@ -51,7 +51,7 @@ fn every_cut_gives_the_same_events() {
 
 proptest! {
     #[test]
-    fn any_cutting_gives_the_same_events(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9)) {
+    fn events_do_not_depend_on_the_chunks(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9)) {
         for (api, bytes) in answers() {
             let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
             places.extend([0, bytes.len()]);
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn an_answer_without_its_end_is_cut() {
+fn answer_without_its_end_is_incomplete() {
     for (api, bytes) in answers() {
         for length in 0..bytes.len() {
             match decode(api, &[&bytes[..length]]) {
@@ -79,7 +79,7 @@ fn an_answer_without_its_end_is_cut() {
 }
 
 #[test]
-fn unknown_events_and_what_follows_the_end_are_left_out() {
+fn unknown_events_and_events_after_the_end_are_ignored() {
     let unknown =
         b"event: unheard.of\r\nid: 1\r\ndata: {\"type\":\"unheard.of\",\"novel\":{\"a\":[1]}}\r\n\r\n";
     for (api, bytes) in answers().into_iter().filter(|(api, _)| *api != "bedrock-converse-stream") {
@@ -97,8 +97,8 @@ fn unknown_events_and_what_follows_the_end_are_left_out() {
     }
 }
 
-/// Checks what holds for the events of any answer: blocks start in rising order, what belongs to a block comes between
-/// its start and its end, and nothing follows the end.
+/// Checks the events of any answer: blocks start in ascending order, events of a block come between its start and its
+/// end, and nothing follows the end.
 #[track_caller]
 fn check_form(api: &str, events: &[StreamEvent]) {
     let mut open: Vec<bool> = Vec::new();
@@ -118,7 +118,7 @@ fn check_form(api: &str, events: &[StreamEvent]) {
     }
 }
 
-/// Returns how many bytes the events hold.
+/// Returns the number of bytes in the events.
 fn size(events: &[StreamEvent]) -> usize {
     let sizes = events.iter().map(|event| match event {
         StreamEvent::Delta { text, .. } => text.len(),
@@ -128,7 +128,7 @@ fn size(events: &[StreamEvent]) -> usize {
     sizes.sum()
 }
 
-/// Numbers that look random and are the same every time (xorshift).
+/// Deterministic pseudo-random numbers (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -140,7 +140,7 @@ impl Dice {
     }
 }
 
-/// What is put into answers to break them.
+/// Fragments inserted into answers to corrupt them.
 const STONES: [&[u8]; 12] = [
     b"\n\n",
     b"data: ",
@@ -181,7 +181,7 @@ fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 #[test]
-fn broken_answers_break_nothing() {
+fn corrupted_answers_never_panic() {
     for (api, answer) in answers() {
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
         for _ in 0..MUTATIONS {

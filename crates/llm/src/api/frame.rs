@@ -1,4 +1,4 @@
-//! What the decoders share: reading a frame of JSON, and the errors that a stream can end in.
+//! What the decoders share: parsing a frame of JSON, and the errors that can end a stream.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::failure;
 
-/// A text that borrows from the frame where it can. (An `Option<Cow<str>>` never would.)
+/// A text that borrows from the frame if possible. (An `Option<Cow<str>>` never does.)
 #[derive(Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
@@ -31,12 +31,12 @@ pub(super) enum ErrorFrame<'a> {
     Text(String),
 }
 
-/// An error with its name.
+/// A named error.
 #[derive(Deserialize)]
 pub(super) struct ErrorObject<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
-    /// Most servers send a text, some the number of an HTTP status.
+    /// Most servers send a text, some an HTTP status code.
     code: Option<Code>,
     #[serde(borrow)]
     message: Option<Text<'a>>,
@@ -50,7 +50,7 @@ enum Code {
 }
 
 impl ErrorFrame<'_> {
-    /// Returns the failure that the error stands for.
+    /// Returns the failure that the error means.
     pub(super) fn into_failure(self) -> StreamError {
         let object = match self {
             Self::Object(object) => object,
@@ -67,10 +67,10 @@ impl ErrorFrame<'_> {
     }
 }
 
-/// Reads a frame.
+/// Parses a frame.
 pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, StreamError> {
     serde_json::from_slice(data).map_err(|error| {
-        let message = format!("The provider sent something that is not of its API: {error}.");
+        let message = format!("The provider sent data that does not match its API: {error}.");
         StreamError::new(FailureKind::Protocol, message)
     })
 }
@@ -80,7 +80,7 @@ pub(super) fn cut() -> StreamError {
     StreamError::new(FailureKind::Cut, "The provider's stream ended without finishing the answer. Try again.")
 }
 
-/// Returns the failure of an answer that the provider did not want to give.
+/// Returns the failure of an answer that the provider refused to give.
 pub(super) fn withheld(reason: &str) -> StreamError {
     let message =
         format!("The provider withheld the rest of the answer ({reason}). Change the request and try again.");

@@ -1,5 +1,5 @@
-//! Mistral's models, through its chat completions. They differ from OpenAI's in the form of ids, in the fields that
-//! are refused, and in thinking, which comes and goes as typed chunks of the content.
+//! Mistral's models, through its chat completions. They differ from OpenAI's in the form of ids, in the rejected
+//! fields, and in thinking, which is sent in both directions as typed chunks of the content.
 
 use bowline_core::stream::StreamError;
 

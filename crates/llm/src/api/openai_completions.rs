@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions API, the common language of model servers.
+//! OpenAI's Chat Completions API, the lingua franca of model servers.
 
 mod decoder;
 mod messages;
@@ -18,7 +18,7 @@ pub(super) fn decoder() -> Box<dyn Decoder> {
     Box::new(decoder::Completions::default())
 }
 
-/// The kinds of server that speak the API, beyond what the flags of a model tell.
+/// The kinds of server with this API, beyond what the flags of a model express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Server {
     OpenAi,
@@ -26,7 +26,7 @@ pub(super) enum Server {
 }
 
 impl Server {
-    /// Returns the form of ids. OpenAI takes 40 characters; Mistral exactly nine letters and digits.
+    /// Returns the form of call ids. OpenAI accepts 40 characters; Mistral exactly nine letters and digits.
     fn ids(self) -> IdRule {
         match self {
             Self::OpenAi => IdRule { keeps_own: true, ..IdRule::words(40) },
@@ -34,7 +34,7 @@ impl Server {
         }
     }
 
-    /// Returns the path below the base URL. Mistral's is often given without the version.
+    /// Returns the path under the base URL. Mistral's URL is often given without the version.
     fn path(self, base_url: &str) -> &'static str {
         match self {
             Self::Mistral if !base_url.trim_end_matches('/').ends_with("/v1") => "/v1/chat/completions",

@@ -1,5 +1,5 @@
-//! OpenAI's Responses API. Answers are lists of items; with `store: false` the provider keeps none of them, so thinking
-//! goes back to it encrypted.
+//! OpenAI's Responses API. Answers are lists of items; with `store: false` the provider keeps none of them, so
+//! encrypted reasoning is sent back to it.
 
 mod decoder;
 mod item;

@@ -1,4 +1,4 @@
-//! What fuzzing and benchmarks reach of the decoders: bytes in, events out.
+//! Access to the decoders for fuzzing and benchmarks: bytes in, events out.
 
 use bowline_core::StreamEvent;
 use bowline_core::stream::StreamError;
@@ -6,16 +6,16 @@ use bowline_core::stream::StreamError;
 use crate::api::{self, Decoder};
 use crate::sse;
 
-/// A decoder of some API.
+/// A decoder of one API.
 pub struct Probe(Box<dyn Decoder>);
 
 impl Probe {
-    /// Returns a new decoder of the API of this name.
+    /// Returns a new decoder of the API with this name.
     pub fn new(api: &str) -> Option<Self> {
         api::find(api).map(|api| Self((api.decoder)()))
     }
 
-    /// Takes in more bytes.
+    /// Decodes more bytes.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.0.feed(bytes, out)
     }
@@ -31,7 +31,7 @@ pub fn apis() -> Vec<&'static str> {
     api::APIS.iter().map(|api| api.name).collect()
 }
 
-/// Decodes an answer that comes in pieces.
+/// Decodes an answer that arrives in pieces.
 pub fn decode(api: &str, pieces: &[&[u8]]) -> Option<Result<Vec<StreamEvent>, StreamError>> {
     let mut probe = Probe::new(api)?;
     let mut events = Vec::new();

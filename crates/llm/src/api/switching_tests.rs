@@ -1,4 +1,4 @@
-//! A history moves from each API to each other, and every request is what the API asked demands of one.
+//! A session moves from each API to each other, and every request meets the demands of the target API.
 
 mod demands;
 
@@ -12,12 +12,12 @@ use crate::conversation::tests::{messages, model};
 use crate::output_limit::tests::request;
 use crate::request::ModelRequest;
 
-/// Begins every signature, so that one that went astray is found.
+/// Starts every signature, so that a misplaced one is found.
 const MARK: &str = "SIGNATURE-OF-";
 const IMAGE: &str = "aW1hZ2Ugb2YgYSBjYXQ=";
 const THOUGHT: &str = "Shall I look at the files first?";
 
-/// How the answers of an API look in a session.
+/// The form of an API's answers in a session.
 struct Style {
     thinking_signature: String,
     text_signature: Option<String>,
@@ -53,7 +53,7 @@ fn style(api: &str) -> Style {
         "google-generative-ai" => Style {
             text_signature: Some(format!("{MARK}{api}")),
             call_signature: Some(format!("{MARK}{api}")),
-            // Repeated, as a server without ids of its own may do.
+            // Repeated, as by a server that does not create ids.
             ids: ["read".to_owned(), "read".to_owned()],
             ..plain
         },
@@ -61,8 +61,8 @@ fn style(api: &str) -> Style {
     }
 }
 
-/// Returns a session that an API's model wrote: thinking, calls, results with an image, an image of the user, an
-/// answer that was broken off, and one that says nothing.
+/// Returns a session written by an API's model: thinking, calls, results with an image, a user's image, an interrupted
+/// answer, and an empty one.
 fn history(api: &str, model: &str) -> Vec<Arc<Message>> {
     let style = style(api);
     let image = json!({"type": "image", "data": IMAGE, "mimeType": "image/png"});
@@ -119,7 +119,7 @@ fn body(api: &Api, model_id: &str, sees: bool, history: Vec<Arc<Message>>) -> Va
     serde_json::from_slice(&(api.request)(&request, &endpoint).unwrap().body).unwrap()
 }
 
-/// The model of an API that is asked, and another of the same API.
+/// The requested model of an API, and another of the same API.
 fn models(api: &str) -> [&'static str; 2] {
     match api {
         "google-generative-ai" => ["gemini-3.8-flash", "gemini-2.5-flash"],
@@ -129,7 +129,7 @@ fn models(api: &str) -> [&'static str; 2] {
 }
 
 #[test]
-fn a_history_moves_from_each_api_to_each_other() {
+fn history_moves_from_each_api_to_each_other() {
     for from in APIS {
         for to in APIS {
             for (asked, sees) in [(0, true), (0, false), (1, true)] {
@@ -144,17 +144,17 @@ fn a_history_moves_from_each_api_to_each_other() {
     }
 }
 
-/// Checks what holds for every API: nothing that was said is lost, and no signature reaches another model.
+/// Checks what holds for every API: no text is lost, and no signature reaches another model.
 fn check_contents(body: &Value, own: bool, sees: bool, place: &str) {
     let text = body.to_string();
-    for said in
+    for text_sent in
         ["What is in the picture?", "I will look.", "Read image file", "Go on.", "And now?", "Ran `ls`"]
     {
-        assert!(text.contains(said), "{place}: no {said}: {body:#}");
+        assert!(text.contains(text_sent), "{place}: no {text_sent}: {body:#}");
     }
     assert!(!text.contains("call_aborted") && !text.contains("It is"), "{place}: {body:#}");
     assert_eq!(text.matches(IMAGE).count(), if sees { 3 } else { 0 }, "{place}: {body:#}");
-    assert_eq!(text.contains("An image was left out here"), !sees, "{place}: {body:#}");
+    assert_eq!(text.contains("An image was omitted here"), !sees, "{place}: {body:#}");
     assert!(text.contains("No result was recorded"), "{place}: {body:#}");
     if own {
         return;
@@ -164,7 +164,7 @@ fn check_contents(body: &Value, own: bool, sees: bool, place: &str) {
 }
 
 #[test]
-fn a_model_gets_its_own_signatures_back() {
+fn model_gets_its_own_signatures_back() {
     for api in APIS {
         let id = models(api.name)[0];
         let body = body(api, id, true, history(api.name, id));
@@ -176,7 +176,7 @@ fn a_model_gets_its_own_signatures_back() {
 }
 
 #[test]
-fn the_beginning_of_a_growing_conversation_stays() {
+fn prefix_of_a_growing_conversation_is_stable() {
     for from in APIS {
         for to in APIS {
             let whole = history(from.name, "elsewhere");

@@ -1,12 +1,12 @@
-//! The schemas of tools, as far as APIs differ in what they take.
+//! Adapts the schemas of tools to APIs that accept only a part of JSON Schema.
 
 use serde_json::{Map, Value};
 
-/// How deep a schema is followed, and what a reference counts for: references may run in circles, and branch.
+/// How deep a schema is followed, and the cost of a reference: references may be circular, and branch.
 const DEEPEST: usize = 32;
 const REFERENCE: usize = 8;
 
-/// The keywords of JSON Schema that Gemini knows.
+/// The keywords of JSON Schema that Gemini supports.
 const GEMINI: &[&str] = &[
     "type",
     "format",
@@ -29,11 +29,11 @@ const GEMINI: &[&str] = &[
     "maximum",
 ];
 
-/// The formats that Gemini knows; it refuses others.
+/// The formats that Gemini supports; it rejects others.
 const GEMINI_FORMATS: &[&str] = &["enum", "date-time", "float", "double", "int32", "int64"];
 
-/// Tells whether a schema leaves nothing open, as OpenAI's strict mode demands: every object names all its properties
-/// as required and allows no others.
+/// Returns whether a schema is closed, as OpenAI's strict mode demands: every object lists all its properties as
+/// required and allows no others.
 pub(super) fn is_strict(schema: &Value) -> bool {
     is_strict_below(schema, 0)
 }
@@ -58,8 +58,8 @@ fn is_strict_below(schema: &Value, depth: usize) -> bool {
     lists.flatten().chain(fields.get("items")).all(|inner| is_strict_below(inner, depth + 1))
 }
 
-/// Returns a schema in the part of JSON Schema that Gemini takes; none for a tool without parameters. What Gemini does
-/// not know is left out: the tool checks its arguments anyway.
+/// Returns a schema in the subset of JSON Schema that Gemini accepts; `None` for a tool without parameters.
+/// Unsupported keywords are dropped: the tool checks its arguments anyway.
 pub(super) fn for_gemini(schema: &Value) -> Option<Value> {
     let has_parameters = schema["properties"].as_object().is_some_and(|properties| !properties.is_empty());
     has_parameters.then(|| simplify(schema, schema, 0))
@@ -103,7 +103,7 @@ fn simplify(schema: &Value, root: &Value, depth: usize) -> Value {
     Value::Object(simple)
 }
 
-/// Adds alternatives; `null` among them only says that there may be nothing.
+/// Adds alternatives; `null` among them only means that the value is optional.
 fn add_choices(choices: &[Value], inner: &dyn Fn(&Value) -> Value, simple: &mut Map<String, Value>) {
     let real: Vec<&Value> = choices.iter().filter(|choice| choice["type"] != "null").collect();
     if real.len() < choices.len() {
@@ -123,7 +123,7 @@ fn add_choices(choices: &[Value], inner: &dyn Fn(&Value) -> Value, simple: &mut 
     }
 }
 
-/// Adds a list of types, of which Gemini takes one at a time.
+/// Adds a list of types, of which Gemini accepts one at a time.
 fn add_types(types: &[Value], simple: &mut Map<String, Value>) {
     let real: Vec<&Value> = types.iter().filter(|kind| *kind != "null").collect();
     if real.len() < types.len() {
@@ -142,7 +142,7 @@ fn add_types(types: &[Value], simple: &mut Map<String, Value>) {
     }
 }
 
-/// Returns what a reference within the schema points to.
+/// Returns the target of a reference within the schema.
 fn resolve<'a>(path: &str, root: &'a Value) -> Option<&'a Value> {
     root.pointer(path.strip_prefix('#')?)
 }
@@ -153,7 +153,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_strict_schema_leaves_nothing_open() {
+    fn strict_schema_is_closed() {
         let strict = |schema: Value| is_strict(&schema);
         assert!(strict(json!({"type": "object", "properties": {}, "additionalProperties": false})));
         let inner = json!({"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"], "additionalProperties": false});
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_gets_only_what_it_knows() {
+    fn gemini_gets_only_supported_keywords() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
             "additionalProperties": false, "required": ["a"],

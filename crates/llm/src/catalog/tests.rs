@@ -1,10 +1,10 @@
-//! The catalog is data that nobody reviews line by line, so its values are checked for sense.
+//! Sanity checks of the catalog: nobody reviews this data line by line.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// APIs of the catalog that a build may lack: their models are found, listed and refused with a clear text.
+/// APIs of the catalog that a build may lack: their models are found, listed and refused with a clear message.
 const MAYBE_ABSENT: &[&str] = &[
     "openai-responses",
     "azure-openai-responses",
@@ -19,7 +19,7 @@ fn all() -> impl Iterator<Item = Model> {
 }
 
 #[test]
-fn every_file_can_be_read_and_has_its_default() {
+fn every_file_can_be_parsed_and_has_its_default() {
     for provider in PROVIDERS {
         let models = provider.models();
         let default = models.iter().find(|model| model.id == provider.default_model);
@@ -80,14 +80,14 @@ fn every_api_is_known() {
 #[test]
 fn addresses_are_secure() {
     for model in all() {
-        // Azure's address is the user's own and comes from a variable.
+        // Azure's address belongs to the user and comes from a variable.
         let is_own = model.provider == "azure-openai-responses" && model.base_url.is_empty();
         assert!(is_own || model.base_url.starts_with("https://"), "{}", model.full_name());
     }
 }
 
 #[test]
-fn thinking_maps_leave_a_level_and_only_thinkers_have_one() {
+fn thinking_maps_leave_a_level_and_only_reasoning_models_have_one() {
     for model in all() {
         assert!(!model.thinking_levels().is_empty(), "{}", model.full_name());
         for value in model.thinking_level_map.iter().flat_map(BTreeMap::values).flatten() {
@@ -97,7 +97,7 @@ fn thinking_maps_leave_a_level_and_only_thinkers_have_one() {
 }
 
 #[test]
-fn what_a_model_leaves_out_comes_from_its_provider() {
+fn missing_fields_come_from_the_provider() {
     let provider = Provider {
         id: "p",
         default_model: "a",

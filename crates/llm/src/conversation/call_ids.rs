@@ -1,31 +1,31 @@
-//! The ids of calls, in the form that an API takes.
+//! Tool call ids, in the form that an API accepts.
 //!
-//! A session may hold ids of any provider, and some providers repeat theirs. What is sent is acceptable to the API
-//! asked and unique in the request; it depends only on what came before, so that a conversation that grows keeps its
-//! beginning, and with it the provider's cache.
+//! A session may contain ids from any provider, and some providers reuse theirs. The ids that are sent are valid for
+//! the requested API and unique in the request. They depend only on earlier messages, so that a growing conversation
+//! keeps its prefix, and with it the provider's cache.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// What an API takes as the id of a call.
+/// The form of a call id that an API accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IdRule {
     pub(crate) longest: usize,
     pub(crate) shortest: usize,
-    /// Whether `_` and `-` may stand between letters and digits.
+    /// Whether `_` and `-` are allowed besides letters and digits.
     pub(crate) joiners: bool,
-    /// Whether a model gets its own ids back whatever their form: some read them.
+    /// Whether a model gets its own ids back unchanged: some models parse them.
     pub(crate) keeps_own: bool,
 }
 
-/// The longest id that is kept as it is because it is the model's own.
+/// The longest id of the model itself that is kept unchanged.
 const LONGEST_OWN: usize = 256;
 
 /// The length of the digest that makes a shortened id unique.
 const DIGEST: usize = 9;
 
 impl IdRule {
-    /// `^[a-zA-Z0-9_-]{1,64}$`: what Anthropic, OpenAI's Responses and Bedrock demand, and Google does not mind.
+    /// `^[a-zA-Z0-9_-]{1,64}$`: required by Anthropic, OpenAI Responses and Bedrock, and accepted by Google.
     pub(crate) const COMMON: Self = Self::words(64);
 
     /// `[a-zA-Z0-9_-]`, up to a length.
@@ -41,7 +41,7 @@ impl IdRule {
         (self.shortest..=self.longest).contains(&id.len()) && id.chars().all(|letter| self.allows(letter))
     }
 
-    /// Returns the id with every other letter replaced, cut to make room for a digest that tells it apart.
+    /// Returns the id with every other character replaced, truncated to make room for a digest that keeps it unique.
     fn shorten(self, id: &str, attempt: usize) -> String {
         let digest = digest(id, attempt);
         let room = self.longest.saturating_sub(DIGEST + 1);
@@ -59,7 +59,7 @@ impl IdRule {
     }
 }
 
-/// Gives out the ids of one request.
+/// Assigns the ids of one request.
 #[derive(Debug)]
 pub(super) struct CallIds<'a> {
     rule: IdRule,
@@ -71,9 +71,9 @@ impl<'a> CallIds<'a> {
         Self { rule, used: HashSet::new() }
     }
 
-    /// Returns the id to send for a call. `own` tells whether the model asked now made the call.
+    /// Returns the id to send for a call. `own` is whether the requested model made the call.
     pub(super) fn next(&mut self, id: &'a str, own: bool) -> Cow<'a, str> {
-        // The ids of OpenAI's Responses API have two parts, of which the others know the first.
+        // Ids of OpenAI's Responses API have two parts; other APIs know only the first.
         let first = id.split_once('|').map_or(id, |(first, _)| first);
         let kept = own && self.rule.keeps_own && first == id && (1..=LONGEST_OWN).contains(&id.len());
         let mut candidate = if kept || self.rule.accepts(first) {
@@ -92,7 +92,7 @@ impl<'a> CallIds<'a> {
     }
 }
 
-/// Returns nine letters and digits that stand for an id: its hash (FNV-1a), written in base 36.
+/// Returns nine letters and digits derived from an id: its FNV-1a hash in base 36.
 fn digest(id: &str, attempt: usize) -> String {
     const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let bytes = id.bytes().chain(attempt.to_le_bytes());
@@ -121,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn acceptable_ids_stay() {
+    fn valid_ids_are_unchanged() {
         check(IdRule::words(64), false, &["toolu_1", "call-2|fc_3"], &["toolu_1", "call-2"]);
         check(NINE, false, &["abcDEF123"], &["abcDEF123"]);
     }
 
     #[test]
-    fn other_ids_are_respelled_and_shortened() {
+    fn other_ids_are_rewritten_and_shortened() {
         check(IdRule::words(20), false, &["functions.ls:0", ""], &["functions_ls_0", "_pr2fahlsj"]);
         let mut sent = CallIds::new(IdRule::words(40));
         let long = sent.next(&*"x.".repeat(99).leak(), false);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_may_keep_its_own() {
+    fn model_may_keep_its_own_ids() {
         let rule = IdRule { keeps_own: true, ..IdRule::words(40) };
         check(rule, true, &["functions.ls:0"], &["functions.ls:0"]);
         check(rule, false, &["functions.ls:0"], &["functions_ls_0"]);

@@ -12,26 +12,26 @@ use crate::conversation;
 use crate::output_limit::estimate;
 use crate::request::{AnswerStream, ModelRequest};
 
-/// How many events go into a batch when there is no delay between them.
+/// How many events a batch holds when there is no delay between them.
 const BATCH: usize = 64;
 
 /// A step being played.
 struct Playback {
     events: VecDeque<StreamEvent>,
     delay: Duration,
-    /// Whether a delta has gone out; the delay is between deltas.
-    spoken: bool,
+    /// Whether a delta has been sent; the delay is between deltas.
+    has_sent_delta: bool,
     end: End,
 }
 
 enum End {
     Done,
     Fails(StreamError),
-    /// Silence, then the failure that silence is.
+    /// Silence, then a timeout failure.
     Hangs(Duration),
 }
 
-/// Returns the stream of the step that is next.
+/// Returns the stream of the next step.
 pub(super) fn play(scripts: &Scripts, request: &ModelRequest, script: &Script) -> AnswerStream {
     let answers = answers(request);
     let (place, step) = script.step(answers);
@@ -53,7 +53,7 @@ pub(super) fn play(scripts: &Scripts, request: &ModelRequest, script: &Script) -
         }
     };
     let delay = Duration::from_millis(step.delay_ms);
-    let playback = Playback { events, delay, spoken: false, end };
+    let playback = Playback { events, delay, has_sent_delta: false, end };
     Box::pin(futures_util::stream::unfold(Some(playback), |playback| async {
         let (item, rest) = playback?.next().await?;
         Some((item, rest))
@@ -62,7 +62,7 @@ pub(super) fn play(scripts: &Scripts, request: &ModelRequest, script: &Script) -
 
 impl Playback {
     async fn next(mut self) -> Option<(Result<Vec<StreamEvent>, StreamError>, Option<Self>)> {
-        // The runtime has one thread, and a script without delays would not let go of it.
+        // The runtime has one thread, which a script without delays would occupy.
         tokio::task::yield_now().await;
         if self.events.is_empty() {
             let error = match self.end {
@@ -80,7 +80,7 @@ impl Playback {
             let batch = self.events.drain(..length).collect();
             return Some((Ok(batch), Some(self)));
         }
-        if self.spoken {
+        if self.has_sent_delta {
             tokio::time::sleep(self.delay).await;
         }
         let mut batch = Vec::new();
@@ -88,7 +88,7 @@ impl Playback {
             let is_delta = matches!(event, StreamEvent::Delta { .. });
             batch.push(event);
             if is_delta {
-                self.spoken = true;
+                self.has_sent_delta = true;
                 break;
             }
         }
@@ -96,7 +96,7 @@ impl Playback {
     }
 }
 
-/// Writes the blocks of a step.
+/// Appends the blocks of a step.
 fn write(step: &Step, answers: usize, events: &mut VecDeque<StreamEvent>) {
     let chunk = step.chunk.unwrap_or(CHUNK).max(1);
     let mut index = 0;
@@ -115,14 +115,14 @@ fn write(step: &Step, answers: usize, events: &mut VecDeque<StreamEvent>) {
         None => block(BlockKind::Text, &mut chunks(&step.text, chunk)),
     }
     for (place, call) in step.tool_calls.iter().enumerate() {
-        // The number of the answer makes the id one of its own within the session.
+        // The number of the answer makes the id unique in the session.
         let id = format!("call_{answers}_{place}");
         let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
         block(BlockKind::ToolCall { id, name: call.name.clone() }, &mut chunks(&arguments, chunk));
     }
 }
 
-/// Cuts a text into pieces of so many characters.
+/// Splits a text into chunks of `size` characters.
 fn chunks(text: &str, length: usize) -> impl Iterator<Item = String> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -133,7 +133,7 @@ fn chunks(text: &str, length: usize) -> impl Iterator<Item = String> {
     })
 }
 
-/// Leaves only the events up to so many deltas.
+/// Keeps only the events up to the given number of deltas.
 fn keep_deltas(events: &mut VecDeque<StreamEvent>, deltas: usize) {
     let mut seen = 0;
     let end = events.iter().position(|event| {
@@ -143,7 +143,7 @@ fn keep_deltas(events: &mut VecDeque<StreamEvent>, deltas: usize) {
     events.truncate(end.unwrap_or(events.len()));
 }
 
-/// Returns the usage of a step: its own, or an estimate.
+/// Returns the usage of a step: as written, or an estimate.
 fn counts(request: &ModelRequest, step: &Step) -> TokenCounts {
     if let Some(usage) = step.usage {
         return TokenCounts { input: usage.input, output: usage.output, ..TokenCounts::default() };

@@ -10,7 +10,7 @@ use crate::output_limit::tests::request;
 use bowline_core::Message;
 use bowline_core::message::AssistantMessage;
 
-/// Asks a script that is written to a file; the conversation is given.
+/// Plays a script, written to a file, for the given conversation.
 struct Player {
     scripts: Scripts,
     id: String,
@@ -53,7 +53,7 @@ fn conversation(answers: usize) -> Vec<Arc<Message>> {
 }
 
 #[tokio::test]
-async fn the_conversation_chooses_the_step() {
+async fn conversation_determines_the_step() {
     let steps = json!([
         {"thinking": "hm", "text": "äöü and more text", "chunk": 3, "usage": {"input": 5, "output": 6},
          "toolCalls": [{"name": "ls", "arguments": {"path": "."}}]},
@@ -78,7 +78,7 @@ async fn the_conversation_chooses_the_step() {
 }
 
 #[tokio::test]
-async fn a_step_fails_as_often_as_it_says() {
+async fn step_fails_as_often_as_specified() {
     let error = json!({"kind": "rate-limited", "message": "slow down", "times": 2, "afterDeltas": 1});
     let player = Player::new(&json!({"steps": [{"text": "aabb", "chunk": 2, "error": error}]}));
     for _ in 0..2 {
@@ -89,13 +89,13 @@ async fn a_step_fails_as_often_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_step_that_hangs_times_out() {
+async fn hanging_step_times_out() {
     let player = Player::new(&json!({"steps": [{"text": "half", "hang": true}]}));
     assert_eq!(player.ask(conversation(0)).await.unwrap_err().kind, FailureKind::TimedOut);
 }
 
 #[tokio::test]
-async fn many_deltas_are_quick_and_delays_are_kept() {
+async fn many_deltas_are_fast_and_delays_are_kept() {
     let player = Player::new(
         &json!({"steps": [{"text": "ab", "repeat": 8000}, {"text": "abc", "chunk": 1, "delayMs": 20}]}),
     );
@@ -106,7 +106,7 @@ async fn many_deltas_are_quick_and_delays_are_kept() {
 }
 
 #[tokio::test]
-async fn a_script_that_cannot_be_used_says_why() {
+async fn unusable_script_is_explained() {
     for (script, reason) in [
         (json!({"steps": [{"txt": "x"}]}), "unknown field `txt`"),
         (json!({"steps": [{"error": {"kind": "odd", "message": ""}}]}), "unknown kind \"odd\""),
@@ -120,7 +120,7 @@ async fn a_script_that_cannot_be_used_says_why() {
 }
 
 #[tokio::test]
-async fn the_demo_is_a_whole_run() {
+async fn demo_is_a_complete_run() {
     check(DEMO).unwrap();
     let scripts = Scripts::new(Duration::from_secs(1));
     let mut tools = Vec::new();

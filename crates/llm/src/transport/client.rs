@@ -1,4 +1,4 @@
-//! Building the HTTP clients.
+//! Builds the HTTP clients.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::Timeouts;
 use super::pool::Pool;
 use crate::proxy::ProxySettings;
 
-/// Whose certificates a client believes.
+/// Which certificates a client trusts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
     System,
-    /// For clients that never speak TLS; costs nothing to set up.
+    /// For clients that never use TLS; costs nothing to set up.
     Nobody,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn build(timeouts: Timeouts, proxy: &ProxySettings, trust: Trust) -> 
         .tls_backend_preconfigured(tls(trust).map_err(|error| no_certificates(&error))?)
         .user_agent(concat!("bowline/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(timeouts.connect)
-        // A redirect would carry the key to another place.
+        // A redirect would send the key elsewhere.
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy();
     let proxies = proxy.proxies().map_err(|name| {
@@ -57,7 +57,7 @@ pub(super) fn cannot_build(error: impl std::fmt::Display) -> StreamError {
     StreamError::new(FailureKind::Rejected, format!("The HTTP client could not be set up: {error}."))
 }
 
-/// Says what is missing on a machine whose certificates cannot be used, as on bare container images.
+/// Explains what is missing on a machine without usable certificates, such as a bare container image.
 fn no_certificates(error: &rustls::Error) -> StreamError {
     let message = format!(
         "No secure connection can be made: the system's certificates cannot be used ({error}). Install them (the package ca-certificates), or name a file with them in SSL_CERT_FILE."

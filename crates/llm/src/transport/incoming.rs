@@ -1,4 +1,4 @@
-//! An answer on its way in: from the network, where it may also be kept, or from a recording.
+//! An incoming answer: from the network, optionally recorded, or from a recording.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use super::trouble;
 use crate::recording::{Exchange, Outcome};
 use crate::replay::{RecordedAnswer, RecordedEnd};
 
-/// How long the end of a finished answer is waited for, so that the connection can be used again.
+/// How long to wait for the end of a finished answer, so that the connection can be reused.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 
-/// An answer whose head has come.
+/// An answer whose head has arrived.
 pub(super) struct Incoming {
     status: u16,
     /// The names are in lower case.
     headers: Vec<(String, String)>,
     source: Source,
-    /// Where the answer is kept.
+    /// The recording of this answer.
     exchange: Option<Exchange>,
 }
 
@@ -31,7 +31,7 @@ enum Source {
 }
 
 impl Incoming {
-    /// Takes a response of the network.
+    /// Wraps a network response.
     pub(super) fn new(response: Response, mut exchange: Option<Exchange>) -> Self {
         let status = response.status().as_u16();
         let readable = response
@@ -45,7 +45,7 @@ impl Incoming {
         Self { status, headers, source: Source::Network(response), exchange }
     }
 
-    /// Takes an answer of a recording; one that failed before it began fails again.
+    /// Wraps a recorded answer; one that failed before it started fails again.
     pub(super) fn recorded(mut answer: RecordedAnswer) -> Result<Self, StreamError> {
         let Some((status, headers)) = answer.head.take() else { return Err(answer.end.into_failure()) };
         Ok(Self { status, headers, source: Source::Recorded(answer), exchange: None })
@@ -60,7 +60,7 @@ impl Incoming {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Tells whether this may be a stream of events. Some servers send an error with the status of success.
+    /// Returns whether this may be a stream of events. Some servers send an error with a success status.
     pub(super) fn is_stream(&self) -> bool {
         let kind = self.header("content-type");
         let is_document =
@@ -82,12 +82,12 @@ impl Incoming {
         Ok(chunk)
     }
 
-    /// Returns the next bytes if they are there already.
+    /// Returns the next bytes if they are already available.
     pub(super) fn chunk_now(&mut self, host: &str) -> Option<Result<Option<Bytes>, StreamError>> {
         self.chunk(host).now_or_never()
     }
 
-    /// Reads a body up to so many bytes; what breaks off ends it.
+    /// Reads a body up to a limit; an interrupted body ends there.
     pub(super) async fn read_up_to(&mut self, limit: usize) -> Vec<u8> {
         let mut body = Vec::new();
         while let Ok(Some(bytes)) = self.chunk("").await {
@@ -100,8 +100,8 @@ impl Incoming {
         body
     }
 
-    /// Reads the end of a finished answer. It is usually there already; a connection whose answer was not read to the
-    /// end could not be used again.
+    /// Reads the end of a finished answer. It is usually available already; a connection whose answer was not read to
+    /// the end cannot be reused.
     pub(super) fn drain(mut self) -> Result<(), StreamError> {
         let ended = matches!(self.chunk_now(""), Some(Ok(None) | Err(_)));
         if let Some(exchange) = self.exchange.take() {
@@ -116,20 +116,20 @@ impl Incoming {
         Ok(())
     }
 
-    /// Says how the answer ended, to whoever keeps it.
+    /// Records how the answer ended.
     pub(super) fn finish(self, outcome: Outcome<'_>) -> Result<(), StreamError> {
         self.exchange.map_or(Ok(()), |exchange| exchange.finish(outcome))
     }
 }
 
 async fn next_recorded(answer: &mut RecordedAnswer) -> Result<Option<Bytes>, StreamError> {
-    // The runtime has one thread, and a recording does not wait for anything by itself.
+    // The runtime has one thread, and a recording never waits.
     tokio::task::yield_now().await;
     match (answer.chunks.pop_front(), &answer.end) {
         (Some(bytes), _) => Ok(Some(bytes)),
         (None, RecordedEnd::Complete) => Ok(None),
         (None, RecordedEnd::Failed(error)) => Err(error.clone()),
-        // The one who asked went away in the middle, and will again.
+        // The consumer dropped the answer when it was recorded, and will do so again.
         (None, RecordedEnd::Left) => std::future::pending().await,
     }
 }

@@ -1,17 +1,17 @@
-//! A client with the connections that it keeps, and what to do about one that was closed meanwhile.
+//! A client with its kept-alive connections, and the handling of one that the server closed meanwhile.
 //!
-//! A server may close a connection that lies idle at any moment, also at the one at which a request sets out on it.
-//! hyper sends again by itself what it had not begun to write. What was written may have been read, so it reports a
-//! failure, and the usual way with failures is to wait and to tell. That is a lot for a server that closed a door in
-//! time. Such a request is sent again at once, on a fresh connection, if all of this is true:
+//! A server may close an idle connection at any moment, even while a request is being sent on it. hyper resends by
+//! itself what it had not started to write. What was written may have been read, so it reports a failure, which would
+//! normally be reported to the client and retried after a delay. That is too much for a server that merely closed an
+//! idle connection. Such a request is sent again at once, on a fresh connection, if all of this is true:
 //!
-//! - Its connection was a kept one. That is known: no connection was opened since the request set out.
-//! - The connection was closed before the head of an answer came.
-//! - That happened soon. A server that closes a door does so when the first bytes arrive; one that breaks off later had
-//!   begun to work, and a model's work is paid for.
+//! - Its connection was a kept-alive one. That is known: no connection was opened since the request was sent.
+//! - The connection was closed before the head of an answer arrived.
+//! - That happened soon. A server that closes an idle connection does so when the first bytes arrive; one that fails
+//!   later had started to work, and a model's work is charged.
 //!
-//! It happens once, because a fresh connection is no kept one. A server that takes a request, breaks down at once and
-//! yet charges for it cannot be told apart; the engine's retry would ask it again as well.
+//! It happens once, because a fresh connection is not a kept-alive one. A server that accepts a request, fails at once
+//! and still charges for it cannot be distinguished; the engine's retry would ask it again as well.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -24,10 +24,11 @@ use tower::util::MapRequestLayer;
 
 use super::trouble::find;
 
-/// How long after it was sent a request may still meet a closed door: a slow network's round trip, generously.
+/// How long after it was sent a request may still meet a closed connection: the round trip of a slow network,
+/// generously.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A client and how many connections it has opened.
+/// A client and the number of connections it has opened.
 #[derive(Debug, Clone)]
 pub(super) struct Pool {
     pub(super) client: Client,
@@ -35,7 +36,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Builds a client whose connections are counted.
+    /// Builds a client that counts its connections.
     pub(super) fn build(builder: ClientBuilder) -> reqwest::Result<Self> {
         let opened = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&opened);
@@ -43,12 +44,12 @@ impl Pool {
             counter.fetch_add(1, Ordering::Relaxed);
             target
         });
-        // Only one connection is kept for each host, so that a request that is sent again cannot take another old one.
+        // Only one connection is kept per host, so that a request that is sent again cannot use another old one.
         let client = builder.pool_max_idle_per_host(1).connector_layer(count).build()?;
         Ok(Self { client, opened })
     }
 
-    /// Sends a request of this client; a second time if the kept connection that it took was closed.
+    /// Sends a request; a second time if its kept-alive connection was closed.
     pub(super) async fn send(&self, request: RequestBuilder) -> reqwest::Result<Response> {
         let again = request.try_clone();
         let opened = self.opened.load(Ordering::Relaxed);
@@ -64,7 +65,7 @@ impl Pool {
     }
 }
 
-/// Tells whether a connection was closed before an answer came.
+/// Returns whether a connection was closed before an answer arrived.
 fn is_closed(error: &reqwest::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let broke = |error: &io::Error| {

@@ -24,7 +24,7 @@ const PIECES: [&str; 3] = [
 ];
 const KEY: &str = "sk-0123456789";
 
-/// What the server sends to each connection, in order, with a pause before each piece.
+/// The bytes that the server sends on each connection, in order, with a pause before each piece.
 struct Answer {
     pieces: Vec<String>,
     pause: Duration,
@@ -51,7 +51,7 @@ fn good() -> Vec<String> {
     pieces
 }
 
-/// Reads a request and returns it whole.
+/// Reads a complete request.
 pub(super) async fn read_request(socket: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
@@ -70,7 +70,7 @@ pub(super) async fn read_request(socket: &mut TcpStream) -> Option<String> {
     }
 }
 
-/// Serves one answer to every request and returns the address.
+/// Serves the same answer to every request and returns the address.
 async fn serve(answer: Answer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -140,27 +140,27 @@ async fn failure(answer: Answer) -> StreamError {
 }
 
 #[tokio::test]
-async fn an_answer_arrives() {
+async fn answer_is_received() {
     let (text, error) = collect(ask(serve(answer(good())).await, Duration::from_secs(5))).await;
     assert_eq!((text.as_str(), error), ("one two", None));
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_waited_for() {
+async fn slow_answer_is_waited_for() {
     let slow = Answer { pause: Duration::from_millis(60), ..answer(good()) };
     let (text, error) = collect(ask(serve(slow).await, Duration::from_millis(2000))).await;
     assert_eq!((text.as_str(), error), ("one two", None));
 }
 
 #[tokio::test]
-async fn a_mute_server_times_out() {
+async fn silent_server_times_out() {
     let mute = Answer { stays: true, ..answer(vec![String::new()]) };
     let (_, error) = collect(ask(serve(mute).await, Duration::from_millis(80))).await;
     assert_eq!(error.unwrap().kind, FailureKind::TimedOut);
 }
 
 #[tokio::test]
-async fn silence_in_the_middle_times_out_and_keeps_what_came() {
+async fn silence_mid_stream_times_out_and_keeps_what_arrived() {
     let pieces = good().into_iter().take(2).collect();
     let silent = Answer { stays: true, ..answer(pieces) };
     let (text, error) = collect(ask(serve(silent).await, Duration::from_millis(300))).await;
@@ -169,7 +169,7 @@ async fn silence_in_the_middle_times_out_and_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_connection_lost_in_the_middle_is_a_cut() {
+async fn connection_lost_mid_stream_is_an_incomplete_answer() {
     for taken in [1, 2] {
         let pieces = good().into_iter().take(taken).collect();
         assert_eq!(failure(answer(pieces)).await.kind, FailureKind::Cut);
@@ -179,12 +179,12 @@ async fn a_connection_lost_in_the_middle_is_a_cut() {
 }
 
 #[tokio::test]
-async fn a_server_that_closes_at_once_is_a_broken_connection() {
+async fn server_that_closes_at_once_is_a_connection_failure() {
     assert_eq!(failure(answer(Vec::new())).await.kind, FailureKind::Connection);
 }
 
 #[tokio::test]
-async fn a_refused_connection_says_what_to_check() {
+async fn refused_connection_error_says_what_to_check() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -195,7 +195,7 @@ async fn a_refused_connection_says_what_to_check() {
 }
 
 #[tokio::test]
-async fn a_rate_limit_brings_its_wait() {
+async fn rate_limit_carries_its_wait() {
     let body = r#"{"error":{"message":"slow down","type":"rate_limit_error"}}"#;
     let error = failure(refuse("429 Too Many Requests", "Retry-After: 7\r\n", body)).await;
     assert_eq!((error.kind, error.status), (FailureKind::RateLimited, Some(429)));
@@ -204,7 +204,7 @@ async fn a_rate_limit_brings_its_wait() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_not_repeated() {
+async fn refused_key_is_not_repeated() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
     let error = failure(refuse("401 Unauthorized", "", &body)).await;
     assert_eq!(error.kind, FailureKind::Authentication);
@@ -215,7 +215,7 @@ async fn a_refused_key_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_error_with_the_status_of_success_is_told() {
+async fn error_with_success_status_is_reported() {
     let body = r#"{"error":{"message":"model is loading"}}"#;
     let error = failure(refuse("200 OK", "Content-Type: application/json\r\n", body)).await;
     assert!(error.message.contains("model is loading"), "{error}");
@@ -223,13 +223,13 @@ async fn an_error_with_the_status_of_success_is_told() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
+async fn redirect_is_not_followed() {
     let error = failure(refuse("307 Temporary Redirect", "Location: http://127.0.0.1:9/x\r\n", "")).await;
     assert_eq!((error.kind, error.status), (FailureKind::Rejected, Some(307)));
 }
 
 #[tokio::test]
-async fn an_endless_error_body_is_cut_off() {
+async fn endless_error_body_is_truncated() {
     let long = "x".repeat(200_000);
     let error = failure(refuse("500 Internal Server Error", "", &long)).await;
     assert_eq!(error.kind, FailureKind::Unavailable);
@@ -237,7 +237,7 @@ async fn an_endless_error_body_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_finished_answer_leaves_its_connection_for_the_next() {
+async fn finished_answer_leaves_its_connection_for_the_next() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let served = tokio::spawn(async move {
@@ -288,12 +288,12 @@ fn both_clients_can_be_built() {
     let started = std::time::Instant::now();
     super::client::build(Timeouts::default(), &proxy, super::client::Trust::Nobody).unwrap();
     assert!(started.elapsed() < Duration::from_millis(500));
-    // A machine without certificates may refuse the other; that is an error, not a panic.
+    // A machine without certificates may refuse the other; that must be an error, not a panic.
     let _ = super::client::build(Timeouts::default(), &proxy, super::client::Trust::System);
 }
 
 #[tokio::test]
-async fn a_bad_base_url_is_told() {
+async fn invalid_base_url_is_reported() {
     let model = crate::conversation::tests::model(json!({"api": "openai-completions", "baseUrl": "ftp://h"}));
     let key = Sources { api_key: Some("k".into()), ..Sources::default() };
     let stream = Providers::new(key)

@@ -1,4 +1,4 @@
-//! What a failure of the network means to a user.
+//! Words network failures for the user.
 
 use std::error::Error;
 use std::io;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-/// Returns the failure of a request that got no answer.
+/// Returns the failure of a request without an answer.
 pub(super) fn before_answer(error: &reqwest::Error, host: &str, limit: Duration) -> StreamError {
     if error.is_builder() {
         let message = format!("The request to {host} could not be built: {}.", cause(error));
@@ -48,7 +48,7 @@ fn no_tls(host: &str, failure: &dyn std::fmt::Display) -> String {
     )
 }
 
-/// Returns the failure of an answer that broke off.
+/// Returns the failure of an interrupted answer.
 pub(super) fn within_answer(error: &reqwest::Error, host: &str) -> StreamError {
     let message = format!(
         "The connection to {host} was lost in the middle of the answer: {}. Try again.",
@@ -61,7 +61,7 @@ fn is_refused(error: &reqwest::Error) -> bool {
     find::<io::Error>(error).is_some_and(|inner| inner.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// Returns the innermost reason, which is the one that says something.
+/// Returns the innermost cause, which is the informative one.
 fn cause(error: &reqwest::Error) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }
@@ -70,7 +70,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     std::iter::successors(Some(error), |inner: &&'a (dyn Error + 'static)| (*inner).source())
 }
 
-/// Finds an error of a type among the reasons; an I/O error may carry one inside.
+/// Finds an error of a type in the chain of causes; an I/O error may wrap one.
 pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(error).find_map(|inner| {
         let carried = inner.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

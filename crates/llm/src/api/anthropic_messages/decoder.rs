@@ -63,15 +63,15 @@ struct Block<'a> {
     thinking: Option<Text<'a>>,
     #[serde(borrow)]
     signature: Option<Text<'a>>,
-    /// The payload of thinking that is encrypted.
+    /// The payload of encrypted thinking.
     #[serde(borrow)]
     data: Option<Text<'a>>,
-    /// Empty from Anthropic, whole from servers that do not stream arguments.
+    /// Empty from Anthropic, complete from servers that do not stream arguments.
     #[serde(borrow)]
     input: Option<&'a serde_json::value::RawValue>,
 }
 
-/// The payload of a delta, whatever its kind: each kind has a field of its own.
+/// The payload of a delta of any kind: each kind has its own field.
 #[derive(Deserialize)]
 struct Delta<'a> {
     #[serde(borrow)]
@@ -104,7 +104,7 @@ impl Decoder for Messages {
         if self.answer.done {
             return Ok(());
         }
-        // The end of some compatible servers is the reason to stop, without the closing event.
+        // Some compatible servers end with the stop reason, without the closing event.
         if last.is_ok() && self.answer.stop.is_some() {
             return self.answer.end(out);
         }
@@ -138,7 +138,7 @@ impl Answer {
                 let error = frame.error.unwrap_or(ErrorFrame::Text(String::new()));
                 return Err(error.into_failure());
             }
-            // Among them `ping`, which only says that the provider is alive.
+            // Among them `ping`, which only shows that the provider is alive.
             _ => {}
         }
         Ok(())
@@ -179,7 +179,7 @@ impl Answer {
         }
     }
 
-    /// Takes in counts. A frame that leaves a count out leaves it as it was.
+    /// Updates the counts. A count missing from a frame is unchanged.
     fn count(&mut self, counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
         let Some(counts) = counts else { return };
         let before = self.counts;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_decoded() {
+    fn answer_is_decoded() {
         let counts = TokenCounts { input: 25, output: 1, cache_read: 7, cache_write: 3, reasoning: None };
         let call = BlockKind::ToolCall { id: "toolu_1".into(), name: "bash".into() };
         let expected = [

@@ -9,19 +9,19 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, wanted_level};
-use crate::conversation::{self, Outcome, Part, Said, Turn};
+use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::credentials::Scheme;
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
 const VERSION: &str = "2023-06-01";
-/// Lets a model with a budget think between tool calls; models that think adaptively do so anyway.
+/// Lets a model with a thinking budget think between tool calls; adaptive models do so anyway.
 const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
-/// Lets a token of a login stand in for a key.
+/// Lets the token of a login replace a key.
 const LOGIN: &str = "oauth-2025-04-20";
 
-/// The least budget for thinking that the API takes, and what must stay for the answer itself.
+/// The smallest thinking budget that the API accepts, and what must remain for the answer itself.
 const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ enum Thinking {
     Enabled {
         budget_tokens: u64,
     },
-    /// Newer models hide their thinking unless they are asked for a summary of it.
+    /// Newer models hide their thinking unless asked for a summary.
     Adaptive {
         display: &'static str,
     },
@@ -152,7 +152,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
 fn key_headers(endpoint: &Endpoint, provider: &str) -> Vec<(&'static str, Secret)> {
     let Some(credential) = &endpoint.credential else { return Vec::new() };
     let token = ("authorization", bearer(&credential.secret));
-    // OpenRouter takes only bearer tokens, on this API too.
+    // OpenRouter accepts only bearer tokens, on this API too.
     if is_login(endpoint) || credential.scheme == Scheme::Bearer || provider == "openrouter" {
         return vec![token];
     }
@@ -160,7 +160,7 @@ fn key_headers(endpoint: &Endpoint, provider: &str) -> Vec<(&'static str, Secret
     if endpoint.auth_header { vec![key, token] } else { vec![key] }
 }
 
-/// Tells whether the key is the token of a login; those have a prefix of their own, wherever they come from.
+/// Returns whether the key is the token of a login; those have a distinctive prefix, wherever they come from.
 fn is_login(endpoint: &Endpoint) -> bool {
     endpoint.credential.as_ref().is_some_and(|credential| {
         credential.scheme == Scheme::Login || credential.secret.expose().starts_with("sk-ant-oat")
@@ -178,7 +178,7 @@ fn betas(thinking: Option<&Thinking>, endpoint: &Endpoint) -> Vec<&'static str> 
     betas
 }
 
-/// Returns how to ask for thinking: by effort where the model wants that, else by a budget that leaves room for the
+/// Returns how to request thinking: by effort if the model supports it, else by a budget that leaves room for the
 /// answer.
 fn thinking(
     model: &Model,
@@ -206,7 +206,7 @@ fn thinking(
     (Some(Thinking::Enabled { budget_tokens }), None)
 }
 
-/// Returns the API's word for a level. It has none below `low`.
+/// Returns the API's name for a level. It has none below `low`.
 fn effort(level: ThinkingLevel) -> &'static str {
     match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal => "low",
@@ -229,7 +229,7 @@ fn tools(definitions: &[ToolDefinition], cache: bool) -> Vec<Tool<'_>> {
     tools.collect()
 }
 
-/// Returns the messages. The API wants user and assistant by turns, and results are the user's.
+/// Returns the messages. The API requires alternating user and assistant messages; results belong to the user.
 fn entries<'a>(turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
     let unsigned = flag(model, "allowEmptySignature") == Some(true);
     let mut entries: Vec<Entry<'a>> = Vec::new();
@@ -237,8 +237,8 @@ fn entries<'a>(turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
         let (role, content) = match turn {
             Turn::User(parts) => ("user", blocks(parts)),
             Turn::Results(outcomes) => ("user", outcomes.iter().map(result).collect()),
-            Turn::Assistant(said) => {
-                ("assistant", said.iter().filter_map(|piece| spoken(piece, unsigned)).collect())
+            Turn::Assistant(pieces) => {
+                ("assistant", pieces.iter().filter_map(|piece| answer_block(piece, unsigned)).collect())
             }
         };
         match entries.last_mut() {
@@ -269,17 +269,17 @@ fn result<'a>(outcome: &'a Outcome<'a>) -> Block<'a> {
     plain(Kind::ToolResult { tool_use_id: &outcome.call_id, content, is_error: outcome.is_error })
 }
 
-fn spoken<'a>(piece: &'a Said<'a>, unsigned: bool) -> Option<Block<'a>> {
+fn answer_block<'a>(piece: &'a AnswerPart<'a>, unsigned: bool) -> Option<Block<'a>> {
     let kind = match piece {
-        Said::Text { text, .. } => Kind::Text { text: Cow::Borrowed(text) },
-        Said::Thinking(block) => thought(block, unsigned)?,
-        Said::Call(call) => Kind::ToolUse { id: &call.id, name: call.name, input: call.arguments },
+        AnswerPart::Text { text, .. } => Kind::Text { text: Cow::Borrowed(text) },
+        AnswerPart::Thinking(block) => thinking_block(block, unsigned)?,
+        AnswerPart::Call(call) => Kind::ToolUse { id: &call.id, name: call.name, input: call.arguments },
     };
     Some(plain(kind))
 }
 
-/// Returns thinking as the API takes it back. It refuses thinking without its signature, which is then only text.
-fn thought(block: &ThinkingBlock, unsigned: bool) -> Option<Kind<'_>> {
+/// Returns thinking as the API accepts it back. Thinking without its signature is refused, so it becomes text.
+fn thinking_block(block: &ThinkingBlock, unsigned: bool) -> Option<Kind<'_>> {
     match (&block.thinking_signature, block.redacted) {
         (Some(data), Some(true)) => Some(Kind::RedactedThinking { data }),
         (Some(signature), _) => Some(Kind::Thinking { thinking: &block.thinking, signature }),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_spelled_as_the_api_wants() {
+    fn conversation_is_serialised_as_the_api_requires() {
         let model = json!({"api": "anthropic-messages", "input": ["text", "image"]});
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let conversation = json!([
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_sent_in_the_right_header() {
+    fn key_is_sent_in_the_right_header() {
         let request = request(json!({}));
         let with = |scheme| build(&request, &endpoint(scheme)).unwrap();
         let http = with(Scheme::Key);

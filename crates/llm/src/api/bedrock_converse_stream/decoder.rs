@@ -106,7 +106,7 @@ impl Decoder for Converse {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         match (self.answer.done, self.answer.stop.is_some()) {
             (true, _) => Ok(()),
-            // The counts, which come last, are missing; the answer itself is whole.
+            // Only the token counts, which come last, are missing; the answer itself is complete.
             (false, true) => self.answer.end(out),
             (false, false) => Err(frame::cut()),
         }
@@ -130,7 +130,7 @@ impl Answer {
             }
             "contentBlockStart" => {
                 let frame: Frame<'_> = frame::read(message.payload)?;
-                // Only calls have a start that says something; other blocks begin with their first delta.
+                // Only calls have a meaningful start; other blocks start with their first delta.
                 if let Some(tool) = frame.start.and_then(|start| start.tool_use) {
                     let id = tool.tool_use_id.map(Text::into_string).unwrap_or_default();
                     let name = tool.name.map(Text::into_string).unwrap_or_default();
@@ -209,7 +209,7 @@ impl Answer {
 
 fn count(counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
     let Some(counts) = counts else { return };
-    // The input of this API leaves out what the cache gave and took.
+    // This API's input count excludes cache reads and writes.
     out.push(StreamEvent::Tokens(TokenCounts {
         input: counts.input_tokens.unwrap_or(0),
         output: counts.output_tokens.unwrap_or(0),
@@ -219,10 +219,10 @@ fn count(counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
     }));
 }
 
-/// Returns the failure that an exception in the stream stands for.
+/// Returns the failure that an exception in the stream means.
 fn failure_of(message: Message<'_>) -> StreamError {
-    let said = serde_json::from_slice::<Frame<'_>>(message.payload).ok().and_then(|frame| frame.message);
-    let text = said.map_or_else(|| message.text.to_owned(), Text::into_string);
+    let reported = serde_json::from_slice::<Frame<'_>>(message.payload).ok().and_then(|frame| frame.message);
+    let text = reported.map_or_else(|| message.text.to_owned(), Text::into_string);
     let status = match message.name {
         "throttlingException" => Some(429),
         "validationException" => Some(400),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_decoded() {
+    fn answer_is_decoded() {
         let delta = |index: usize, text: &str| StreamEvent::Delta { index, text: text.into() };
         let call = BlockKind::ToolCall { id: "tooluse_1".into(), name: "ls".into() };
         let expected = [
@@ -322,8 +322,8 @@ mod tests {
             let error = decode(&event_stream::tests::write(&headers, r#"{"message":"no"}"#)).unwrap_err();
             (error.kind, error.message)
         };
-        let told = (FailureKind::RateLimited, "429 throttlingException: no".to_owned());
-        assert_eq!(fail("throttlingException"), told);
+        let expected = (FailureKind::RateLimited, "429 throttlingException: no".to_owned());
+        assert_eq!(fail("throttlingException"), expected);
         assert_eq!(fail("validationException").0, FailureKind::Rejected);
         assert_eq!(fail("internalServerException").0, FailureKind::Unavailable);
         let headers =

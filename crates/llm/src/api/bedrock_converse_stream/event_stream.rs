@@ -1,37 +1,37 @@
-//! Amazon's framing of events, cut at any place.
+//! Parses Amazon's event stream framing, however it is split.
 //!
-//! A message is: its length and the length of its headers (32 bits each, big endian), the CRC of those eight bytes, the
-//! headers, the payload, and the CRC of all before it.
+//! A message consists of its length and the length of its headers (32 bits each, big endian), the CRC of those eight
+//! bytes, the headers, the payload, and the CRC of everything before it.
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-/// The most bytes that one message may have. Amazon's own limit is 16 MiB.
+/// The largest message in bytes. Amazon's own limit is 16 MiB.
 const LARGEST_MESSAGE: usize = 24 * 1024 * 1024;
 
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;
 
-/// A message, of which only the headers that matter are kept.
+/// A message with only the headers that matter.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Message<'a> {
     /// `event`, `exception` or `error`.
     pub(super) kind: &'a str,
-    /// The name of the event, or of the exception.
+    /// The name of the event or exception.
     pub(super) name: &'a str,
     /// The text of an error.
     pub(super) text: &'a str,
     pub(super) payload: &'a [u8],
 }
 
-/// An incremental parser: bytes go in, complete messages come out.
+/// An incremental parser: bytes in, complete messages out.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// A message whose end has not come yet.
+    /// An incomplete message.
     waiting: Vec<u8>,
 }
 
 impl Parser {
-    /// Takes in more bytes and calls `take` with each message that they complete.
+    /// Parses more bytes and calls `take` with each completed message.
     pub(super) fn feed(
         &mut self,
         bytes: &[u8],
@@ -49,17 +49,17 @@ impl Parser {
     }
 }
 
-/// Returns the length of the message that bytes begin with, if all of it is there.
+/// Returns the length of the first message, if it is complete.
 fn whole_length(bytes: &[u8]) -> Result<Option<usize>, StreamError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let (length, headers) = (number(prelude), number(&prelude[4..]));
     if checksum(&prelude[..8]) != number(&prelude[8..]) {
-        return Err(broken("the checksum of a message's beginning is wrong"));
+        return Err(corrupted("the checksum of a message prelude is wrong"));
     }
     let (length, headers) = (length as usize, headers as usize);
     let possible = (PRELUDE + CHECKSUM..=LARGEST_MESSAGE).contains(&length);
     if !possible || headers > length - PRELUDE - CHECKSUM {
-        return Err(broken("a message has an impossible length"));
+        return Err(corrupted("a message has an impossible length"));
     }
     Ok((bytes.len() >= length).then_some(length))
 }
@@ -67,13 +67,13 @@ fn whole_length(bytes: &[u8]) -> Result<Option<usize>, StreamError> {
 fn parse(bytes: &[u8]) -> Result<Message<'_>, StreamError> {
     let (content, sum) = bytes.split_at(bytes.len() - CHECKSUM);
     if checksum(content) != number(sum) {
-        return Err(broken("the checksum of a message is wrong"));
+        return Err(corrupted("the checksum of a message is wrong"));
     }
     let (headers, payload) = content[PRELUDE..].split_at(number(&bytes[4..]) as usize);
     let mut message = Message { payload, ..Message::default() };
     let mut rest = headers;
     while !rest.is_empty() {
-        let (name, value, after) = header(rest).ok_or_else(|| broken("a header is cut off"))?;
+        let (name, value, after) = header(rest).ok_or_else(|| corrupted("a header is incomplete"))?;
         match name {
             b":message-type" => message.kind = value,
             b":event-type" | b":exception-type" | b":error-code" => message.name = value,
@@ -85,12 +85,12 @@ fn parse(bytes: &[u8]) -> Result<Message<'_>, StreamError> {
     Ok(message)
 }
 
-/// Splits off the first header: its name, its value if that is a text, and what follows.
+/// Splits off the first header: its name, its value if it is a text, and the rest.
 fn header(bytes: &[u8]) -> Option<(&[u8], &str, &[u8])> {
     let (length, rest) = bytes.split_first()?;
     let (name, rest) = rest.split_at_checked(usize::from(*length))?;
     let (kind, rest) = rest.split_first()?;
-    // Truth values are in their type; numbers, times and ids have a fixed size; bytes and texts tell theirs.
+    // Booleans are encoded in their type; numbers, times and ids have a fixed size; bytes and texts state theirs.
     let fixed = match kind {
         0 | 1 => 0,
         2 => 1,
@@ -110,17 +110,17 @@ fn header(bytes: &[u8]) -> Option<(&[u8], &str, &[u8])> {
     Some((name, "", rest.get(fixed..)?))
 }
 
-/// Reads the first four bytes, which the caller knows to be there.
+/// Parses the first four bytes, which the caller guarantees.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).fold(0, |number, byte| (number << 8) | u32::from(*byte))
 }
 
-fn broken(reason: &str) -> StreamError {
-    let message = format!("The provider's stream is damaged: {reason}. Try again.");
+fn corrupted(reason: &str) -> StreamError {
+    let message = format!("The provider's stream is corrupted: {reason}. Try again.");
     StreamError::new(FailureKind::Cut, message)
 }
 
-/// The steps of the checksum for every byte.
+/// The CRC steps for every byte.
 const TABLE: [u32; 256] = table();
 
 const fn table() -> [u32; 256] {
@@ -139,7 +139,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// Returns the CRC-32 of bytes, the one of Ethernet and ZIP.
+/// Returns the CRC-32 of bytes, as in Ethernet and ZIP.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |sum: u32, byte: &u8| TABLE[((sum ^ u32::from(*byte)) & 0xff) as usize] ^ (sum >> 8);
     !bytes.iter().fold(u32::MAX, step)
@@ -179,19 +179,19 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_checksum_is_the_common_one() {
+    fn checksum_is_crc_32() {
         assert_eq!(checksum(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
-    fn a_message_of_the_documentation_is_read() {
+    fn message_from_the_documentation_is_parsed() {
         // The test vector "empty message" of Amazon's SDKs.
         let empty = [0, 0, 0, 0x10, 0, 0, 0, 0, 0x05, 0xc2, 0x48, 0xeb, 0x7d, 0x98, 0xc8, 0xff];
         assert_eq!(read(&empty).unwrap(), [(String::new(), String::new(), Vec::new())]);
     }
 
     #[test]
-    fn headers_of_all_types_are_passed_over() {
+    fn headers_of_all_types_are_skipped() {
         let types: [(u8, usize); 8] = [(0, 0), (1, 0), (2, 1), (3, 2), (4, 4), (5, 8), (8, 8), (9, 16)];
         for (kind, size) in types {
             let mut bytes = vec![1, b'x', kind];
@@ -204,7 +204,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn corruption_is_detected() {
         let good = write(&[(":message-type", "event"), (":event-type", "x")], "{}");
         assert_eq!(read(&good).unwrap(), [("event".to_owned(), "x".to_owned(), b"{}".to_vec())]);
         for place in 0..good.len() {

@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::signature::{AccountKey, Signed, date_header, encode};
+use super::signature::{AccountKey, Signed, date_header, encode_segment};
 use crate::api::{Endpoint, HttpRequest, Variables, bearer, to_body, wanted_level};
-use crate::conversation::{self, Outcome, Part, Said, Turn};
+use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
 
-/// Where models are unless something else is said.
+/// The default region.
 const USUAL_REGION: &str = "us-east-1";
 const USUAL_HOST: &str = "bedrock-runtime.us-east-1.amazonaws.com";
 
-/// The least budget for thinking that Anthropic's models take, and what must stay for the answer itself.
+/// The smallest thinking budget that Anthropic's models accept, and what must remain for the answer itself.
 const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Serialize)]
@@ -123,7 +123,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools }),
         additional_model_request_fields: thinking(model, request.thinking, max_tokens),
     })?;
-    let path = format!("/model/{}/converse-stream", encode(&model.id, false));
+    let path = format!("/model/{}/converse-stream", encode_segment(&model.id));
     let base_url = regional(&endpoint.base_url, &endpoint.variables);
     let headers = authorize(endpoint, &base_url, &path, &body, Timestamp::now())?;
     let mut http = endpoint.post("", headers, body);
@@ -136,7 +136,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     Ok(http)
 }
 
-/// Returns the headers that open the door: a bearer token if there is one, else a signature with the account's key.
+/// Returns the headers that authenticate: a bearer token if there is one, else a signature with the account's key.
 fn authorize(
     endpoint: &Endpoint,
     base_url: &str,
@@ -145,7 +145,7 @@ fn authorize(
     time: Timestamp,
 ) -> Result<Vec<(&'static str, Secret)>, StreamError> {
     let variables = &endpoint.variables;
-    // The id of an account's key may stand for the key as a whole; it is not a token.
+    // The id of an account's key may stand for the whole key; it is not a token.
     let id = variables.get("AWS_ACCESS_KEY_ID");
     let given = endpoint.credential.as_ref().map(|credential| credential.secret.clone());
     let given = given.filter(|secret| Some(secret.expose()) != id);
@@ -172,7 +172,7 @@ fn authorize(
     Ok(headers)
 }
 
-/// Returns the address in the user's region. The one that models have stands for all regions; another was chosen.
+/// Returns the address in the user's region. The catalog's address stands for all regions; any other was chosen.
 fn regional<'a>(base_url: &'a str, variables: &Variables) -> Cow<'a, str> {
     let region = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION"));
     match region {
@@ -181,13 +181,13 @@ fn regional<'a>(base_url: &'a str, variables: &Variables) -> Cow<'a, str> {
     }
 }
 
-/// Returns the host of a URL with its port, as the header has it.
+/// Returns the host of a URL with its port, as in the header.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or_default()
 }
 
-/// Returns the region: the one in the host's name, else the environment's.
+/// Returns the region: the one in the host name, else the environment's.
 fn region<'a>(host: &'a str, variables: &'a Variables) -> &'a str {
     let named = host.strip_prefix("bedrock-runtime.").and_then(|rest| rest.split('.').next());
     named
@@ -201,13 +201,13 @@ fn tool(definition: &ToolDefinition) -> Tool<'_> {
     Tool { tool_spec: Specification { name, description, input_schema: Schema { json: parameters } } }
 }
 
-/// Returns how to ask for thinking. The API has no field of its own for it; only Anthropic's are known here.
+/// Returns how to request thinking. The API has no field for it; only that of Anthropic's models is known here.
 fn thinking(model: &Model, level: ThinkingLevel, max_tokens: u64) -> Option<Value> {
     let (level, word) = wanted_level(model, level)?;
     if level == ThinkingLevel::Off || !model.id.contains("claude") {
         return None;
     }
-    // Models with levels above the usual think as they see fit, guided by an effort.
+    // Models with levels above the usual think adaptively, guided by an effort.
     if model.thinking_level_map.is_some() {
         let effort = word.unwrap_or(match level {
             ThinkingLevel::Minimal => "low",
@@ -227,14 +227,14 @@ fn thinking(model: &Model, level: ThinkingLevel, max_tokens: u64) -> Option<Valu
     (budget >= LEAST_BUDGET).then(|| json!({"thinking": {"type": "enabled", "budget_tokens": budget}}))
 }
 
-/// Returns the messages. The API wants user and assistant by turns, and results are the user's.
+/// Returns the messages. The API requires alternating user and assistant messages; results belong to the user.
 fn entries<'a>(turns: &'a [Turn<'a>]) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
     for turn in turns {
         let (role, content) = match turn {
             Turn::User(parts) => ("user", parts.iter().map(block).collect()),
             Turn::Results(outcomes) => ("user", outcomes.iter().map(result).collect::<Vec<_>>()),
-            Turn::Assistant(said) => ("assistant", said.iter().filter_map(spoken).collect()),
+            Turn::Assistant(pieces) => ("assistant", pieces.iter().filter_map(answer_block).collect()),
         };
         match entries.last_mut() {
             Some(last) if last.role == role => last.content.extend(content),
@@ -265,18 +265,18 @@ fn result<'a>(outcome: &'a Outcome<'a>) -> Block<'a> {
     Block::ToolResult { tool_use_id: &outcome.call_id, content, status }
 }
 
-fn spoken<'a>(piece: &'a Said<'a>) -> Option<Block<'a>> {
+fn answer_block<'a>(piece: &'a AnswerPart<'a>) -> Option<Block<'a>> {
     match piece {
-        Said::Text { text, .. } => Some(Block::Text(text)),
-        Said::Thinking(block) => thought(block),
-        Said::Call(call) => {
+        AnswerPart::Text { text, .. } => Some(Block::Text(text)),
+        AnswerPart::Thinking(block) => thinking_block(block),
+        AnswerPart::Call(call) => {
             Some(Block::ToolUse { tool_use_id: &call.id, name: call.name, input: call.arguments })
         }
     }
 }
 
-/// Returns thinking as the API takes it back: signed, or else as text.
-fn thought(block: &ThinkingBlock) -> Option<Block<'_>> {
+/// Returns thinking as the API accepts it back: signed, or else as text.
+fn thinking_block(block: &ThinkingBlock) -> Option<Block<'_>> {
     let text = block.thinking.as_str();
     match (&block.thinking_signature, block.redacted) {
         (Some(data), Some(true)) => Some(Block::ReasoningContent(Reasoning::RedactedContent(data))),
@@ -320,7 +320,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_request_is_signed_or_has_a_token() {
+    fn request_is_signed_or_has_a_token() {
         let asked = request(json!({"id": "eu.anthropic.claude-v1:0"}));
         let http = build(&asked, &endpoint(&KEYS, None)).unwrap();
         assert_eq!(
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_region_is_the_users_unless_the_address_names_another() {
+    fn region_is_the_users_unless_the_address_names_another() {
         let region = |base_url: &str, name: &str| {
             let [id, secret, _] = KEYS;
             let endpoint =
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_spelled_as_the_api_wants() {
+    fn conversation_is_serialised_as_the_api_requires() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/jpg"});
         let conversation = json!([
             {"role": "user", "content": [{"type": "text", "text": "look"}, image]},

@@ -1,4 +1,4 @@
-//! Amazon's signature of a request, version 4.
+//! Amazon's request signature, version 4.
 
 use std::fmt::Write;
 
@@ -15,20 +15,20 @@ pub(super) struct AccountKey<'a> {
     pub(super) secret: Secret,
 }
 
-/// What is signed of a POST.
+/// The signed parts of a POST.
 #[derive(Debug)]
 pub(super) struct Signed<'a> {
     pub(super) region: &'a str,
     pub(super) service: &'a str,
-    /// The path as it is sent, already percent-encoded.
+    /// The path as sent, already percent-encoded.
     pub(super) path: &'a str,
-    /// The headers, by name in lower case and in the order of the alphabet; `host` and `x-amz-date` must be among them.
+    /// The headers, with lower-case names in alphabetical order; must include `host` and `x-amz-date`.
     pub(super) headers: &'a [(&'a str, &'a str)],
     pub(super) body: &'a [u8],
     pub(super) time: Timestamp,
 }
 
-/// Returns a time in the form of the header `x-amz-date`.
+/// Formats a time for the header `x-amz-date`.
 pub(super) fn date_header(time: Timestamp) -> String {
     time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
@@ -53,9 +53,9 @@ impl Signed<'_> {
         ))
     }
 
-    /// Returns the request in the form that is signed. Every service but S3 encodes the path once more.
+    /// Returns the canonical request. Every service but S3 encodes the path once more.
     fn canonical(&self, names: &str) -> String {
-        let mut text = format!("POST\n{}\n\n", encode(self.path, true));
+        let mut text = format!("POST\n{}\n\n", encode_path(self.path));
         for (name, value) in self.headers {
             let _ = writeln!(text, "{name}:{}", value.trim());
         }
@@ -77,11 +77,16 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-/// Percent-encodes all but the unreserved letters; slashes stay where they divide a path.
-pub(super) fn encode(text: &str, slashes: bool) -> String {
+/// Percent-encodes a path: each segment, but not the slashes between them.
+fn encode_path(path: &str) -> String {
+    path.split('/').map(encode_segment).collect::<Vec<_>>().join("/")
+}
+
+/// Percent-encodes everything but the unreserved characters.
+pub(super) fn encode_segment(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || (slashes && byte == b'/') {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
             let _ = write!(encoded, "%{byte:02X}");
@@ -114,7 +119,7 @@ mod tests {
 
     /// `post-vanilla`, `post-header-key-sort` and `post-x-www-form-urlencoded` of Amazon's test suite.
     #[test]
-    fn amazons_examples_are_signed_as_amazon_does() {
+    fn amazons_examples_have_the_expected_signature() {
         let host = ("host", "example.amazonaws.com");
         let date = ("x-amz-date", "20150830T123600Z");
         check(
@@ -138,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_encoded_once_more() {
-        assert_eq!(encode("a.b-v1:0", false), "a.b-v1%3A0");
-        assert_eq!(encode("/model/a%3A0/x", true), "/model/a%253A0/x");
+    fn path_is_encoded_once_more() {
+        assert_eq!(encode_segment("a.b-v1:0"), "a.b-v1%3A0");
+        assert_eq!(encode_path("/model/a%3A0/x"), "/model/a%253A0/x");
     }
 }

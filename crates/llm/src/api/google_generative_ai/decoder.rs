@@ -1,7 +1,7 @@
 //! Decodes the stream of an answer.
 //!
-//! The API has no blocks: it sends parts of text, some of them thought, and whole calls. A block ends where something
-//! else begins, or with a part that carries a signature, which belongs to what came before.
+//! The API has no blocks: it sends parts of text, some of them thinking, and complete calls. A block ends where
+//! another kind starts, or with a part that carries a signature, which belongs to what came before.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,10 +16,10 @@ use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
 use crate::{failure, sse};
 
-/// The most bytes of an answer that is not a stream.
+/// The largest non-stream answer in bytes.
 const LARGEST_WHOLE: usize = 1024 * 1024;
 
-/// Tells apart the calls of answers that have no id themselves.
+/// Distinguishes the calls of answers that have no id themselves.
 static NAMELESS: AtomicU64 = AtomicU64::new(0);
 
 /// The state of an answer.
@@ -30,7 +30,7 @@ pub(super) struct Contents {
     form: Form,
 }
 
-/// What the bytes are. Some errors come as plain JSON where a stream was asked for.
+/// The form of the bytes. Some errors are plain JSON although a stream was requested.
 #[derive(Debug, Default)]
 enum Form {
     #[default]
@@ -42,12 +42,12 @@ enum Form {
 #[derive(Debug, Default)]
 struct Answer {
     started: bool,
-    /// What the ids of calls begin with that have none of their own.
+    /// The prefix of ids for calls that have none.
     prefix: String,
     blocks: Blocks,
-    /// The block of text or thinking that is open, and whether it is thinking.
+    /// The open block of text or thinking, and whether it is thinking.
     prose: Option<(usize, bool)>,
-    /// The ids that were given to calls.
+    /// The ids assigned to calls.
     calls: Vec<String>,
     counts: Option<TokenCounts>,
     done: bool,
@@ -132,7 +132,7 @@ impl Decoder for Contents {
         match &mut self.form {
             Form::Whole(whole) if whole.len() + bytes.len() > LARGEST_WHOLE => Err(StreamError::new(
                 FailureKind::Protocol,
-                "The provider sent something that is not a stream; the answer was given up.",
+                "The provider sent something that is not a stream; the answer was abandoned.",
             )),
             Form::Whole(whole) => {
                 whole.extend_from_slice(bytes);
@@ -149,7 +149,7 @@ impl Decoder for Contents {
         };
         match (self.answer.done, last) {
             (true, _) => Ok(()),
-            // Half a frame says only that the rest is missing; a whole one may say why.
+            // An incomplete frame only shows that the rest is missing; a complete one may state why.
             (false, Err(error)) if error.kind != FailureKind::Protocol => Err(error),
             (false, _) => Err(frame::cut()),
         }
@@ -204,11 +204,17 @@ impl Answer {
         if let Some(call) = part.function_call {
             self.call(call, signature, out);
         } else if let Some(text) = part.text {
-            self.say(text, part.thought == Some(true), signature, out);
+            self.add_prose(text, part.thought == Some(true), signature, out);
         }
     }
 
-    fn say(&mut self, text: Text<'_>, thought: bool, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+    fn add_prose(
+        &mut self,
+        text: Text<'_>,
+        thought: bool,
+        signature: Option<String>,
+        out: &mut Vec<StreamEvent>,
+    ) {
         if !text.0.is_empty() {
             let block = match self.prose {
                 Some((block, is_thinking)) if is_thinking == thought => block,
@@ -248,7 +254,7 @@ impl Answer {
         }
     }
 
-    /// Takes in counts. Every frame repeats them; only a change is passed on.
+    /// Updates the counts. Every frame repeats them; only changes are passed on.
     fn count(&mut self, counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
         let Some(counts) = counts else { return };
         let cache_read = counts.cached_content_token_count.unwrap_or(0);
@@ -280,7 +286,7 @@ impl Answer {
             "STOP" if self.calls.is_empty() => StopReason::Stop,
             "STOP" => StopReason::ToolUse,
             "MAX_TOKENS" => StopReason::Length,
-            // The model stumbled over its own words; another try usually goes well.
+            // The model produced a malformed call; another attempt usually succeeds.
             name @ ("MALFORMED_FUNCTION_CALL" | "MALFORMED_RESPONSE" | "UNEXPECTED_TOOL_CALL" | "OTHER") => {
                 let message = message.map(Text::into_string);
                 let text = message.as_deref().unwrap_or("the model did not finish its answer");

@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::thinking::{self, ThinkingConfig};
 use crate::api::{Endpoint, HttpRequest, bearer, to_body, tool_schema};
-use crate::conversation::{self, Outcome, Part as Given, Said, Turn};
+use crate::conversation::{self, AnswerPart, Outcome, Part as Given, Turn};
 use crate::credentials::Scheme;
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 
-/// Stands for the signature of a call that another model made. The third generation refuses calls without one, and its
-/// documentation gives this word for histories that it did not write.
+/// Replaces the signature of a call that another model made. The third generation refuses calls without one, and its
+/// documentation gives this value for histories that it did not write.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
@@ -129,7 +129,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
             _ => ("authorization", bearer(&credential.secret)),
         });
     }
-    // Tuned models have a kind of their own in their id.
+    // The id of a tuned model includes its resource type.
     let kind = if model.id.contains('/') { "" } else { "models/" };
     let path = format!("/{kind}{}:streamGenerateContent?alt=sse", model.id);
     Ok(endpoint.post(&path, headers, body))
@@ -144,16 +144,16 @@ fn plain(data: Payload<'_>) -> Part<'_> {
     Part { data, thought: None, thought_signature: None }
 }
 
-/// Returns the contents. A call must come right after the user's words or the results before it, so what one side says
-/// in a row is one content.
+/// Returns the contents. A call must directly follow the user's message or the previous results, so consecutive turns
+/// of one side are merged.
 fn contents<'a>(turns: &'a [Turn<'a>], third: bool) -> Vec<Content<'a>> {
     let mut contents: Vec<Content<'a>> = Vec::new();
     for turn in turns {
         match turn {
             Turn::User(parts) => contents.push(user(parts.iter().map(piece).collect())),
             Turn::Results(outcomes) => add_results(outcomes, third, &mut contents),
-            Turn::Assistant(said) => {
-                let parts = spoken(said, third);
+            Turn::Assistant(pieces) => {
+                let parts = answer_parts(pieces, third);
                 match contents.last_mut() {
                     Some(last) if last.role == "model" => last.parts.extend(parts),
                     _ if parts.is_empty() => {}
@@ -176,13 +176,13 @@ fn piece<'a>(part: &'a Given<'a>) -> Part<'a> {
     })
 }
 
-fn spoken<'a>(said: &'a [Said<'a>], third: bool) -> Vec<Part<'a>> {
+fn answer_parts<'a>(pieces: &'a [AnswerPart<'a>], third: bool) -> Vec<Part<'a>> {
     let mut first_call = true;
-    let parts = said.iter().filter_map(|piece| match piece {
-        Said::Text { text, signature } => {
+    let parts = pieces.iter().filter_map(|piece| match piece {
+        AnswerPart::Text { text, signature } => {
             Some(Part { thought_signature: *signature, ..plain(Payload::Text(text)) })
         }
-        Said::Thinking(block) => {
+        AnswerPart::Thinking(block) => {
             let thought_signature = block.thinking_signature.as_deref();
             (!block.thinking.trim().is_empty()).then(|| Part {
                 thought: Some(true),
@@ -190,7 +190,7 @@ fn spoken<'a>(said: &'a [Said<'a>], third: bool) -> Vec<Part<'a>> {
                 data: Payload::Text(&block.thinking),
             })
         }
-        Said::Call(call) => {
+        AnswerPart::Call(call) => {
             // Only the first call of a step has a signature.
             let needs_one = third && std::mem::take(&mut first_call);
             let thought_signature = call.signature.or(needs_one.then_some(NO_SIGNATURE));
@@ -201,8 +201,8 @@ fn spoken<'a>(said: &'a [Said<'a>], third: bool) -> Vec<Part<'a>> {
     parts.collect()
 }
 
-/// Adds the results of calls, all in one content. The third generation takes images inside of a result; for the others
-/// they follow as the user's.
+/// Adds the results of calls, all in one content. The third generation accepts images inside a result; for others they
+/// follow as the user's.
 fn add_results<'a>(outcomes: &'a [Outcome<'a>], third: bool, contents: &mut Vec<Content<'a>>) {
     let (mut parts, mut images) = (Vec::new(), Vec::new());
     for outcome in outcomes {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_spelled_as_the_api_wants() {
+    fn conversation_is_serialised_as_the_api_requires() {
         let http = http(&asked("gemini-3.8-flash"));
         assert_eq!(http.url, "http://h/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse");
         assert!(http.headers.iter().any(|(name, _)| name == "x-goog-api-key"));
@@ -331,12 +331,12 @@ mod tests {
             let body: Value = serde_json::from_slice(&http(&asked(model)).body).unwrap();
             (body["contents"][1]["parts"].clone(), body["contents"][3]["parts"].clone())
         };
-        let (spoken, images) = parts("gemini-2.5-flash");
-        assert!(!spoken.to_string().contains("ignature"), "{spoken}");
+        let (sent, images) = parts("gemini-2.5-flash");
+        assert!(!sent.to_string().contains("ignature"), "{sent}");
         assert_eq!(images[1]["inlineData"]["data"], "aGk=");
-        let (spoken, images) = parts("gemini-3-pro");
-        assert_eq!(spoken[2]["thoughtSignature"], NO_SIGNATURE);
-        assert_eq!((&spoken[0]["thought"], spoken[3].get("thoughtSignature")), (&Value::Null, None));
+        let (sent, images) = parts("gemini-3-pro");
+        assert_eq!(sent[2]["thoughtSignature"], NO_SIGNATURE);
+        assert_eq!((&sent[0]["thought"], sent[3].get("thoughtSignature")), (&Value::Null, None));
         assert!(images.is_null());
     }
 }

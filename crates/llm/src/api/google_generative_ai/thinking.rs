@@ -1,4 +1,4 @@
-//! How a model is asked to think: up to 2.5 by a budget of tokens, since 3 by a level.
+//! How a model is asked to think: up to 2.5 by a token budget, since 3 by a level.
 
 use bowline_core::{Model, ThinkingLevel};
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(super) struct ThinkingConfig {
     thinking_level: Option<String>,
 }
 
-/// Tells whether a model is of the third generation or later, which has levels and insists on its signatures.
+/// Returns whether a model is of the third generation or later, which has levels and requires its signatures.
 pub(super) fn has_levels(model: &Model) -> bool {
     !["gemini-1", "gemini-2"].iter().any(|old| model.id.contains(old))
         && (model.thinking_level_map.is_some()
@@ -25,7 +25,7 @@ pub(super) fn has_levels(model: &Model) -> bool {
             || model.id.ends_with("-latest"))
 }
 
-/// Returns how to ask for thinking.
+/// Returns how to request thinking.
 pub(super) fn ask(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig> {
     let (level, word) = wanted_level(model, level)?;
     let silent = level == ThinkingLevel::Off;
@@ -37,7 +37,7 @@ pub(super) fn ask(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig>
     if !has_levels(model) {
         return Some(config(Some(budget(model, level)), None));
     }
-    // These models cannot be told not to think; the least is as near as it gets.
+    // Thinking cannot be turned off for these models; the lowest level is the closest.
     let least = if model.id.contains("pro") { "LOW" } else { "MINIMAL" };
     let level = match level {
         ThinkingLevel::Off => word.unwrap_or(least),

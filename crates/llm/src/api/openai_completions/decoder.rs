@@ -1,7 +1,7 @@
 //! Decodes the stream of an answer.
 //!
-//! The API has no blocks: it sends pieces of text, of thinking and of calls. A block of text or thinking ends where
-//! something else begins; calls stay open to the end, because servers may write several of them at once.
+//! The API has no blocks: it sends pieces of text, thinking and calls. A block of text or thinking ends where another
+//! kind starts; calls stay open to the end, because servers may stream several of them at once.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ struct Answer {
     started: bool,
     response_id: String,
     blocks: Blocks,
-    /// The block of text or thinking that is open, and whether it is thinking.
+    /// The open block of text or thinking, and whether it is thinking.
     prose: Option<(usize, bool)>,
     calls: Vec<Call>,
     stop: Option<String>,
@@ -39,7 +39,7 @@ struct Answer {
 #[derive(Debug)]
 struct Call {
     block: usize,
-    /// The place that the server counts it by, where it does.
+    /// The server's index of the call, if it sends one.
     number: Option<usize>,
     id: String,
 }
@@ -61,7 +61,7 @@ struct Choice<'a> {
     delta: Option<Delta<'a>>,
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
-    /// Some servers count here instead of in the chunk.
+    /// Some servers report usage here instead of in the chunk.
     usage: Option<Counts>,
 }
 
@@ -102,7 +102,7 @@ struct Counts {
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
-    /// Where DeepSeek tells what it read from the cache.
+    /// DeepSeek's count of cached tokens.
     prompt_cache_hit_tokens: Option<u64>,
 }
 
@@ -141,7 +141,7 @@ impl Answer {
             return Ok(());
         }
         if data.trim_ascii() == b"[DONE]" {
-            // Without a reason to stop the server gave up, and says so in no other way.
+            // Without a stop reason, the server gave up without reporting it.
             return if self.stop.is_some() { self.end(out) } else { Err(frame::cut()) };
         }
         let chunk: Chunk<'_> = frame::read(data)?;
@@ -169,27 +169,27 @@ impl Answer {
     }
 
     fn extend(&mut self, delta: Delta<'_>, out: &mut Vec<StreamEvent>) {
-        // Some servers repeat the same thinking under two names.
+        // Some servers repeat the same thinking in two fields.
         let thinking = [
             ("reasoning_content", delta.reasoning_content),
             ("reasoning", delta.reasoning),
             ("reasoning_text", delta.reasoning_text),
         ];
-        let said = |text: &Text<'_>| !text.0.is_empty();
-        let found = thinking.into_iter().find_map(|(field, text)| Some((field, text.filter(said)?)));
+        let has_text = |text: &Text<'_>| !text.0.is_empty();
+        let found = thinking.into_iter().find_map(|(field, text)| Some((field, text.filter(has_text)?)));
         if let Some((field, text)) = found {
-            self.say(Some(field), text.0, out);
+            self.add_prose(Some(field), text.0, out);
         }
         if let Some(prose) = delta.content {
-            prose.each(false, &mut |text, thinking| self.say(thinking.then_some(TYPED), text, out));
+            prose.each(false, &mut |text, thinking| self.add_prose(thinking.then_some(TYPED), text, out));
         }
         for piece in delta.tool_calls.into_iter().flatten() {
             self.call(piece, out);
         }
     }
 
-    /// Adds to the open text or thinking, or begins a new one. Thinking goes back in the `field` that it came in.
-    fn say(&mut self, field: Option<&'static str>, text: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
+    /// Adds to the open text or thinking, or starts a new block. Thinking is sent back in the `field` that it came in.
+    fn add_prose(&mut self, field: Option<&'static str>, text: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
         }
@@ -221,7 +221,7 @@ impl Answer {
             None => {
                 self.close_prose(out);
                 let place = self.calls.len();
-                // An answer needs ids to give its results back; few servers leave them out.
+                // Results need an id to refer to; few servers omit it.
                 let id = if id.is_empty() { format!("call_{}_{place}", self.response_id) } else { id };
                 let block = self.blocks.append(BlockKind::ToolCall { id: id.clone(), name }, out);
                 self.calls.push(Call { block, number: piece.index, id });
@@ -233,8 +233,8 @@ impl Answer {
         }
     }
 
-    /// Returns the call that a piece belongs to; none if it begins a new one. A server that counts all its calls as
-    /// the same one still gives each its own id and name.
+    /// Returns the call that a piece belongs to; `None` if it starts a new one. A server that gives all calls the same
+    /// index still gives each its own id and name.
     fn known_call(&self, number: Option<usize>, id: &str, name: &str) -> Option<usize> {
         let mut calls = self.calls.iter().rev();
         let found = match number {
@@ -278,7 +278,7 @@ impl Answer {
             Some(failure @ ("error" | "network_error")) => {
                 return Err(crate::failure::in_stream(None, None, failure));
             }
-            // Some servers say `stop` after calls too; what counts is that there are calls.
+            // Some servers report `stop` after calls too; the presence of calls decides.
             _ if !self.calls.is_empty() => StopReason::ToolUse,
             _ => StopReason::Stop,
         };
@@ -335,12 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_decoded() {
+    fn answer_is_decoded() {
         assert_eq!(decode(&[ANSWER.as_bytes()]).unwrap(), expected());
     }
 
     #[test]
-    fn an_answer_is_complete_once_its_reason_is_known() {
+    fn answer_is_complete_once_its_stop_reason_is_known() {
         let reason = ANSWER.find(",\"finish_reason\":\"tool_calls\"").unwrap();
         let after = reason + ANSWER[reason..].find("\n\n").unwrap();
         for length in 0..reason {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_apart_without_a_count() {
+    fn calls_without_an_index_are_told_apart() {
         let text = concat!(
             "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}}]}\n\n",
             "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}}]}\n\n",
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_in_the_stream_are_told() {
+    fn failures_in_the_stream_are_reported() {
         let fail = |text: &str| decode(&[text.as_bytes()]).unwrap_err();
         let error = fail("data: {\"error\":{\"message\":\"Provider returned error\",\"code\":502}}\n\n");
         assert_eq!((error.kind, error.status), (FailureKind::Unavailable, Some(502)));

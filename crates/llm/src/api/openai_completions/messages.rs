@@ -1,4 +1,4 @@
-//! Spells the messages of a conversation.
+//! Serialises the messages of a conversation.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::Server;
 use crate::api::flag;
-use crate::conversation::{Outcome, Part, Said, Turn};
+use crate::conversation::{AnswerPart, Outcome, Part, Turn};
 
-/// The mark of thinking that came as typed chunks of the content. Other marks are the names of fields.
+/// Marks thinking that came as typed chunks of the content. Other marks are field names.
 pub(super) const TYPED: &str = "thinking";
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ pub(super) enum Entry<'a> {
     User {
         content: Content<'a>,
     },
-    Assistant(Spoken<'a>),
+    Assistant(AssistantMessage<'a>),
     Tool {
         tool_call_id: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,8 +35,8 @@ pub(super) enum Entry<'a> {
 }
 
 #[derive(Serialize, Default)]
-pub(super) struct Spoken<'a> {
-    /// `null` beside calls, which is how the API spells an answer of calls alone.
+pub(super) struct AssistantMessage<'a> {
+    /// `null` for an answer that consists of calls only.
     content: Option<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
@@ -71,7 +71,7 @@ pub(super) enum Piece<'a> {
     },
 }
 
-/// A place up to which OpenRouter has Anthropic's models cache a prompt.
+/// A place up to which OpenRouter lets Anthropic's models cache a prompt.
 #[derive(Serialize, Clone, Copy)]
 pub(super) struct CacheControl {
     #[serde(rename = "type")]
@@ -117,7 +117,7 @@ pub(super) fn entries<'a>(
 ) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     if !system.trim().is_empty() {
-        // Every server understands `system`; OpenAI reads it as `developer` where that matters.
+        // Every server accepts `system`; OpenAI treats it as `developer` where that matters.
         let developer = model.reasoning && flag(model, "supportsDeveloperRole") == Some(true);
         let content = Content::Text(Cow::Borrowed(system));
         entries.push(if developer { Entry::Developer { content } } else { Entry::System { content } });
@@ -125,21 +125,23 @@ pub(super) fn entries<'a>(
     for turn in turns {
         match turn {
             Turn::User(parts) => add_user(content(parts), model, &mut entries),
-            Turn::Assistant(said) => entries.push(Entry::Assistant(spoken(said, model, server))),
+            Turn::Assistant(pieces) => {
+                entries.push(Entry::Assistant(assistant_message(pieces, model, server)));
+            }
             Turn::Results(outcomes) => add_results(outcomes, model, server, &mut entries),
         }
     }
     entries
 }
 
-/// Sets the marks for caching: after the system prompt and after the last thing said.
+/// Sets the cache marks: after the system prompt and after the last message.
 pub(super) fn mark_for_caching(entries: &mut [Entry<'_>]) {
     if let Some(Entry::System { content } | Entry::Developer { content }) = entries.first_mut() {
         content.mark();
     }
     let last = entries.iter_mut().rev().find_map(|entry| match entry {
         Entry::User { content } => Some(content),
-        Entry::Assistant(Spoken { content, .. }) => content.as_mut(),
+        Entry::Assistant(AssistantMessage { content, .. }) => content.as_mut(),
         _ => None,
     });
     if let Some(content) = last {
@@ -168,7 +170,8 @@ fn add_user<'a>(content: Content<'a>, model: &Model, entries: &mut Vec<Entry<'a>
     let after_results = matches!(entries.last(), Some(Entry::Tool { .. }));
     if after_results && flag(model, "requiresAssistantAfterToolResult") == Some(true) {
         let text = Content::Text(Cow::Borrowed("I have the results of the tools."));
-        entries.push(Entry::Assistant(Spoken { content: Some(text), ..Spoken::default() }));
+        entries
+            .push(Entry::Assistant(AssistantMessage { content: Some(text), ..AssistantMessage::default() }));
     }
     entries.push(Entry::User { content });
 }
@@ -193,7 +196,7 @@ fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
     }
 }
 
-/// Adds the results of calls. With most servers a result is text only, so images follow in a message of the user.
+/// Adds the results of calls. Most servers accept only text in a result, so images follow in a user message.
 fn add_results<'a>(outcomes: &'a [Outcome<'a>], model: &Model, server: Server, entries: &mut Vec<Entry<'a>>) {
     let named = server == Server::Mistral || flag(model, "requiresToolResultName") == Some(true);
     let mut images = Vec::new();
@@ -231,15 +234,19 @@ fn text_of<'a>(outcome: &'a Outcome<'a>, has_image: bool) -> Cow<'a, str> {
     }
 }
 
-fn spoken<'a>(said: &'a [Said<'a>], model: &Model, server: Server) -> Spoken<'a> {
-    let mut spoken = Spoken::default();
+fn assistant_message<'a>(
+    pieces: &'a [AnswerPart<'a>],
+    model: &Model,
+    server: Server,
+) -> AssistantMessage<'a> {
+    let mut message = AssistantMessage::default();
     let as_text = flag(model, "requiresThinkingAsText") == Some(true);
-    for piece in said {
+    for piece in pieces {
         match piece {
-            Said::Text { text, .. } => spoken.say(text),
-            Said::Thinking(block) if as_text => spoken.say(&block.thinking),
-            Said::Thinking(block) => spoken.think(block, server),
-            Said::Call(call) => spoken.tool_calls.push(Call {
+            AnswerPart::Text { text, .. } => message.push_text(text),
+            AnswerPart::Thinking(block) if as_text => message.push_text(&block.thinking),
+            AnswerPart::Thinking(block) => message.push_thinking(block, server),
+            AnswerPart::Call(call) => message.tool_calls.push(Call {
                 id: &call.id,
                 kind: "function",
                 function: CalledFunction {
@@ -249,17 +256,17 @@ fn spoken<'a>(said: &'a [Said<'a>], model: &Model, server: Server) -> Spoken<'a>
             }),
         }
     }
-    if spoken.content.is_none() && spoken.tool_calls.is_empty() {
-        spoken.content = Some(Content::Text(Cow::Borrowed("")));
+    if message.content.is_none() && message.tool_calls.is_empty() {
+        message.content = Some(Content::Text(Cow::Borrowed("")));
     }
     if flag(model, "requiresReasoningContentOnAssistantMessages") == Some(true) {
-        spoken.reasoning_content.get_or_insert_default();
+        message.reasoning_content.get_or_insert_default();
     }
-    spoken
+    message
 }
 
-impl<'a> Spoken<'a> {
-    fn say(&mut self, text: &'a str) {
+impl<'a> AssistantMessage<'a> {
+    fn push_text(&mut self, text: &'a str) {
         match &mut self.content {
             Some(Content::Text(content)) => content.to_mut().push_str(text),
             Some(Content::Parts(pieces)) => pieces.push(plain(Cow::Borrowed(text))),
@@ -267,11 +274,11 @@ impl<'a> Spoken<'a> {
         }
     }
 
-    /// Gives thinking back in the way it came.
-    fn think(&mut self, block: &'a ThinkingBlock, server: Server) {
+    /// Sends thinking back in the form it came in.
+    fn push_thinking(&mut self, block: &'a ThinkingBlock, server: Server) {
         let field = match block.thinking_signature.as_deref() {
-            _ if server == Server::Mistral => return self.think_typed(&block.thinking),
-            Some(TYPED) => return self.think_typed(&block.thinking),
+            _ if server == Server::Mistral => return self.push_typed_thinking(&block.thinking),
+            Some(TYPED) => return self.push_typed_thinking(&block.thinking),
             Some("reasoning") => &mut self.reasoning,
             Some("reasoning_text") => &mut self.reasoning_text,
             _ => &mut self.reasoning_content,
@@ -279,14 +286,14 @@ impl<'a> Spoken<'a> {
         field.get_or_insert_default().push_str(&block.thinking);
     }
 
-    fn think_typed(&mut self, text: &'a str) {
-        let thought = Piece::Thinking { thinking: [Thought { kind: "text", text }] };
+    fn push_typed_thinking(&mut self, text: &'a str) {
+        let chunk = Piece::Thinking { thinking: [Thought { kind: "text", text }] };
         match &mut self.content {
-            Some(Content::Parts(pieces)) => pieces.push(thought),
+            Some(Content::Parts(pieces)) => pieces.push(chunk),
             other => {
                 let before = match other.take() {
-                    Some(Content::Text(text)) => vec![plain(text), thought],
-                    _ => vec![thought],
+                    Some(Content::Text(text)) => vec![plain(text), chunk],
+                    _ => vec![chunk],
                 };
                 *other = Some(Content::Parts(before));
             }

@@ -1,4 +1,4 @@
-//! What a piece of an answer says: a text, or, from Mistral, a list of typed chunks.
+//! The content of a delta: a text or, from Mistral, a list of typed chunks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, de::MapAccess};
 
-/// The content of a delta. Read by hand because it is most of every answer, and a derived choice between text and list
-/// would copy each text once more.
+/// The content of a delta. Deserialised manually because it is most of every answer, and a derived untagged enum would
+/// copy each text once more.
 #[derive(Debug)]
 pub(super) enum Prose<'a> {
     Text(Cow<'a, str>),
     Chunks(Vec<Chunk<'a>>),
 }
 
-/// A typed chunk; kinds that we do not know say nothing.
+/// A typed chunk; unknown kinds are ignored.
 #[derive(Deserialize, Debug)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
@@ -24,17 +24,17 @@ pub(super) struct Chunk<'a> {
 }
 
 impl<'a> Prose<'a> {
-    /// Calls `say` with every text in order, and whether it is thinking.
-    pub(super) fn each(self, thinking: bool, say: &mut impl FnMut(Cow<'a, str>, bool)) {
+    /// Calls `take` with every text in order, and whether it is thinking.
+    pub(super) fn each(self, thinking: bool, take: &mut impl FnMut(Cow<'a, str>, bool)) {
         match self {
-            Self::Text(text) => say(text, thinking),
+            Self::Text(text) => take(text, thinking),
             Self::Chunks(chunks) => {
                 for chunk in chunks {
                     if let Some(inner) = chunk.thinking {
-                        inner.each(true, say);
+                        inner.each(true, take);
                     }
                     if let Some(inner) = chunk.text {
-                        inner.each(thinking, say);
+                        inner.each(thinking, take);
                     }
                 }
             }
@@ -70,7 +70,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Prose<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Prose<'de>, A::Error> {
-                // Not a form of today; a new one should not cost the answer.
+                // Not a known form; a new one should not fail the answer.
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 Ok(Prose::Chunks(Vec::new()))
             }

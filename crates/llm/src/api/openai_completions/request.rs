@@ -34,7 +34,7 @@ struct Body<'a> {
     tool_stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
-    /// Which of its own providers OpenRouter may choose.
+    /// Which of its upstream providers OpenRouter may choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'a Value>,
     #[serde(flatten)]
@@ -64,7 +64,7 @@ struct Function<'a> {
     strict: Option<bool>,
 }
 
-/// Returns the request to a server that speaks OpenAI's API.
+/// Returns the request to a server with OpenAI's API.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
     build_for(Server::OpenAi, request, endpoint)
 }
@@ -89,10 +89,10 @@ pub(in crate::api) fn build_for(
         model: &model.id,
         messages,
         stream: true,
-        // Mistral refuses fields that it does not know, and counts without being asked.
+        // Mistral rejects unknown fields, and reports usage without being asked.
         stream_options: (!mistral && flag(model, "supportsUsageInStreaming") != Some(false))
             .then_some(StreamOptions { include_usage: true }),
-        // `false` is the default anyway, and servers that do not know the field may refuse it.
+        // `false` is the default anyway, and servers that do not know the field may reject it.
         store: (flag(model, "supportsStore") == Some(true)).then_some(false),
         max_tokens: old_field.then_some(limit),
         max_completion_tokens: (!old_field).then_some(limit),
@@ -117,7 +117,7 @@ fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model, marks: bool) -> V
     let strict = flag(model, "supportsStrictMode") == Some(true);
     let tools = definitions.iter().enumerate().map(|(index, definition)| {
         let ToolDefinition { name, description, parameters } = definition;
-        // To be strict is only possible where the schema leaves nothing open; not to be is the default.
+        // Strict mode requires a closed schema; non-strict is the default.
         let strict = (strict && tool_schema::is_strict(parameters)).then_some(true);
         let cache_control = (marks && index + 1 == definitions.len()).then_some(CacheControl::EPHEMERAL);
         Tool { kind: "function", function: Function { name, description, parameters, strict }, cache_control }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_spelled_as_the_api_wants() {
+    fn conversation_is_serialised_as_the_api_requires() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let conversation = json!([
             {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn mistral_has_its_own_rules() {
+    fn mistral_has_separate_rules() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let model = json!({"api": "mistral-conversations", "input": ["text", "image"]});
         let conversation = json!([

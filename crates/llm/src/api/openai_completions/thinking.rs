@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Server;
 use crate::api::{compat, flag, setting, wanted_level};
 
-/// The fields of the request that ask for thinking.
+/// The request fields that control thinking.
 #[derive(Serialize, Default)]
 pub(super) struct Thinking<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,14 +44,14 @@ enum Switch<'a> {
     Word(&'a str),
 }
 
-/// Returns the fields for a level. Nothing is asked of a model whose way we do not know.
+/// Returns the fields for a level. Models of unknown families get none.
 pub(super) fn ask(server: Server, model: &Model, level: ThinkingLevel) -> Thinking<'_> {
     let Some((level, word)) = wanted_level(model, level) else { return Thinking::default() };
     if server == Server::Mistral {
         return ask_mistral(model, level, word);
     }
     let enabled = level != ThinkingLevel::Off;
-    // To be told not to think, a model must have a word for it.
+    // Thinking can be turned off only if the model has a name for that.
     let effort = if enabled { Some(word.unwrap_or(level.as_str())) } else { word };
     let takes_effort = flag(model, "supportsReasoningEffort");
     let extra = effort.filter(|_| enabled && takes_effort == Some(true));
@@ -108,7 +108,7 @@ pub(super) fn ask(server: Server, model: &Model, level: ThinkingLevel) -> Thinki
     }
 }
 
-/// Magistral thinks in a mode of its own; Mistral's other models know only all or nothing.
+/// Magistral has a separate thinking mode; Mistral's other models know only on and off.
 fn ask_mistral<'a>(model: &Model, level: ThinkingLevel, word: Option<&'a str>) -> Thinking<'a> {
     let enabled = level != ThinkingLevel::Off;
     if model.id.contains("magistral") {
@@ -118,7 +118,7 @@ fn ask_mistral<'a>(model: &Model, level: ThinkingLevel, word: Option<&'a str>) -
     Thinking { reasoning_effort: Some(effort), ..Thinking::default() }
 }
 
-/// Returns the arguments of the model's template, with `{"$var": "thinking.enabled"}` and `{"$var":
+/// Returns the arguments of the model's chat template, with `{"$var": "thinking.enabled"}` and `{"$var":
 /// "thinking.effort"}` filled in.
 fn template_arguments(
     model: &Model,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn mistral_thinks_or_does_not() {
+    fn mistral_thinking_is_on_or_off() {
         let none = json!({"reasoning_effort": "none"});
         check(Server::Mistral, json!({}), Value::Null, Off, none);
         check(Server::Mistral, json!({}), Value::Null, Low, json!({"reasoning_effort": "high"}));

@@ -22,7 +22,7 @@ pub(super) struct Responses {
 #[derive(Debug, Default)]
 struct Answer {
     started: bool,
-    /// The provider's number of a block is the place of its item in the output.
+    /// The provider's number of a block is the index of its item in the output.
     blocks: Blocks,
     calls: bool,
     done: bool,
@@ -52,7 +52,7 @@ struct Frame<'a> {
     message: Option<Text<'a>>,
 }
 
-/// Only the kind of a frame, for those whose other fields are not what we think.
+/// Only the type of a frame, for frames with unexpected fields.
 #[derive(Deserialize)]
 struct Kind<'a> {
     #[serde(borrow, rename = "type")]
@@ -107,7 +107,7 @@ impl Decoder for Responses {
         let last = self.parser.finish(|data| self.answer.take(data, out));
         match (self.answer.done, last) {
             (true, _) => Ok(()),
-            // Half a frame says only that the rest is missing; a whole one may say why.
+            // An incomplete frame only shows that the rest is missing; a complete one may state why.
             (false, Err(error)) if error.kind != bowline_core::stream::FailureKind::Protocol => Err(error),
             (false, _) => Err(frame::cut()),
         }
@@ -197,7 +197,7 @@ impl Answer {
         }
     }
 
-    /// Takes in the whole of a text, unless its pieces came.
+    /// Adds a complete text, unless it was streamed.
     fn complete(&mut self, number: usize, text: Option<Text<'_>>, out: &mut Vec<StreamEvent>) {
         if !self.blocks.has_text(number) {
             self.extend(number, text, out);
@@ -226,7 +226,7 @@ impl Answer {
 
     fn end(&mut self, response: Response<'_>, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.begin(response.id, out);
-        // Some servers send the whole answer at the end only.
+        // Some servers send the answer only at the end.
         if self.blocks.is_empty() {
             for (number, raw) in response.output.iter().flatten().enumerate() {
                 self.close(number, raw, out)?;
@@ -266,7 +266,7 @@ fn count(counts: Option<Counts>, out: &mut Vec<StreamEvent>) {
     }));
 }
 
-/// Returns the failure of an `error` event, whose fields are its own or in an object.
+/// Returns the failure of an `error` event, whose fields are at the top level or in an object.
 fn failure_of(frame: Frame<'_>) -> StreamError {
     if let Some(error) = frame.error {
         return error.into_failure();
@@ -275,7 +275,7 @@ fn failure_of(frame: Frame<'_>) -> StreamError {
     failure::in_stream(None, frame.code.map(Text::into_string).as_deref(), &message)
 }
 
-/// Tells whether a frame is of a kind that we do not read, whatever its fields are.
+/// Returns whether a frame is of a type that we ignore, whatever its fields.
 fn is_foreign(data: &[u8]) -> bool {
     let read = [
         "response.output_text.delta",

@@ -1,14 +1,14 @@
-//! The items of an answer, and what is kept of them so that they can go back as they were.
+//! The items of an answer, and the data that is kept to send them back unchanged.
 //!
-//! Reasoning is kept whole, as JSON, in the signature of the thinking. A message is kept by its id and phase, in the
-//! signature of the text, in pi's form. A call has two ids, kept as `call_id|item_id`.
+//! Reasoning is kept completely, as JSON, in the signature of the thinking. A message is kept by its id and phase, in
+//! the signature of the text, in pi's form. A call has two ids, kept as `call_id|item_id`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::api::frame::Text;
 
-/// An item of the output, as far as it matters.
+/// The relevant fields of an output item.
 #[derive(Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
@@ -37,7 +37,7 @@ struct Part<'a> {
     refusal: Option<Text<'a>>,
 }
 
-/// What is kept of a message.
+/// The data kept of a message.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MessageMark<'a> {
     v: u8,
@@ -48,7 +48,7 @@ pub(super) struct MessageMark<'a> {
 }
 
 impl Item<'_> {
-    /// Returns the id that a call gets.
+    /// Returns the id for a call.
     pub(super) fn joined_id(&self) -> String {
         let call = self.call_id.as_ref().map(|id| &*id.0).unwrap_or_default();
         let item = self.id.as_ref().map(|id| &*id.0).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Item<'_> {
         }
     }
 
-    /// Returns what the whole item says, for servers that do not stream it.
+    /// Returns the text of the complete item, for servers that do not stream it.
     pub(super) fn whole_text(&self) -> String {
         if let Some(arguments) = &self.arguments {
             return arguments.0.to_string();
@@ -70,7 +70,7 @@ impl Item<'_> {
         texts.map(|text| &*text.0).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(separator)
     }
 
-    /// Returns what is kept of a finished item.
+    /// Returns the data to keep of a finished item.
     pub(super) fn signature(&self, raw: &RawValue) -> Option<String> {
         match &*self.kind.0 {
             "reasoning" => Some(raw.get().to_owned()),
@@ -84,8 +84,8 @@ impl Item<'_> {
     }
 }
 
-/// Returns the reasoning item that a signature holds, if the provider can read it again: what it did not store, it
-/// knows only from the encrypted content.
+/// Returns the reasoning item in a signature, if the provider can read it: what it did not store, it knows only from
+/// the encrypted content.
 pub(super) fn reasoning(signature: &str) -> Option<&RawValue> {
     #[derive(Deserialize)]
     struct Reasoning<'a> {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::item::{self, MessageMark};
 use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, tool_schema, wanted_level};
-use crate::conversation::{self, Call, Outcome, Part, Said, Turn};
+use crate::conversation::{self, AnswerPart, Call, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
 use crate::secret::Secret;
@@ -18,7 +18,7 @@ use crate::secret::Secret;
 /// The longest id of an item.
 const LONGEST_ITEM_ID: usize = 64;
 
-/// The least limit that the API takes.
+/// The smallest limit that the API accepts.
 const LEAST_LIMIT: u64 = 16;
 
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Reasoning<'a>>,
-    /// What is not stored must be given back, and this makes the provider hand it out.
+    /// Items that are not stored must be sent back, which requires the provider to include them.
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,14 +49,14 @@ struct Reasoning<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Entry<'a> {
-    Message(Spoken<'a>),
+    Message(MessageItem<'a>),
     Typed(Typed<'a>),
-    /// Reasoning, as it came.
+    /// Reasoning, unchanged.
     Raw(&'a RawValue),
 }
 
 #[derive(Serialize)]
-struct Spoken<'a> {
+struct MessageItem<'a> {
     role: &'static str,
     content: Vec<Piece<'a>>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -107,11 +107,11 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
-    /// Strict is this API's default, and would refuse most schemas.
+    /// Strict is this API's default, which would reject most schemas.
     strict: bool,
 }
 
-/// Returns the request to OpenAI and those who speak its API.
+/// Returns the request to OpenAI and compatible providers.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
     let body = body(request, &request.model.id)?;
     let mut headers = Vec::new();
@@ -124,7 +124,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     Ok(endpoint.post("/responses", headers, body))
 }
 
-/// Returns the body of a request, with the name that the server knows the model by.
+/// Returns the body of a request, with the server's name for the model.
 pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>, StreamError> {
     let model = &*request.model;
     let turns = conversation::turns(&request.messages, model);
@@ -142,7 +142,7 @@ pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>
     })
 }
 
-/// Returns how to ask for thinking. To be told not to think, a model must have a word for it.
+/// Returns how to request thinking. It can be turned off only if the model has a name for that.
 fn reasoning(model: &Model, level: ThinkingLevel) -> Option<Reasoning<'_>> {
     let (level, word) = wanted_level(model, level)?;
     if level == ThinkingLevel::Off {
@@ -166,7 +166,7 @@ fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model) -> Vec<Tool<'a>> 
 fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
     let mut entries = Vec::new();
     if !system.trim().is_empty() {
-        // Every server understands `system`; OpenAI reads it as `developer` where that matters.
+        // Every server accepts `system`; OpenAI treats it as `developer` where that matters.
         let developer = model.reasoning && flag(model, "supportsDeveloperRole") == Some(true);
         let role = if developer { "developer" } else { "system" };
         entries.push(message(role, vec![Piece::InputText { text: system }]));
@@ -174,7 +174,7 @@ fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Ent
     for turn in turns {
         match turn {
             Turn::User(parts) => entries.push(message("user", parts.iter().map(piece).collect())),
-            Turn::Assistant(said) => add_answer(said, &mut entries),
+            Turn::Assistant(pieces) => add_answer(pieces, &mut entries),
             Turn::Results(outcomes) => entries.extend(outcomes.iter().map(result)),
         }
     }
@@ -182,7 +182,7 @@ fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Ent
 }
 
 fn message<'a>(role: &'static str, content: Vec<Piece<'a>>) -> Entry<'a> {
-    Entry::Message(Spoken { role, content, kind: None, id: None, status: None, phase: None })
+    Entry::Message(MessageItem { role, content, kind: None, id: None, status: None, phase: None })
 }
 
 fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
@@ -194,33 +194,34 @@ fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
     }
 }
 
-/// Adds an answer. Items keep their ids only beside the reasoning that led to them: the provider refuses an item whose
-/// reasoning it misses, and reasoning that nothing follows.
-fn add_answer<'a>(said: &'a [Said<'a>], entries: &mut Vec<Entry<'a>>) {
-    let thought = |piece: &'a Said<'a>| match piece {
-        Said::Thinking(block) => block.thinking_signature.as_deref().and_then(item::reasoning),
+/// Adds an answer. Items keep their ids only together with the reasoning that led to them: the provider rejects an
+/// item whose reasoning is missing, and reasoning that nothing follows.
+fn add_answer<'a>(pieces: &'a [AnswerPart<'a>], entries: &mut Vec<Entry<'a>>) {
+    let reasoning = |piece: &'a AnswerPart<'a>| match piece {
+        AnswerPart::Thinking(block) => block.thinking_signature.as_deref().and_then(item::reasoning),
         _ => None,
     };
-    let end = said.iter().rposition(|piece| !matches!(piece, Said::Thinking(_))).map_or(0, |last| last + 1);
-    let said = &said[..end];
-    let identified = said.iter().any(|piece| thought(piece).is_some());
-    for piece in said {
+    let end =
+        pieces.iter().rposition(|piece| !matches!(piece, AnswerPart::Thinking(_))).map_or(0, |last| last + 1);
+    let pieces = &pieces[..end];
+    let identified = pieces.iter().any(|piece| reasoning(piece).is_some());
+    for piece in pieces {
         match piece {
-            Said::Thinking(_) => entries.extend(thought(piece).map(Entry::Raw)),
-            Said::Text { text, signature } => entries.push(spoken(text, *signature, identified)),
-            Said::Call(call) => entries.push(called(call, identified)),
+            AnswerPart::Thinking(_) => entries.extend(reasoning(piece).map(Entry::Raw)),
+            AnswerPart::Text { text, signature } => entries.push(text_entry(text, *signature, identified)),
+            AnswerPart::Call(call) => entries.push(call_entry(call, identified)),
         }
     }
 }
 
-fn spoken<'a>(text: &'a str, signature: Option<&'a str>, identified: bool) -> Entry<'a> {
+fn text_entry<'a>(text: &'a str, signature: Option<&'a str>, identified: bool) -> Entry<'a> {
     let mark = signature.and_then(|signature| match serde_json::from_str::<MessageMark<'_>>(signature) {
         Ok(mark) => Some((mark.id, mark.phase)),
-        // Older files have the bare id.
+        // Older files contain the bare id.
         Err(_) => signature.starts_with("msg").then_some((signature, None)),
     });
     let id = mark.map(|(id, _)| id).filter(|id| identified && is_item_id(id));
-    Entry::Message(Spoken {
+    Entry::Message(MessageItem {
         role: "assistant",
         content: vec![Piece::OutputText { text, annotations: [] }],
         kind: Some("message"),
@@ -230,7 +231,7 @@ fn spoken<'a>(text: &'a str, signature: Option<&'a str>, identified: bool) -> En
     })
 }
 
-fn called<'a>(call: &'a Call<'a>, identified: bool) -> Entry<'a> {
+fn call_entry<'a>(call: &'a Call<'a>, identified: bool) -> Entry<'a> {
     let id = call.own_id.and_then(|id| Some(id.split_once('|')?.1));
     Entry::Typed(Typed::FunctionCall {
         id: id.filter(|id| identified && is_item_id(id)),
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_spelled_as_the_api_wants() {
+    fn conversation_is_serialised_as_the_api_requires() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let conversation = json!([
             {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_that_nothing_follows_is_left_out() {
+    fn reasoning_that_nothing_follows_is_omitted() {
         let model = json!({"api": "openai-responses"});
         let alone = json!({"role": "assistant", "api": "openai-responses", "provider": "p", "model": "m",
             "stopReason": "length", "content": [{"type": "thinking", "thinking": "hm", "thinkingSignature": REASONING}]});

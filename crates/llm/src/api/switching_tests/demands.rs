@@ -1,10 +1,10 @@
-//! What the documentation of each API demands of a request, checked by hand.
+//! What the documentation of each API demands of a request, as assertions.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// Checks a request to an API. `own` tells whether the history is the asked model's own.
+/// Checks a request to an API. `own` is whether the requested model wrote the history.
 pub(super) fn check(api: &str, body: &Value, own: bool, place: &str) {
     let place = &format!("{place}: {body:#}");
     match api {
@@ -31,7 +31,7 @@ fn is_word(id: &str, longest: usize) -> bool {
     (1..=longest).contains(&id.len()) && id.chars().all(allowed)
 }
 
-/// Checks that ids are acceptable and that none comes twice.
+/// Checks that ids are valid and unique.
 fn check_ids<'a>(ids: impl Iterator<Item = &'a str>, longest: usize, place: &str) {
     let mut seen = HashSet::new();
     for id in ids {
@@ -40,7 +40,7 @@ fn check_ids<'a>(ids: impl Iterator<Item = &'a str>, longest: usize, place: &str
     }
 }
 
-/// Messages begin with the user's and alternate; no block is empty; results come first, right after their calls;
+/// Messages start with the user's and alternate; no block is empty; results come first, right after their calls;
 /// thinking is signed.
 fn anthropic(messages: &[Value], own: bool, place: &str) {
     let mut ids = Vec::new();
@@ -76,11 +76,12 @@ fn anthropic(messages: &[Value], own: bool, place: &str) {
     check_ids(ids.into_iter(), 64, place);
 }
 
-/// Results follow their calls at once and in full; content is never empty; fields for thinking are only the model's own.
+/// Results follow their calls immediately and completely; content is never empty; thinking fields are only the model's
+/// own.
 fn completions(messages: &[Value], own: bool, place: &str) {
     let ids = call_pairs(messages, place);
     if own {
-        // A model's own ids go back as they came.
+        // A model's own ids are sent back unchanged.
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{place}");
     } else {
         check_ids(ids.iter().map(String::as_str), 40, place);
@@ -142,8 +143,8 @@ fn mistral(body: &Value, place: &str) {
     check_ids(ids.iter().map(String::as_str), 9, place);
 }
 
-/// Every call has one output behind it; reasoning is encrypted and something follows it; items have ids only beside
-/// their reasoning.
+/// Every call is followed by one output; reasoning is encrypted and followed by something; items have ids only
+/// together with their reasoning.
 fn responses(body: &Value, own: bool, place: &str) {
     assert_eq!(body["store"], false, "{place}");
     let input = list(body, "input", place);
@@ -191,7 +192,7 @@ fn responses(body: &Value, own: bool, place: &str) {
 }
 
 /// Calls come right after the user, and as many responses right after them; every part holds one thing; signatures are
-/// the model's own or the word that stands for none.
+/// the model's own or the placeholder.
 fn gemini(contents: &[Value], own: bool, place: &str) {
     let mut ids = Vec::new();
     for (index, content) in contents.iter().enumerate() {
@@ -228,7 +229,7 @@ fn gemini(contents: &[Value], own: bool, place: &str) {
     check_ids(ids.iter().map(String::as_str), 64, place);
 }
 
-/// As Anthropic's, in Bedrock's words: a block is an object with one member, and content is never empty.
+/// As Anthropic's, in Bedrock's form: a block is an object with one member, and content is never empty.
 fn bedrock(messages: &[Value], own: bool, place: &str) {
     let mut ids = Vec::new();
     let mut calls: Vec<&str> = Vec::new();

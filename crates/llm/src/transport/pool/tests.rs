@@ -20,15 +20,15 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Answer,
-    /// Reads it and closes the connection in peace.
+    /// Reads it and closes the connection cleanly.
     Close,
-    /// Closes the connection without a look at what came, which resets it.
+    /// Closes the connection without reading, which resets it.
     Reset,
-    /// Reads it, works on it for longer than a closed door takes, and closes the connection.
+    /// Reads it, works longer than closing an idle connection takes, and closes the connection.
     CloseLate,
 }
 
-/// Serves connections one after another, each by its steps, and returns how many requests it was sent.
+/// Serves connections one after another, each by its steps, and returns the number of requests received.
 async fn serve(connections: &'static [&'static [Step]]) -> (String, JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -45,7 +45,7 @@ async fn serve(connections: &'static [&'static [Step]]) -> (String, JoinHandle<u
     (url, serving)
 }
 
-/// Plays a step and tells whether there was a request for it.
+/// Performs a step and returns whether there was a request for it.
 async fn play(step: Step, socket: &mut TcpStream) -> bool {
     if step == Step::Reset {
         socket.readable().await.unwrap();
@@ -75,7 +75,7 @@ async fn post(pool: &Pool, url: &str) -> reqwest::Result<Bytes> {
     answer?.bytes().await
 }
 
-/// Asks twice and checks how the second time ended and how many requests were sent in all.
+/// Sends two requests and checks the outcome of the second and the total number of requests received.
 async fn check(connections: &'static [&'static [Step]], is_answered: bool, sent: usize) {
     let (url, serving) = serve(connections).await;
     let pool = pool();
@@ -86,35 +86,35 @@ async fn check(connections: &'static [&'static [Step]], is_answered: bool, sent:
 }
 
 #[tokio::test]
-async fn a_request_that_meets_a_closed_door_is_sent_again() {
+async fn request_on_a_closed_connection_is_sent_again() {
     check(&[&[Step::Answer, Step::Close], &[Step::Answer]], true, 3).await;
     check(&[&[Step::Answer, Step::Reset], &[Step::Answer]], true, 3).await;
 }
 
 #[tokio::test]
-async fn a_connection_that_was_closed_long_ago_is_not_used() {
+async fn connection_closed_long_ago_is_not_used() {
     check(&[&[Step::Answer], &[Step::Answer]], true, 2).await;
 }
 
 #[tokio::test]
-async fn a_request_is_sent_again_only_once() {
+async fn request_is_sent_again_only_once() {
     check(&[&[Step::Answer, Step::Close], &[Step::Close]], false, 3).await;
 }
 
 #[tokio::test]
-async fn a_request_that_a_server_worked_on_is_not_sent_again() {
+async fn request_that_a_server_worked_on_is_not_sent_again() {
     check(&[&[Step::Answer, Step::CloseLate]], false, 2).await;
 }
 
 #[tokio::test]
-async fn a_request_on_a_fresh_connection_is_not_sent_again() {
+async fn request_on_a_fresh_connection_is_not_sent_again() {
     let (url, serving) = serve(&[&[Step::Close]]).await;
     post(&pool(), &url).await.unwrap_err();
     assert_eq!(serving.await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn what_is_no_question_to_a_model_is_not_sent_again() {
+async fn requests_other_than_model_requests_are_not_sent_again() {
     let (url, serving) = serve(&[&[Step::Answer, Step::Close]]).await;
     let transport = Transport::new(Timeouts::default(), &HashMap::new(), None);
     let post = || transport.post_json(&url, b"{}".to_vec(), Duration::from_secs(5));
@@ -123,9 +123,9 @@ async fn what_is_no_question_to_a_model_is_not_sent_again() {
     assert_eq!(serving.await.unwrap(), 2);
 }
 
-/// With HTTP/2 the connection is shared, and its end reaches a request by another way.
+/// With HTTP/2 the connection is shared, and its end reaches a request differently.
 #[tokio::test]
-async fn a_request_over_http_2_that_meets_a_closed_door_is_sent_again() {
+async fn http_2_request_on_a_closed_connection_is_sent_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let serving = tokio::spawn(async move {
@@ -137,7 +137,7 @@ async fn a_request_over_http_2_that_meets_a_closed_door_is_sent_again() {
                 let mut body = respond.send_response(hyper::Response::new(()), false).unwrap();
                 body.send_data(Bytes::from("ok"), true).unwrap();
             }
-            // Goes on to the next request, and away from it.
+            // Polls for the next request, then drops the connection.
             connection.accept().await;
         }
     });

@@ -11,7 +11,7 @@ fn decode(text: &str) -> Result<Vec<StreamEvent>, StreamError> {
 }
 
 #[test]
-fn an_answer_is_decoded() {
+fn answer_is_decoded() {
     let delta = |index: usize, text: &str| StreamEvent::Delta { index, text: text.into() };
     let call = |id: &str, name: &str| BlockKind::ToolCall { id: id.into(), name: name.into() };
     let end = |index: usize, signature: Option<&str>| StreamEvent::BlockEnd {
@@ -65,7 +65,7 @@ fn check_failure(text: &str, kind: FailureKind, message: &str) {
 }
 
 #[test]
-fn every_end_is_told() {
+fn every_end_is_reported() {
     use FailureKind::{Cut, Protocol, RateLimited, Rejected, Unavailable};
     let ended = |reason: &str| format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\"}}]}}\n\n");
     let done = |text: &str| decode(text).unwrap().pop();
@@ -81,11 +81,11 @@ fn every_end_is_told() {
     let blocked = r#"data: {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#;
     check_failure(blocked, Rejected, &withheld("PROHIBITED_CONTENT"));
     let error = r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#;
-    let told = "503 Service Unavailable: The model is overloaded.";
-    check_failure(&format!("data: {error}\n\n"), Unavailable, told);
-    check_failure(&format!("data: [{error}]\n\n"), Unavailable, told);
-    check_failure(&format!("[{error}\n]"), Unavailable, told);
-    check_failure(error, Unavailable, told);
+    let expected = "503 Service Unavailable: The model is overloaded.";
+    check_failure(&format!("data: {error}\n\n"), Unavailable, expected);
+    check_failure(&format!("data: [{error}]\n\n"), Unavailable, expected);
+    check_failure(&format!("[{error}\n]"), Unavailable, expected);
+    check_failure(error, Unavailable, expected);
     let slow = r#"{"error":{"code":429,"message":"Slow down"}}"#;
     check_failure(slow, RateLimited, "429 Too Many Requests: Slow down");
     check_failure("", Cut, &frame::cut().message);

@@ -20,7 +20,7 @@ fn call(id: &str, name: &str) -> BlockKind {
 }
 
 #[test]
-fn an_answer_is_decoded() {
+fn answer_is_decoded() {
     let reasoning = r#"{"id":"rs_67ca","type":"reasoning","summary":[{"type":"summary_text","text":"**Looking** at files"}],"encrypted_content":"gAAAAABn"}"#;
     let mark = r#"{"v":1,"id":"msg_67cb","phase":"commentary"}"#;
     let counts = TokenCounts { input: 28, output: 52, cache_read: 300, cache_write: 0, reasoning: Some(12) };
@@ -51,7 +51,7 @@ fn an_answer_is_decoded() {
 }
 
 #[test]
-fn an_answer_that_comes_whole_is_taken_too() {
+fn complete_answer_at_the_end_is_accepted() {
     let text = r#"data: {"type":"response.completed","response":{"id":"r","status":"completed","output":[
 data: {"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}]},
 data: {"type":"message","id":"m","content":[{"type":"output_text","text":"hi"},{"type":"refusal","refusal":" no"}]},
@@ -81,7 +81,7 @@ fn check_end(frame: &str, expected: Result<StopReason, (FailureKind, &str)>) {
 }
 
 #[test]
-fn every_end_is_told() {
+fn every_end_is_reported() {
     use FailureKind::{Cut, Protocol, RateLimited, Rejected, Unavailable};
     let incomplete = |reason: &str| {
         format!(
