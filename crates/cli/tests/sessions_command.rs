@@ -85,7 +85,7 @@ fn damage_is_found_and_set_aside() {
     let found = sessions(&workspace, &["fsck"]);
     assert_eq!(found.status.code(), Some(1));
     assert!(
-        stdout(&found).contains("is not JSON") && stdout(&found).contains("was cut off"),
+        stdout(&found).contains("is not JSON") && stdout(&found).contains("is incomplete"),
         "{}",
         stdout(&found)
     );
