@@ -1,4 +1,4 @@
-//! `bowline sessions`: the sessions on disk, without a model and without a client.
+//! `bowline sessions`: lists, shows, deletes and checks stored sessions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,48 +18,58 @@ use crate::table::{Align, render};
 use crate::terminal::say;
 
 const USAGE: &str = "\
-bowline sessions list                 the sessions of this folder, newest first
-bowline sessions list --all           those of every folder; --search TEXT leaves only some
-bowline sessions show PATH|ID         what is known of a session
+bowline sessions list                 list the sessions of this folder, newest first
+bowline sessions list --all           list those of all folders; --search TEXT filters the list
+bowline sessions show PATH|ID         show the details of a session
 bowline sessions rm PATH|ID...        delete sessions
-bowline sessions fsck [PATH|ID...]    look for damage, in all sessions if none is named
-bowline sessions fsck --repair ...    set damaged lines aside; nothing is deleted
+bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
+bowline sessions fsck --repair ...    move damaged lines to a separate file
 
---json gives list, show and fsck as one JSON object per line. The beginning of an id will do.
+With --json, list, show and fsck print one JSON object per line. A unique prefix of an id is enough.
 ";
 
-/// Carries out a subcommand. The exit code of fsck says whether something is damaged.
+/// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
     let environment = Environment::read()?;
     let file = SettingsFile::read(&environment.home.join("settings.json"))?;
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
-        return Err(Failure::Usage("--no-session leaves no sessions to look at".to_owned()));
+        return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));
     };
-    let here = Here { store, environment, as_json: arguments.json };
+    let sessions = Sessions { store, environment, as_json: arguments.json };
     let (verb, named) = match arguments.words.split_first() {
         Some((verb, named)) => (verb.as_str(), named),
         None => return say(USAGE).map(|()| ExitCode::from(2)),
     };
     match (verb, named) {
-        ("list", []) => here.list(arguments),
-        ("show", [session]) => here.show(session),
-        ("rm", [_, ..]) => here.remove(named),
-        ("fsck", _) => here.check(named, arguments.repair),
-        ("list" | "show" | "rm", _) => {
-            Err(Failure::Usage(format!("see how {verb} is used: bowline sessions")))
+        ("list", []) => sessions.list(arguments),
+        ("show", [session]) => sessions.show(session),
+        ("rm", [_, ..]) => sessions.remove(named),
+        ("fsck", _) => {
+            let mode = if arguments.repair { Fsck::Repair } else { Fsck::CheckOnly };
+            sessions.check(named, mode)
         }
-        _ => Err(Failure::Usage(format!("sessions knows list, show, rm and fsck, not \"{verb}\""))),
+        ("list" | "show" | "rm", _) => {
+            Err(Failure::Usage(format!("wrong arguments for {verb}; run bowline sessions for help")))
+        }
+        _ => Err(Failure::Usage(format!("unknown subcommand \"{verb}\"; use list, show, rm or fsck"))),
     }
 }
 
-/// Where sessions are, and how they are shown.
-struct Here {
+/// The store and the output format.
+struct Sessions {
     store: Store,
     environment: Environment,
     as_json: bool,
 }
 
-impl Here {
+/// What fsck does with a damaged session.
+#[derive(Clone, Copy)]
+enum Fsck {
+    CheckOnly,
+    Repair,
+}
+
+impl Sessions {
     fn list(&self, arguments: &Arguments) -> Result<ExitCode, Failure> {
         let scope = match arguments.all {
             true => Scope::All,
@@ -74,7 +84,7 @@ impl Here {
         if page.sessions.is_empty() {
             eprintln!(
                 "bowline: no sessions{}",
-                if arguments.all { "" } else { " of this folder; --all shows the others" }
+                if arguments.all { "" } else { " in this folder; use --all for other folders" }
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -108,7 +118,7 @@ impl Here {
             return say(&format!("{shown}\n")).map(|()| ExitCode::SUCCESS);
         }
         let mut shown = format!(
-            "id        {}\nfile      {}\nfolder    {}\nname      {}\nbegan     {}\nmessages  {} ({} of the user, {} answers, {} tool calls)\n",
+            "id        {}\nfile      {}\nfolder    {}\nname      {}\ncreated   {}\nmessages  {} ({} from the user, {} answers, {} tool calls)\n",
             session.id(),
             path.display(),
             session.working_directory().display(),
@@ -133,7 +143,7 @@ impl Here {
         }
         if session.malformed_lines() > 0 {
             shown.push_str(&format!(
-                "damaged   {}; see bowline sessions fsck\n",
+                "damaged   {}; run bowline sessions fsck\n",
                 lines(session.malformed_lines() as u64)
             ));
         }
@@ -149,17 +159,17 @@ impl Here {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Checks the named sessions, or all. A session that cannot be looked at at all does not hide the others.
-    fn check(&self, named: &[String], repair: bool) -> Result<ExitCode, Failure> {
+    /// Checks the named sessions, or all. A session that cannot be read does not stop the check of the others.
+    fn check(&self, named: &[String], mode: Fsck) -> Result<ExitCode, Failure> {
         let paths = match named {
             [] => self.all_files()?,
             _ => named.iter().map(|text| self.find(text)).collect::<Result<_, _>>()?,
         };
         let mut damaged = 0;
         for path in &paths {
-            let result = check_file(path).and_then(|report| match repair && report.needs_repair() {
-                true => repair_file(path),
-                false => Ok(report),
+            let result = check_file(path).and_then(|report| match mode {
+                Fsck::Repair if report.needs_repair() => repair_file(path),
+                _ => Ok(report),
             });
             match result {
                 Ok(report) => {
@@ -173,9 +183,8 @@ impl Here {
             }
         }
         if !self.as_json {
-            let verdict =
-                if damaged == 0 { "none is damaged".to_owned() } else { format!("{damaged} damaged") };
-            say(&format!("{} looked at, {verdict}\n", paths.len()))?;
+            let verdict = if damaged == 0 { "none damaged".to_owned() } else { format!("{damaged} damaged") };
+            say(&format!("{} checked, {verdict}\n", paths.len()))?;
         }
         Ok(ExitCode::from(u8::from(damaged > 0)))
     }
@@ -192,27 +201,27 @@ impl Here {
         let mut found = Vec::new();
         for bad in &report.bad_lines {
             let problem = match bad.problem {
-                Problem::Torn => "was cut off while it was written",
+                Problem::Torn => "is incomplete because its write was interrupted",
                 Problem::NotJson => "is not JSON",
                 Problem::NotAnEntry => "is not an entry",
             };
             found.push(format!("line {} {problem} ({} bytes)", bad.number, bad.length));
         }
         if report.lacks_final_line_feed {
-            found.push("the last line has no end".to_owned());
+            found.push("the last line has no line feed".to_owned());
         }
         found.extend(report.duplicate_ids.iter().map(|id| format!("the id {id} occurs more than once")));
         found.extend(
             report
                 .missing_parents
                 .iter()
-                .map(|(entry, parent)| format!("{entry} follows {parent}, which is not there")),
+                .map(|(entry, parent)| format!("the parent {parent} of {entry} is missing")),
         );
         if let Some(aside) = &report.set_aside {
-            found.push(format!("the damaged lines are now in {}", aside.display()));
+            found.push(format!("damaged lines were moved to {}", aside.display()));
         }
         if let Some(backup) = &report.backup {
-            found.push(format!("the file as it was is now {}", backup.display()));
+            found.push(format!("the original file was kept as {}", backup.display()));
         }
         if found.is_empty() {
             return Ok(());
@@ -225,7 +234,7 @@ impl Here {
     }
 }
 
-/// What stands for a session in the list: its name, or how it began; its folder too, when there are several.
+/// Returns the row of a session: its name or its first message, and its folder if the list covers several.
 fn row(session: &SessionSummary, with_folder: bool) -> [String; 4] {
     let what = session.name.clone().unwrap_or_else(|| session.first_message.clone());
     let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();

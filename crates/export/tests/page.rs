@@ -88,6 +88,51 @@ fn a_call_and_its_result_are_rendered_together() {
     assert!(page.contains("1.2k in · 7 out · $0.250") && page.contains("3 messages · 1.2k tokens · $0.250"));
 }
 
+static TOOLS: [ToolTraits; 5] = [
+    file_tool("read", ToolDisplay::Read),
+    file_tool("write", ToolDisplay::Write),
+    file_tool("edit", ToolDisplay::Edit),
+    file_tool("look", ToolDisplay::Search),
+    file_tool("other", ToolDisplay::Generic),
+];
+
+const fn file_tool(name: &'static str, display: ToolDisplay) -> ToolTraits {
+    ToolTraits { name, mutates: false, path_argument: Some("path"), display }
+}
+
+#[test]
+fn the_traits_of_a_tool_decide_how_its_calls_look() {
+    let options =
+        Options { tools: |name| TOOLS.iter().find(|traits| traits.name == name), ..Options::default() };
+    let block = |name: &str, arguments: &str| {
+        let call = format!(
+            r#"{{"type":"message","id":"b","parentId":null,"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"t","name":"{name}","arguments":{arguments}}}]}}}}"#
+        );
+        let page = page_of(&[HEADER.into(), call], &options);
+        let start = page.find("<section class=\"tool\"").unwrap();
+        page[start..start + page[start..].find("</section>").unwrap()].to_owned()
+    };
+    let subject = |text: &str| format!("<code class=\"subject\">{text}</code>");
+    let json = "&quot;path&quot;</span>:";
+
+    let read = block("read", r#"{"path":"a.rs","offset":3}"#);
+    assert!(read.contains(&subject("a.rs")) && read.contains("offset 3") && !read.contains(json), "{read}");
+    let write = block("write", r#"{"path":"a.rs","content":"let x;"}"#);
+    assert!(write.contains(&subject("a.rs")) && write.contains(">let</span> x;"), "{write}");
+    let edit = block("edit", r#"{"path":"a.rs","oldText":"x","newText":"y"}"#);
+    assert!(edit.contains(&subject("a.rs")) && edit.contains("<b class=\"new\">+1</b>"), "{edit}");
+    let search = block("look", r#"{"pattern":"p","path":"src"}"#);
+    assert!(search.contains(&subject("p")) && search.contains("path src"), "{search}");
+    let list = block("look", r#"{"path":"src"}"#);
+    assert!(list.contains(&subject("src")) && !list.contains(json), "{list}");
+    for (name, arguments) in
+        [("other", r#"{"path":"a"}"#), ("unknown", r#"{"path":"a"}"#), ("read", r#"{"path":1}"#)]
+    {
+        let block = block(name, arguments);
+        assert!(block.contains(json) && !block.contains("subject"), "{block}");
+    }
+}
+
 #[test]
 fn empty_sessions_and_malformed_lines_are_exported() {
     let page = page_of(&[HEADER.into(), "bad".into(), "worse".into(), String::new()], &Options::default());

@@ -42,7 +42,7 @@ impl SessionFile {
         )?;
         lock(&file, path)?;
         let undo = || fs::remove_file(path);
-        let written = write_whole(&mut file, content, undo)
+        let written = write_or_undo(&mut file, content, undo)
             .and_then(|()| durability.keep_new(&file, path).inspect_err(|_| drop(undo())));
         written.map_err(|error| Error::write(path, error))?;
         Ok(Self { path: path.to_path_buf(), file, length: content.len() as u64, durability })
@@ -81,7 +81,7 @@ impl SessionFile {
         self.check_untouched()?;
         let offset = self.length;
         let undo = || self.file.set_len(offset);
-        let written = write_whole(&mut &self.file, line, undo)
+        let written = write_or_undo(&mut &self.file, line, undo)
             .and_then(|()| self.durability.keep(&self.file).inspect_err(|_| drop(undo())));
         written.map_err(|error| Error::write(&self.path, error))?;
         self.length += line.len() as u64;
@@ -155,7 +155,11 @@ impl SessionFile {
 }
 
 /// Writes all of `bytes`; on failure, undoes a partial write.
-fn write_whole(file: &mut impl Write, bytes: &[u8], undo: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+fn write_or_undo(
+    file: &mut impl Write,
+    bytes: &[u8],
+    undo: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
         // If this fails too, the next append notices the wrong length and the next open repairs the file.
         let _ = undo();
@@ -248,7 +252,8 @@ mod tests {
     fn a_partial_write_on_a_full_disk_is_undone() {
         let (_directory, session) = new_file(b"first\n");
         let mut disk = SmallDisk { file: &session.file, room: 3 };
-        let error = write_whole(&mut disk, b"second\n", || session.file.set_len(session.length)).unwrap_err();
+        let error =
+            write_or_undo(&mut disk, b"second\n", || session.file.set_len(session.length)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert_eq!(fs::read(session.path()).unwrap(), b"first\n");
     }
@@ -257,7 +262,7 @@ mod tests {
     fn a_file_that_does_not_fit_on_the_disk_is_removed() {
         let (_directory, session) = new_file(b"");
         let mut disk = SmallDisk { file: &session.file, room: 3 };
-        let error = write_whole(&mut disk, b"header\n", || fs::remove_file(session.path())).unwrap_err();
+        let error = write_or_undo(&mut disk, b"header\n", || fs::remove_file(session.path())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
         assert!(!session.path().exists());
     }

@@ -64,7 +64,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Tells whether a line is a JSON object.
+/// Returns whether a line is a JSON object.
 pub(crate) fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }

@@ -129,7 +129,7 @@ fn invalid_arguments_are_fatal() {
         (&["--mode", "rpc", "--model"], "--model needs a value"),
         (&["--mode", "rpc", "--no-session=yes"], "--no-session takes no value"),
         (&["--mode", "rpc", "@notes.txt"], "@file arguments are not supported in RPC mode"),
-        (&["--mode", "rpc", "--dialect", "klingon"], "no dialect \"klingon\"; there is: pi"),
+        (&["--mode", "rpc", "--dialect", "klingon"], "unknown dialect \"klingon\"; the dialects are: pi"),
         (&["--mode", "rpc", "--line-limit", "much"], "\"much\" is not a number of bytes"),
         (
             &["--mode", "rpc", "--session", "a", "--continue"],
