@@ -219,9 +219,9 @@ fn read_partial(text: &str) -> Arguments {
         return arguments;
     }
     let Some((at, closers)) = last_complete else { return Arguments::new() };
-    let mut cut = text[..at].to_owned();
-    cut.extend(closers.iter().rev());
-    serde_json::from_str(&cut).unwrap_or_default()
+    let mut closed = text[..at].to_owned();
+    closed.extend(closers.iter().rev());
+    serde_json::from_str(&closed).unwrap_or_default()
 }
 
 #[cfg(test)]

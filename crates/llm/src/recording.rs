@@ -196,12 +196,12 @@ fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
         secret.mask(&mut all);
     }
     let mut rest = all.as_slice();
-    let mut cut = |length: usize| {
+    let mut take = |length: usize| {
         let (chunk, after) = rest.split_at(length);
         rest = after;
         chunk.to_vec()
     };
-    chunks.iter().map(|(at, bytes)| (*at, cut(bytes.len()))).collect()
+    chunks.iter().map(|(at, bytes)| (*at, take(bytes.len()))).collect()
 }
 
 #[cfg(test)]

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arguments_narrow_the_search() {
+    fn arguments_narrow_the_search() {
         check_finds(&FILES, json!({"pattern": "fn(", "literal": true}), "a/x.txt:1: fn(x)");
         check_finds(&FILES, json!({"pattern": "FN O", "ignoreCase": true}), "b.rs:1: fn one() {}");
         check_finds(&FILES, json!({"pattern": "fn", "glob": "*.txt"}), "a/x.txt:1: fn(x)");

@@ -432,6 +432,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn tilde_is_the_home_directory_of_the_options() {
+        let mut workshop = Workshop::with(&[("home/notes", "found")]);
+        assert!(workshop.fail("read", json!({"path": "~/notes"})).await.contains("does not exist"));
+        workshop.options.home_directory = Some(workshop.path().join("home"));
+        assert_eq!(workshop.succeed("read", json!({"path": "~/notes"})).await, "found");
+    }
+
+    #[tokio::test]
     async fn cancelled_call_ends_at_once() {
         let workshop = Workshop::with(&[("a", "a")]);
         workshop.cancel.cancel();

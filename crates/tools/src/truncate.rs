@@ -170,38 +170,50 @@ mod tests {
     #[test]
     fn fitting_text_is_unchanged() {
         let text = numbered(MAX_LINES);
-        for cut in [head(&text, Totals::of(&text)), tail(&text, Totals::of(&text))] {
-            assert_eq!((cut.content.as_str(), cut.limit, cut.output_lines), (text.as_str(), None, MAX_LINES));
+        for truncated in [head(&text, Totals::of(&text)), tail(&text, Totals::of(&text))] {
+            assert_eq!(
+                (truncated.content.as_str(), truncated.limit, truncated.output_lines),
+                (text.as_str(), None, MAX_LINES)
+            );
         }
     }
 
     #[test]
     fn head_ends_after_the_last_fitting_line() {
         let text = numbered(MAX_LINES + 1);
-        let cut = head(&text, Totals::of(&text));
-        assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
-        assert!(cut.content.starts_with("1\n") && cut.content.ends_with("\n2000"));
+        let truncated = head(&text, Totals::of(&text));
+        assert_eq!((truncated.limit, truncated.output_lines), (Some(Limit::Lines), MAX_LINES));
+        assert!(truncated.content.starts_with("1\n") && truncated.content.ends_with("\n2000"));
 
         let text = format!("{}\n", "x".repeat(999)).repeat(100);
-        let cut = head(&text, Totals::of(&text));
-        assert_eq!((cut.limit, cut.output_lines, cut.content.len()), (Some(Limit::Bytes), 51, 51 * 1000 - 1));
+        let truncated = head(&text, Totals::of(&text));
+        assert_eq!(
+            (truncated.limit, truncated.output_lines, truncated.content.len()),
+            (Some(Limit::Bytes), 51, 51 * 1000 - 1)
+        );
     }
 
     #[test]
     fn tail_starts_at_the_first_fitting_line() {
         let text = numbered(MAX_LINES + 5);
-        let cut = tail(&text, Totals::of(&text));
-        assert_eq!((cut.limit, cut.output_lines), (Some(Limit::Lines), MAX_LINES));
-        assert!(cut.content.starts_with("6\n") && cut.content.ends_with("\n2005"));
+        let truncated = tail(&text, Totals::of(&text));
+        assert_eq!((truncated.limit, truncated.output_lines), (Some(Limit::Lines), MAX_LINES));
+        assert!(truncated.content.starts_with("6\n") && truncated.content.ends_with("\n2005"));
     }
 
     #[test]
     fn overlong_line_is_reported() {
         let text = "ü".repeat(MAX_BYTES);
-        let cut = head(&text, Totals::of(&text));
-        assert!(cut.first_line_exceeds_limit && cut.content.is_empty() && cut.output_lines == 0);
-        let cut = tail(&text, Totals::of(&text));
-        assert!(cut.last_line_partial && cut.content.len() == MAX_BYTES && cut.output_lines == 1);
+        let truncated = head(&text, Totals::of(&text));
+        assert!(
+            truncated.first_line_exceeds_limit && truncated.content.is_empty() && truncated.output_lines == 0
+        );
+        let truncated = tail(&text, Totals::of(&text));
+        assert!(
+            truncated.last_line_partial
+                && truncated.content.len() == MAX_BYTES
+                && truncated.output_lines == 1
+        );
     }
 
     #[test]

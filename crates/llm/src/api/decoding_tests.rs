@@ -41,8 +41,12 @@ fn every_api_is_tested() {
 fn every_split_gives_the_same_events() {
     for (api, bytes) in answers() {
         let whole = decode(api, &[&bytes]).unwrap();
-        for cut in 0..=bytes.len() {
-            assert_eq!(decode(api, &[&bytes[..cut], &bytes[cut..]]).unwrap(), whole, "{api} cut at {cut}");
+        for split in 0..=bytes.len() {
+            assert_eq!(
+                decode(api, &[&bytes[..split], &bytes[split..]]).unwrap(),
+                whole,
+                "{api} split at {split}"
+            );
         }
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         assert_eq!(decode(api, &single).unwrap(), whole, "{api} byte by byte");
@@ -51,9 +55,9 @@ fn every_split_gives_the_same_events() {
 
 proptest! {
     #[test]
-    fn events_do_not_depend_on_the_chunks(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9)) {
+    fn events_do_not_depend_on_the_chunks(splits in prop::collection::vec(any::<prop::sample::Index>(), 0..9)) {
         for (api, bytes) in answers() {
-            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            let mut places: Vec<usize> = splits.iter().map(|split| split.index(bytes.len() + 1)).collect();
             places.extend([0, bytes.len()]);
             places.sort_unstable();
             let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
@@ -189,9 +193,10 @@ fn corrupted_answers_never_panic() {
             mutate(&mut bytes, &mut dice);
             let mut probe = super::probe::Probe::new(api).unwrap();
             let mut events = Vec::new();
-            let cut = dice.below(bytes.len());
-            let fed =
-                [&bytes[..cut], &bytes[cut..]].iter().try_for_each(|piece| probe.feed(piece, &mut events));
+            let split = dice.below(bytes.len());
+            let fed = [&bytes[..split], &bytes[split..]]
+                .iter()
+                .try_for_each(|piece| probe.feed(piece, &mut events));
             let finished = fed.and_then(|()| probe.finish(&mut events));
             let ended = matches!(events.last(), Some(StreamEvent::Done { .. }));
             assert_eq!(finished.is_ok(), ended, "{api}: {finished:?} {}", String::from_utf8_lossy(&bytes));

@@ -87,6 +87,14 @@ async fn options_set_the_shell_and_the_prefix() {
 }
 
 #[tokio::test]
+async fn inherited_mark_is_passed_on_to_the_command() {
+    let mut workshop = Workshop::new();
+    workshop.options.inherited_mark = Some("outer".into());
+    let value = workshop.succeed("bash", json!({"command": "echo $BOWLINE_COMMAND"})).await;
+    assert!(value.strip_prefix("outer:").is_some_and(|mark| !mark.trim().is_empty()), "{value}");
+}
+
+#[tokio::test]
 async fn output_is_reported_while_the_command_runs() {
     let workshop = Workshop::new();
     let command = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done";
