@@ -379,7 +379,7 @@ fn messages_are_unchanged_after_resuming() {
     let mut agent = Launch::rpc(&workspace).model("mock/m2:low").start();
     agent.carry_out(json!({ "type": "prompt", "message": "look", "images": [image] }));
     let records = agent.collect_until_settled();
-    agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
+    agent.carry_out(json!({ "type": "bash", "command": "echo from the user" }));
     let before = agent.get("get_messages");
     let reported = announced(&records);
     assert_eq!(before["messages"].as_array().unwrap()[..reported.len()], reported);
@@ -439,7 +439,7 @@ fn duration_is_in_every_complete_answer_and_in_the_file() {
 }
 
 /// Writes a session file into the workspace, as another program would, and returns its path.
-fn written_by_hand(workspace: &Workspace, lines: &[Value]) -> PathBuf {
+fn write_session(workspace: &Workspace, lines: &[Value]) -> PathBuf {
     let path = workspace.home().join("by-hand.jsonl");
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     fs::write(&path, text).unwrap();
@@ -474,7 +474,7 @@ fn pi_0_87_session_opens_with_the_messages_pi_shows() {
         "cwd": workspace.work() });
     let system = json!({ "message": { "role": "system", "content": "", "sections": { "preamble": "You are pi." },
         "timestamp": 1, "toolsAdded": [] } });
-    let file = written_by_hand(
+    let file = write_session(
         &workspace,
         &[
             header,
@@ -542,7 +542,7 @@ fn unknown_measurements_of_other_programs_are_tolerated() {
         entry(1, "message", user("hi")),
         entry(2, "message", answer.clone()),
     ];
-    let file = written_by_hand(&workspace, &lines);
+    let file = write_session(&workspace, &lines);
     let before = fs::read_to_string(&file).unwrap();
     let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
     let messages = agent.get("get_messages");
@@ -578,7 +578,7 @@ fn sessions_of_older_versions_open_and_continue() {
         if version == 1 {
             header.as_object_mut().unwrap().shift_remove("version");
         }
-        let file = written_by_hand(&workspace, &[&[header], &entries[..]].concat());
+        let file = write_session(&workspace, &[&[header], &entries[..]].concat());
         let original = fs::read(&file).unwrap();
         let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
         assert_eq!(texts(&agent.get("get_messages")), expected, "version {version}");
@@ -599,7 +599,7 @@ fn unreadable_lines_are_skipped_with_a_warning() {
     let (_server, workspace) = Workspace::with_server();
     let header =
         json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": workspace.work() });
-    let file = written_by_hand(&workspace, &[header, entry(1, "message", user("before"))]);
+    let file = write_session(&workspace, &[header, entry(1, "message", user("before"))]);
     let mut text = fs::read_to_string(&file).unwrap();
     text.push_str("this is no entry\n");
     text.push_str(&format!("{}\n", entry(2, "message", user("after"))));
@@ -648,12 +648,12 @@ fn user_initiated_bash_is_never_saved_between_a_call_and_its_result() {
     assert_eq!(session_messages(&file).len(), 2, "nothing keeps it from being written");
     gate.open();
     agent.until_type("tool_execution_start");
-    agent.carry_out(json!({ "type": "bash", "command": "echo by hand" }));
+    agent.carry_out(json!({ "type": "bash", "command": "echo from the user" }));
     assert_eq!(session_messages(&file).len(), 3, "a call and its result are not parted");
     std::fs::write(workspace.work().join("go"), "").unwrap();
     agent.collect_until_settled();
     let roles: Vec<_> = session_messages(&file).iter().map(|message| message["role"].clone()).collect();
     let [user, answer, result, shell] = ["user", "assistant", "toolResult", "bashExecution"];
     assert_eq!(roles, [user, shell, answer, result, shell, answer]);
-    assert!(server.requests()[1].body["messages"].to_string().contains("by hand"));
+    assert!(server.requests()[1].body["messages"].to_string().contains("from the user"));
 }
