@@ -57,7 +57,7 @@ fn help_lists_every_accepted_flag() {
     for flag in ["--help", "-h"] {
         let finished = run(&workspace, &[flag]);
         assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
-        assert!(finished.stdout.starts_with("bowline is a coding agent"), "{}", finished.stdout);
+        assert!(finished.stdout.starts_with("bowline is a headless coding agent"), "{}", finished.stdout);
         assert!(finished.stdout.contains("bowline demo") && finished.stdout.contains("bowline --mode rpc"));
     }
     let flags = flags_of_help();

@@ -482,7 +482,7 @@ fn sessions_are_listed_searched_and_paged() {
     let page = list(&mut agent, json!({ "search": "mine" }));
     assert_eq!((ids(&page).len(), &page["sessions"][0]["name"]), (1, &json!("Mine")));
     for (wrong, expected) in [
-        (json!({ "limit": 0 }), "\"limit\" must be a whole number"),
+        (json!({ "limit": 0 }), "\"limit\" must be an integer"),
         (json!({ "scope": "everything" }), "\"scope\" must be one of"),
         (json!({ "cursor": "nonsense" }), "nonsense"),
     ] {
