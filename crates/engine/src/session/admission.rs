@@ -9,6 +9,7 @@ use super::Session;
 impl Session {
     /// Carries out a request, or appends it to the backlog.
     pub(super) fn receive(&mut self, request: Request) {
+        self.unanswered.push(request.origin.clone());
         if self.shutting_down {
             let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
             return self.reply(request.origin, Err(refusal));
@@ -31,6 +32,7 @@ impl Session {
             self.carry_out(request);
             if self.shutting_down {
                 self.stop();
+                self.abort_commands();
             }
         }
     }

@@ -75,6 +75,7 @@ async fn unknown_entry_is_refused_without_ending_the_run() {
 async fn navigation_stops_the_run_first() {
     let (mut driver, entry) = with_two_exchanges([Reply::mute()]).await;
     driver.prompt("p", "three?");
+    driver.until_requests(3).await;
     driver.send("n", navigate(&entry, false));
     assert_eq!(driver.until_settled().await["aborted"], true);
     assert!(driver.until_reply("n").await.is_ok());

@@ -77,7 +77,8 @@ async fn abort_of_the_compaction_before_a_prompt_refuses_the_prompt() {
 #[tokio::test]
 async fn full_window_is_compacted_between_turns() {
     let calls = Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
-    let mut driver = with_a_past(Reply::text("two"), [calls, Reply::text("SUMMARY"), Reply::text("done")]).await;
+    let mut driver =
+        with_a_past(Reply::text("two"), [calls, Reply::text("SUMMARY"), Reply::text("done")]).await;
     let records = driver.run(&long("THREE")).await;
     let course = course(&records);
     let middle = ["turn_end", "compaction_start", "compaction_end", "turn_start"];
@@ -133,7 +134,8 @@ async fn full_window_is_compacted_after_a_run() {
 
 #[tokio::test]
 async fn run_is_done_although_the_compaction_after_it_failed() {
-    let mut driver = with_a_past(Reply::text("two"), [Reply::text("three").usage(NEARLY_FULL), failure()]).await;
+    let mut driver =
+        with_a_past(Reply::text("two"), [Reply::text("three").usage(NEARLY_FULL), failure()]).await;
     let records = driver.run(&long("THREE")).await;
     assert!(only(&records, "compaction_end")["errorMessage"].is_string());
     assert_eq!(records.last().unwrap()["error"], Value::Null);
@@ -163,7 +165,8 @@ async fn requested_compaction_replies_with_its_result() {
 
 #[tokio::test]
 async fn requested_compaction_fails_is_aborted_or_finds_nothing_to_do() {
-    let mut driver = with_a_past(Reply::text("two"), [failure(), Reply::mute(), Reply::text("SUMMARY")]).await;
+    let mut driver =
+        with_a_past(Reply::text("two"), [failure(), Reply::mute(), Reply::text("SUMMARY")]).await;
     driver.send("failed", COMPACT);
     driver.until_idle().await;
     assert!(driver.refusal("failed").starts_with("Summarization failed"), "{}", driver.refusal("failed"));

@@ -133,9 +133,10 @@ impl Driver {
     /// Handles reports until there is a record of this type, and returns it.
     pub async fn until_type(&mut self, name: &str) -> Value {
         loop {
-            let fresh = self.records.iter().find(|(output, record)| {
-                *output >= self.waited_for && record["type"] == name
-            });
+            let fresh = self
+                .records
+                .iter()
+                .find(|(output, record)| *output >= self.waited_for && record["type"] == name);
             if let Some((output, record)) = fresh {
                 self.waited_for = output + 1;
                 return record.clone();
@@ -302,8 +303,8 @@ impl Driver {
         assert!(self.session.is_idle(), "something is left in progress: {:#?}", self.session);
         for id in &self.sent {
             let replies = self.replies(id);
-            let is_refused_later = self.policy.prompt_answer == PromptAnswer::OnReceipt
-                && matches!(&*replies, [Ok(_), Err(_)]);
+            let is_refused_later =
+                self.policy.prompt_answer == PromptAnswer::OnReceipt && matches!(&*replies, [Ok(_), Err(_)]);
             assert!(
                 replies.len() == 1 || is_refused_later,
                 "{id} was replied to with {replies:?}\n{}",
@@ -326,16 +327,16 @@ impl Driver {
         std::fs::copy(self.file(), &copy).unwrap();
         let reopened = bowline_session::Session::open(&copy, self.home.path()).unwrap();
         let value = |message: &Message| serde_json::to_value(message).unwrap();
-        let stored: Vec<_> = reopened.context().unwrap().messages.iter().map(|message| value(message)).collect();
+        let stored: Vec<_> =
+            reopened.context().unwrap().messages.iter().map(|message| value(message)).collect();
         let in_memory: Vec<_> = messages.iter().map(|message| value(message)).collect();
         assert_eq!(stored, in_memory, "the file does not hold the conversation");
     }
 
     /// Returns what was emitted, a line each.
     pub fn transcript(&self) -> String {
-        let lines = self.records.iter().map(|(_, record)| {
-            record.to_string().chars().take(200).collect::<String>()
-        });
+        let lines =
+            self.records.iter().map(|(_, record)| record.to_string().chars().take(200).collect::<String>());
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -368,10 +369,7 @@ pub fn outline(message: &Value) -> String {
             });
             texts.collect()
         }
-        _ => ["summary", "output"]
-            .iter()
-            .filter_map(|field| message[field].as_str())
-            .collect::<String>(),
+        _ => ["summary", "output"].iter().filter_map(|field| message[field].as_str()).collect::<String>(),
     };
     format!("{}: {}", message["role"].as_str().unwrap_or_default(), text.replace("pad ", "").trim())
 }

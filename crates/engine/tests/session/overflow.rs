@@ -136,8 +136,13 @@ async fn truncated_answer_stands_where_nothing_can_be_summarised() {
 
 #[tokio::test]
 async fn queued_message_follows_a_truncated_answer_that_stands() {
-    let further =
-        [truncated("hal"), Reply::text("SUMMARY"), truncated("half"), Reply::text("SUMMARY"), Reply::text("four")];
+    let further = [
+        truncated("hal"),
+        Reply::text("SUMMARY"),
+        truncated("half"),
+        Reply::text("SUMMARY"),
+        Reply::text("four"),
+    ];
     let mut driver = with_a_past(further).await;
     driver.prompt("p", "three?");
     driver.until_type("compaction_start").await;
@@ -145,10 +150,13 @@ async fn queued_message_follows_a_truncated_answer_that_stands() {
     driver.until_settled().await;
     assert!(driver.conversation().contains(&"user: four?".to_owned()));
     let delivered = driver.outputs().iter().any(|output| {
-        matches!(output, bowline_engine::Output::Event(bowline_core::Event::QueueChanged {
-            cause: QueueCause::Delivered,
-            ..
-        }))
+        matches!(
+            output,
+            bowline_engine::Output::Event(bowline_core::Event::QueueChanged {
+                cause: QueueCause::Delivered,
+                ..
+            })
+        )
     });
     assert!(delivered);
     driver.finish();

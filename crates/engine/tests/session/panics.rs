@@ -56,9 +56,8 @@ async fn running_calls_and_open_questions_end_with_the_run() {
     driver.prompt("p", "go");
     let ask = driver.until_asked().await;
     driver.until_settled().await;
-    let resolved = |output: &Output| {
-        matches!(output, Output::Event(Event::AskResolved { id, .. }) if *id == ask.id)
-    };
+    let resolved =
+        |output: &Output| matches!(output, Output::Event(Event::AskResolved { id, .. }) if *id == ask.id);
     assert_eq!(driver.outputs().iter().filter(|output| resolved(output)).count(), 1);
     assert_eq!(driver.of_type("tool_execution_end").len(), 4);
     assert!(matches!(driver.replies("p")[..], [Ok(Answer::RunOver(RunOutcome::Failed(_)))]));

@@ -33,7 +33,8 @@ async fn prompt_is_replied_to_on_receipt() {
 #[tokio::test]
 async fn prompt_is_replied_to_when_its_run_is_over() {
     let gate = Gate::new();
-    let replies = [Reply::text("one").gate(&gate), Reply::text("two"), Reply::mute(), Reply::status(400).body("no")];
+    let replies =
+        [Reply::text("one").gate(&gate), Reply::text("two"), Reply::mute(), Reply::status(400).body("no")];
     let mut driver = start(PromptAnswer::OnSettled, replies);
     driver.prompt("done", "one?");
     driver.until_delta("one").await;
@@ -97,7 +98,10 @@ async fn results_are_recorded_as_tools_end_where_the_policy_says_so() {
     driver.until_settled().await;
     // The call of an unknown tool ends at once, before the other one.
     let conversation = driver.conversation();
-    assert!(conversation[2].contains("no tool named none") && conversation[3].contains("quick"), "{conversation:?}");
+    assert!(
+        conversation[2].contains("no tool named none") && conversation[3].contains("quick"),
+        "{conversation:?}"
+    );
     driver.finish_without_grammar();
 }
 

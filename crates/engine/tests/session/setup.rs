@@ -79,11 +79,6 @@ impl Setup {
         self
     }
 
-    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(&mut self.settings);
-        self
-    }
-
     /// Retries failed calls after `delay`.
     pub fn retry_after(mut self, delay: Duration) -> Self {
         self.settings.retry =
@@ -116,10 +111,8 @@ impl Setup {
         let providers = self.providers();
         let model = providers.find("mock", "m1");
         let store = Store::new(self.home.path().join("sessions"), true);
-        let plan = SessionPlan {
-            store: (!self.is_in_memory).then_some(store),
-            durability: Durability::Flush,
-        };
+        let plan =
+            SessionPlan { store: (!self.is_in_memory).then_some(store), durability: Durability::Flush };
         let work = work_of(self.home.path());
         let agent = Agent::new(Parts {
             settings: self.settings,
@@ -167,7 +160,6 @@ pub fn too_long() -> Reply {
 
 /// Returns a failure that may be temporary.
 pub fn overloaded() -> Reply {
-    let body =
-        json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     Reply::status(529).body(&body.to_string())
 }

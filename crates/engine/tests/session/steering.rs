@@ -57,10 +57,10 @@ async fn follow_ups_are_delivered_when_the_run_would_end() {
     driver.prompt("p", "go");
     driver.until_delta("one").await;
     driver.enqueue("f", Queue::FollowUp, "then this");
-    driver.send("q", Command::Prompt {
-        message: crate::driver::draft("and that"),
-        when_busy: Some(Queue::FollowUp),
-    });
+    driver.send(
+        "q",
+        Command::Prompt { message: crate::driver::draft("and that"), when_busy: Some(Queue::FollowUp) },
+    );
     gate.open();
     driver.until_settled().await;
     assert_eq!(
@@ -95,13 +95,7 @@ async fn message_queued_during_the_last_compaction_starts_another_attempt() {
     assert_eq!(driver.until_settled().await["aborted"], false);
     assert_eq!(
         driver.conversation(),
-        [
-            "compactionSummary: SUMMARY",
-            "user: TWO",
-            "assistant: two",
-            "user: three?",
-            "assistant: three"
-        ]
+        ["compactionSummary: SUMMARY", "user: TWO", "assistant: two", "user: three?", "assistant: three"]
     );
     driver.finish();
 }

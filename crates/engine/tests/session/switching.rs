@@ -28,7 +28,11 @@ fn switch(path: &std::path::Path) -> Command {
 async fn commands_wait_while_a_session_is_opened_and_get_state_does_not() {
     let (mut driver, file) = with_another_session().await;
     driver.send("w", switch(&file));
-    assert_ne!(driver.state().session_file.as_deref(), Some(&*file), "the state is that of the current session");
+    assert_ne!(
+        driver.state().session_file.as_deref(),
+        Some(&*file),
+        "the state is that of the current session"
+    );
     driver.send("m", Command::GetMessages);
     driver.prompt("p", "two?");
     driver.enqueue("s", Queue::FollowUp, "three?");
@@ -124,7 +128,7 @@ async fn clone_and_fork_continue_in_a_copy() {
 #[tokio::test]
 async fn command_that_ends_during_a_copy_is_recorded_in_the_session_it_was_started_in() {
     let mut driver = Setup::new().start();
-    driver.run("one?").await;
+    driver.carry_out(shell("printf past")).await;
     let original = driver.file();
     driver.send("s", shell("true # marked"));
     driver.until_reports(1).await;
@@ -132,7 +136,7 @@ async fn command_that_ends_during_a_copy_is_recorded_in_the_session_it_was_start
     driver.step().await;
     assert!(driver.is_replied("s") && !driver.is_replied("c"));
     driver.until_reply("c").await.unwrap();
-    assert_eq!(driver.conversation(), ["user: one?", "assistant: ok"]);
+    assert_eq!(driver.conversation(), ["bashExecution: past"]);
     let stored = fs::read_to_string(original).unwrap();
     assert!(stored.contains("true # marked"), "{stored}");
     driver.finish();
@@ -140,17 +144,19 @@ async fn command_that_ends_during_a_copy_is_recorded_in_the_session_it_was_start
 
 #[tokio::test]
 async fn command_that_ends_during_an_opening_is_recorded_although_the_opening_is_aborted() {
-    let (mut driver, file) = with_another_session().await;
-    driver.run("two?").await;
-    driver.send("s", shell("printf hello"));
+    let mut driver = Setup::new().start();
+    driver.carry_out(shell("printf past")).await;
+    let file = driver.file();
+    driver.carry_out(Command::NewSession { parent: None }).await;
+    driver.carry_out(shell("printf present")).await;
+    driver.send("s", shell("true"));
     driver.until_reports(1).await;
     driver.send("w", switch(&file));
-    while !driver.is_replied("s") {
-        driver.step().await;
-    }
+    driver.step().await;
+    assert!(driver.is_replied("s") && !driver.is_replied("w"));
     driver.send("a", Command::Abort);
     driver.until_reply("w").await.unwrap_err();
-    assert_eq!(driver.conversation().last().unwrap(), "bashExecution: hello");
+    assert_eq!(driver.conversation(), ["bashExecution: present", "bashExecution: (no output)"]);
     driver.finish();
 }
 

@@ -43,7 +43,10 @@ async fn unknown_tool_becomes_an_error_result_that_names_the_known_ones() {
     let mut driver = Setup::new().replies(replies).start();
     driver.run("go").await;
     let result = &driver.conversation()[2];
-    assert!(result.starts_with("toolResult: There is no tool named teleport. The tools are: read,"), "{result}");
+    assert!(
+        result.starts_with("toolResult: There is no tool named teleport. The tools are: read,"),
+        "{result}"
+    );
     driver.finish();
 }
 

@@ -35,10 +35,7 @@ async fn result_waits_for_the_end_of_the_turn_while_tools_run() {
     assert_eq!(driver.conversation().len(), 2, "a call and its result must not be separated");
     permits.add_permits(1);
     driver.until_settled().await;
-    assert_eq!(
-        driver.conversation()[2..],
-        ["toolResult: gated", "bashExecution: hello", "assistant: done"]
-    );
+    assert_eq!(driver.conversation()[2..], ["toolResult: gated", "bashExecution: hello", "assistant: done"]);
     driver.finish();
 }
 
