@@ -23,6 +23,10 @@ use tokio::time::timeout;
 /// How long the session may take to emit what a test waits for.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// How many records a failing test shows, and how much of each.
+const SHOWN_RECORDS: usize = 30;
+const SHOWN_LENGTH: usize = 200;
+
 /// A session, its tasks' reports and everything it has emitted. A test ends with [`Driver::finish`].
 pub struct Driver {
     pub session: Session,
@@ -333,10 +337,11 @@ impl Driver {
         assert_eq!(stored, in_memory, "the file does not hold the conversation");
     }
 
-    /// Returns what was emitted, a line each.
+    /// Returns the last records, a line each.
     pub fn transcript(&self) -> String {
-        let lines =
-            self.records.iter().map(|(_, record)| record.to_string().chars().take(200).collect::<String>());
+        let last = self.records.len().saturating_sub(SHOWN_RECORDS);
+        let short = |record: &Value| record.to_string().chars().take(SHOWN_LENGTH).collect::<String>();
+        let lines = self.records[last..].iter().map(|(_, record)| short(record));
         lines.collect::<Vec<_>>().join("\n")
     }
 
