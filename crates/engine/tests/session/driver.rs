@@ -101,6 +101,16 @@ impl Driver {
         if let Err(panic) = handling {
             self.session.recover_from_panic(&*panic);
         }
+        self.collect();
+    }
+
+    /// Has the session recover as if the handling of an input had panicked.
+    pub fn panic(&mut self) {
+        self.session.recover_from_panic(&"boom");
+        self.collect();
+    }
+
+    fn collect(&mut self) {
         while let Some(output) = self.session.next_output() {
             let mut records = Vec::new();
             match &output {

@@ -1,18 +1,20 @@
 //! A panic in the handling of an input ends what is in progress with an internal error; the session can be used again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_core::Event;
-use bowline_core::command::Command;
+use bowline_core::command::{Command, Queue, SessionQuery};
 use bowline_core::event::RunOutcome;
 use bowline_core::policy::{PromptAnswer, Questions};
 use bowline_core::reply::Answer;
 use bowline_engine::{CallGate, GatedCall, Output, Verdict};
-use bowline_testkit::Reply;
+use bowline_testkit::{Gate, Reply};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::setup::Setup;
+use crate::driver::Driver;
+use crate::setup::{NEARLY_FULL, Setup, long, overloaded, too_long};
 use crate::test_tools::TestTool;
 use crate::user_commands::shell;
 
@@ -77,4 +79,132 @@ async fn commands_that_wait_are_carried_out_after_a_panic() {
     driver.until_settled().await;
     assert_eq!(driver.conversation().last().unwrap(), "assistant: ok");
     driver.finish();
+}
+
+/// Has the session panic, and checks that its run ends with the error and that it can be used again.
+async fn check_run(mut driver: Driver) {
+    let settled = driver.of_type("agent_settled").len();
+    driver.panic();
+    let ends = driver.of_type("agent_settled");
+    assert_eq!(ends.len(), settled + 1, "{}", driver.transcript());
+    assert!(ends[settled]["error"].is_string(), "{}", ends[settled]);
+    check_use(driver).await;
+}
+
+/// Checks that a session that has recovered can be used again.
+async fn check_use(mut driver: Driver) {
+    driver.until_idle().await;
+    driver.server.reply(Reply::text("usable"));
+    driver.server.default_reply(Reply::text("usable"));
+    driver.run("and now?").await;
+    assert_eq!(driver.conversation().last().unwrap(), "assistant: usable");
+    driver.finish();
+}
+
+#[tokio::test]
+async fn while_the_model_answers() {
+    let mut driver = Setup::new().replies([Reply::mute()]).start();
+    driver.prompt("p", "go");
+    driver.until_requests(1).await;
+    driver.enqueue("s", Queue::FollowUp, "later");
+    check_run(driver).await;
+
+    let mut driver = Setup::new().replies([Reply::text("half").gate(&Gate::new())]).start();
+    driver.prompt("p", "go");
+    driver.until_delta("half").await;
+    check_run(driver).await;
+}
+
+#[tokio::test]
+async fn during_a_backoff() {
+    let mut driver = Setup::new().retry_after(Duration::from_secs(3600)).replies([overloaded()]).start();
+    driver.prompt("p", "go");
+    driver.until_type("auto_retry_start").await;
+    check_run(driver).await;
+}
+
+#[tokio::test]
+async fn while_a_run_is_stopping() {
+    let never = Arc::new(Semaphore::new(0));
+    let setup = Setup::new().tool(TestTool::gated("gated", &never));
+    let mut driver = setup.replies([Reply::new().tool("gated", json!({}))]).start();
+    driver.prompt("p", "go");
+    driver.until_type("tool_execution_start").await;
+    driver.send("a", Command::Abort);
+    driver.send("n", Command::NewSession { parent: None });
+    check_run(driver).await;
+}
+
+/// Returns a session with two exchanges, of which a compaction keeps the second.
+async fn with_a_past(further: impl IntoIterator<Item = Reply>) -> Driver {
+    let setup = Setup::new().tool(TestTool::quick("quick"));
+    let setup = setup.replies([Reply::text("one"), Reply::text("two")]).replies(further);
+    let mut driver = setup.start();
+    driver.run(&long("ONE")).await;
+    driver.run(&long("TWO")).await;
+    driver
+}
+
+#[tokio::test]
+async fn during_a_compaction_in_a_run() {
+    let between_turns = Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
+    let after_the_run = Reply::text("three").usage(NEARLY_FULL);
+    let truncated = Reply::text("hal").stop_reason("max_tokens");
+    for reply in [between_turns, after_the_run, too_long(), truncated] {
+        let mut driver = with_a_past([reply, Reply::mute()]).await;
+        driver.prompt("p", &long("THREE"));
+        driver.until_type("compaction_start").await;
+        driver.until_requests(4).await;
+        check_run(driver).await;
+    }
+}
+
+#[tokio::test]
+async fn during_a_summary_outside_a_run() {
+    let mut driver = with_a_past([Reply::mute()]).await;
+    driver.send("c", Command::Compact { instructions: None });
+    driver.until_requests(3).await;
+    driver.panic();
+    assert!(driver.refusal("c").starts_with("Internal error: boom"));
+    check_use(driver).await;
+
+    let mut driver = with_a_past([Reply::mute()]).await;
+    let entry = driver.of_type("message_end")[2]["entryId"].as_str().unwrap().to_owned();
+    driver.send("n", Command::NavigateTree { entry, summarize: true, instructions: None });
+    driver.until_requests(3).await;
+    driver.panic();
+    assert!(driver.replies("n")[0].is_err());
+    check_use(driver).await;
+}
+
+#[tokio::test]
+async fn while_a_prompt_waits_for_a_compaction() {
+    let mut driver = with_a_past([Reply::text("three").usage(NEARLY_FULL), Reply::mute()]).await;
+    driver.carry_out(Command::SetAutoCompaction { enabled: false }).await;
+    driver.run(&long("THREE")).await;
+    driver.carry_out(Command::SetAutoCompaction { enabled: true }).await;
+    driver.prompt("p", "four?");
+    driver.until_requests(4).await;
+    driver.panic();
+    assert!(driver.refusal("p").starts_with("Internal error: boom"));
+    driver.carry_out(Command::SetAutoCompaction { enabled: false }).await;
+    check_use(driver).await;
+}
+
+#[tokio::test]
+async fn while_other_things_are_in_progress() {
+    let mut driver = Setup::new().start();
+    driver.run("one?").await;
+    let path = driver.file();
+    driver.carry_out(Command::NewSession { parent: None }).await;
+    driver.send("s", shell("sleep 600"));
+    driver.send("l", Command::ListSessions { query: SessionQuery::default() });
+    driver.send("w", Command::SwitchSession { path });
+    driver.send("m", Command::GetMessages);
+    driver.panic();
+    for id in ["s", "l", "w"] {
+        assert!(driver.refusal(id).starts_with("Internal error: boom"));
+    }
+    assert!(driver.replies("m")[0].is_ok(), "a command that has waited is carried out");
+    check_use(driver).await;
 }

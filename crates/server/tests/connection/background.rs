@@ -35,7 +35,7 @@ fn large_session(directory: &Path, work: &Path, size: usize) -> PathBuf {
 #[tokio::test]
 async fn state_is_answered_at_once_while_a_large_session_is_opened() {
     let world = World::new();
-    let file = large_session(world.home.path(), &world.work(), 24 << 20);
+    let file = large_session(world.home.path(), &world.work(), 6 << 20);
     serve(world.connect(), async |mut client| {
         client.send(open(1, "o", &world.work(), Some(&file))).await;
         let answered = |client: &crate::client::Client| !client.of_type(1, "response").is_empty();
