@@ -1,10 +1,15 @@
 //! Which requests are carried out at once, which wait, and which are refused while a run is in progress.
 
+use std::collections::VecDeque;
+
 use bowline_core::command::{Command, Request};
 use bowline_core::policy::{Order, WhileRunning};
 use bowline_core::reply::{Refusal, RefusalCode};
 
 use super::Session;
+
+/// What clients read of a prompt that was aborted before its run started.
+pub(super) const PROMPT_ABORTED: &str = "the prompt was aborted";
 
 impl Session {
     /// Carries out a request, or appends it to the backlog.
@@ -58,6 +63,17 @@ impl Session {
         }
     }
 
+    /// Refuses the messages in the backlog. They came before an abort, and the session that they are for may never be
+    /// opened: they must not start a run, least of all in another session.
+    pub(super) fn refuse_waiting_prompts(&mut self) {
+        let waiting = std::mem::take(&mut self.backlog).into_iter();
+        let (prompts, others): (VecDeque<_>, VecDeque<_>) = waiting.partition(is_prompt);
+        self.backlog = others;
+        for Request { origin, .. } in prompts {
+            self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, PROMPT_ABORTED)));
+        }
+    }
+
     /// Puts a request back to the front of the backlog, to be carried out when what is in progress is over.
     pub(super) fn postpone(&mut self, request: Request) {
         self.backlog.push_front(request);
@@ -96,4 +112,15 @@ impl Session {
             _ => false,
         }
     }
+}
+
+/// Tells whether a request brings a message for the model.
+fn is_prompt(request: &Request) -> bool {
+    matches!(
+        request.command,
+        Command::Prompt { .. }
+            | Command::Continue { .. }
+            | Command::AbortAndPrompt { .. }
+            | Command::Enqueue { .. }
+    )
 }

@@ -135,8 +135,7 @@ impl Setup {
         let request = SessionRequest { working_directory: work.clone(), file: None };
         let (sender, receiver) = mpsc::channel(64);
         let opened = agent.open(request).unwrap();
-        let session =
-            Session::new(agent.clone(), opened, work, Inputs::new(SessionTag::FIRST, sender)).unwrap();
+        let session = Session::new(agent, opened, work, Inputs::new(SessionTag::FIRST, sender)).unwrap();
         Driver::new(session, receiver, self.policy, self.server, self.home)
     }
 }

@@ -187,3 +187,27 @@ async fn background_jobs_are_replied_to_when_they_are_done() {
     assert_eq!(refusal.code, RefusalCode::SessionUnavailable);
     driver.finish();
 }
+
+#[tokio::test]
+async fn abort_refuses_the_prompts_that_wait_for_another_session() {
+    let (mut driver, file) = with_another_session().await;
+    driver.send("w", switch(&file));
+    driver.prompt("p", "for the other session");
+    driver.enqueue("s", Queue::Steering, "for the other session too");
+    driver.send("a", Command::Abort);
+    assert_eq!(driver.refusal("p"), "the prompt was aborted");
+    assert_eq!(driver.refusal("s"), "the prompt was aborted");
+    assert!(driver.session.is_idle() && driver.conversation().is_empty());
+    driver.finish();
+
+    let mut driver = Setup::new().start();
+    driver.run("one?").await;
+    driver.send("c", Command::Clone);
+    driver.prompt("p", "for the copy");
+    driver.send("a", Command::Abort);
+    driver.prompt("q", "after the abort");
+    assert!(driver.is_replied("a") && driver.is_replied("p"));
+    driver.until_settled().await;
+    assert_eq!(driver.conversation()[2..], ["user: after the abort", "assistant: ok"]);
+    driver.finish();
+}
