@@ -108,6 +108,16 @@ async fn failed_compaction_is_not_tried_again_at_every_turn() {
 }
 
 #[tokio::test]
+async fn full_window_with_nothing_to_summarise_is_reported_once_in_a_run() {
+    let calls = || Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
+    let replies = [calls(), calls(), Reply::text("done").usage(NEARLY_FULL)];
+    let mut driver = Setup::new().tool(TestTool::quick("quick")).replies(replies).start();
+    let records = driver.run("one?").await;
+    assert!(only(&records, "compaction_end")["errorMessage"].as_str().unwrap().contains("too small"));
+    driver.finish();
+}
+
+#[tokio::test]
 async fn abort_of_the_compaction_between_turns_ends_the_run() {
     let calls = Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
     let mut driver = with_a_past(Reply::text("two"), [calls, Reply::mute()]).await;

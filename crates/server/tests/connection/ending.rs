@@ -1,5 +1,7 @@
 //! The end of a connection.
 
+use std::time::{Duration, Instant};
+
 use bowline_testkit::Reply;
 use serde_json::json;
 
@@ -22,9 +24,11 @@ async fn end_of_input_ends_all_sessions() {
         client.send_all([prompt(2, "p", "go"), open(3, "o", &world.work(), None)]).await;
         client.response(2, "p").await;
         client.close();
+        let closed = Instant::now();
         for session in [0, 1, 2] {
             assert_eq!(client.until_type(session, "agent_settled").await["aborted"], true);
         }
+        assert!(closed.elapsed() < Duration::from_secs(5), "it took {:?}", closed.elapsed());
         client.finish().await;
     })
     .await;
