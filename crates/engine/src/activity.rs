@@ -97,6 +97,11 @@ impl Activity {
         matches!(self, Self::ChangingSession(_))
     }
 
+    /// Tells whether the session's file is being copied, so that nothing can be added to it.
+    pub fn is_copying_session(&self) -> bool {
+        matches!(self, Self::ChangingSession(SessionChange { kind: ChangeKind::Copy, .. }))
+    }
+
     pub fn run(&self) -> Option<&Run> {
         match self {
             Self::Running(run) => Some(run),

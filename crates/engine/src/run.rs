@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bowline_core::command::Origin;
+use bowline_core::event::Event;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_llm::Assembly;
@@ -24,6 +25,7 @@ pub(crate) struct Run {
     aborted: bool,
     /// The messages added since the last `RunStart`.
     messages: Vec<Arc<Message>>,
+    shown: Shown,
     /// How often the current call was retried.
     retries: u32,
     /// Why the session can no longer be written, if so.
@@ -80,6 +82,14 @@ pub(crate) enum AfterAttempt {
     RunEnd,
 }
 
+/// What clients have seen begin and not end.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shown {
+    pub attempt: bool,
+    pub turn: bool,
+    pub message: bool,
+}
+
 /// Who is to be replied to when a run is over.
 #[derive(Debug, Default)]
 pub(crate) struct RunWaiters {
@@ -96,6 +106,7 @@ impl Run {
             cancel: CancellationToken::new(),
             aborted: false,
             messages: vec![first],
+            shown: Shown::default(),
             retries: 0,
             storage_failure: None,
             overflow_handled: false,
@@ -124,6 +135,23 @@ impl Run {
     /// Sets the model for the call that is made next.
     pub fn set_model(&mut self, model: Arc<Model>) {
         self.model = model;
+    }
+
+    /// Notes that clients see an event.
+    pub fn note(&mut self, event: &Event) {
+        match event {
+            Event::RunStart => self.shown.attempt = true,
+            Event::RunEnd { .. } => self.shown.attempt = false,
+            Event::TurnStart => self.shown.turn = true,
+            Event::TurnEnd { .. } => self.shown.turn = false,
+            Event::MessageStart(_) => self.shown.message = true,
+            Event::MessageEnd { .. } => self.shown.message = false,
+            _ => {}
+        }
+    }
+
+    pub fn shown(&self) -> Shown {
+        self.shown
     }
 
     pub fn cancel_token(&self) -> &CancellationToken {

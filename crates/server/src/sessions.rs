@@ -1,6 +1,6 @@
 //! The sessions of a connection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ pub(crate) struct Sessions {
     tasks: mpsc::Receiver<Tagged>,
     opened_sender: mpsc::Sender<Opened>,
     opened: mpsc::Receiver<Opened>,
-    /// How many sessions are being opened.
-    opening: usize,
+    /// The sessions that are being opened.
+    opening: BTreeSet<SessionTag>,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Sessions {
     pub fn new(agent: Agent) -> Self {
         let (inputs, tasks) = mpsc::channel(INPUT_CAPACITY);
         let (opened_sender, opened) = mpsc::channel(INPUT_CAPACITY);
-        Self { agent, open: BTreeMap::new(), inputs, tasks, opened_sender, opened, opening: 0 }
+        Self { agent, open: BTreeMap::new(), inputs, tasks, opened_sender, opened, opening: BTreeSet::new() }
     }
 
     /// Adds a session that is open.
@@ -72,13 +72,12 @@ impl Sessions {
 
     /// Opens a session in the background.
     pub fn open(&mut self, tag: SessionTag, origin: Origin, request: SessionRequest) -> Option<Reply> {
-        if self.open.contains_key(&tag) {
+        if self.open.contains_key(&tag) || !self.opening.insert(tag) {
             let refusal = Refusal::new(RefusalCode::InvalidArgument, "this session is open already");
             return Some(Reply { origin, result: Err(refusal) });
         }
         let (agent, sender) = (self.agent.clone(), self.opened_sender.clone());
         let working_directory = request.working_directory.clone();
-        self.opening += 1;
         tokio::spawn(async move {
             let opening = tokio::task::spawn_blocking(move || agent.open(request)).await;
             let result = opening.unwrap_or_else(|error| {
@@ -91,8 +90,8 @@ impl Sessions {
 
     /// Adds a session that was opened in the background and returns the reply to whoever asked for it.
     pub fn finish_opening(&mut self, opened: Opened) -> (SessionTag, Reply) {
-        self.opening -= 1;
         let Opened { tag, origin, working_directory, result } = opened;
+        self.opening.remove(&tag);
         let added = result.and_then(|opened| self.add(tag, opened, working_directory));
         let result = added.map(|()| {
             let session = self.open.get(&tag).map(|seat| &seat.session);
@@ -147,7 +146,7 @@ impl Sessions {
 
     /// Tells whether nothing is in progress in any session.
     pub fn are_idle(&self) -> bool {
-        self.opening == 0 && self.open.values().all(|seat| seat.session.is_idle())
+        self.opening.is_empty() && self.open.values().all(|seat| seat.session.is_idle())
     }
 
     /// Waits for the next report of a task.

@@ -67,7 +67,11 @@ fn fsck_finds_damage_and_moves_it_aside() {
     OpenOptions::new().append(true).open(&path).unwrap().write_all(b"not json\n{\"torn").unwrap();
     let found = sessions(&workspace, &["fsck"]);
     assert_eq!(found.code, 1);
-    assert!(found.stdout.contains("is not JSON") && found.stdout.contains("is incomplete"), "{}", found.stdout);
+    assert!(
+        found.stdout.contains("is not JSON") && found.stdout.contains("is incomplete"),
+        "{}",
+        found.stdout
+    );
     assert_eq!(sessions(&workspace, &["fsck", "--repair"]).code, 0);
     assert_eq!(std::fs::read(&path).unwrap(), whole);
     let aside = std::fs::read_to_string(format!("{}.bad", path.display())).unwrap();

@@ -27,7 +27,12 @@ impl Session {
                 self.reply(origin, Ok(Answer::Done));
                 self.abort_run();
             }
-            Activity::Summarizing(_) | Activity::ChangingSession(_) | Activity::Idle => {
+            Activity::ChangingSession(_) => {
+                self.refuse_waiting_prompts();
+                self.stop();
+                self.reply(origin, Ok(Answer::Done));
+            }
+            Activity::Summarizing(_) | Activity::Idle => {
                 self.stop();
                 self.reply(origin, Ok(Answer::Done));
             }

@@ -1,14 +1,20 @@
 //! Which requests are carried out at once, which wait, and which are refused while a run is in progress.
 
+use std::collections::VecDeque;
+
 use bowline_core::command::{Command, Request};
 use bowline_core::policy::{Order, WhileRunning};
 use bowline_core::reply::{Refusal, RefusalCode};
 
 use super::Session;
 
+/// What clients read of a prompt that was aborted before its run started.
+pub(super) const PROMPT_ABORTED: &str = "the prompt was aborted";
+
 impl Session {
     /// Carries out a request, or appends it to the backlog.
     pub(super) fn receive(&mut self, request: Request) {
+        self.unanswered.push(request.origin.clone());
         if self.shutting_down {
             let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
             return self.reply(request.origin, Err(refusal));
@@ -31,6 +37,7 @@ impl Session {
             self.carry_out(request);
             if self.shutting_down {
                 self.stop();
+                self.abort_commands();
             }
         }
     }
@@ -53,6 +60,17 @@ impl Session {
                 cancels || *command == Command::GetState
             }
             Order::Concurrent => self.backlog.is_empty() || *command == Command::AbortShell,
+        }
+    }
+
+    /// Refuses the messages in the backlog. They came before an abort, and the session that they are for may never be
+    /// opened: they must not start a run, least of all in another session.
+    pub(super) fn refuse_waiting_prompts(&mut self) {
+        let waiting = std::mem::take(&mut self.backlog).into_iter();
+        let (prompts, others): (VecDeque<_>, VecDeque<_>) = waiting.partition(is_prompt);
+        self.backlog = others;
+        for Request { origin, .. } in prompts {
+            self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, PROMPT_ABORTED)));
         }
     }
 
@@ -94,4 +112,15 @@ impl Session {
             _ => false,
         }
     }
+}
+
+/// Tells whether a request brings a message for the model.
+fn is_prompt(request: &Request) -> bool {
+    matches!(
+        request.command,
+        Command::Prompt { .. }
+            | Command::Continue { .. }
+            | Command::AbortAndPrompt { .. }
+            | Command::Enqueue { .. }
+    )
 }

@@ -184,7 +184,12 @@ impl Session {
     }
 
     /// Records as much of an answer as there is.
-    fn interrupt(&mut self, answering: Answering, reason: StopReason, error: String) -> Arc<Message> {
+    pub(super) fn interrupt(
+        &mut self,
+        answering: Answering,
+        reason: StopReason,
+        error: String,
+    ) -> Arc<Message> {
         let is_announced = answering.is_announced;
         let answer = self.complete(answering, |assembly| assembly.fail(reason, error));
         let recorded = self.record(Message::Assistant(answer));

@@ -61,10 +61,12 @@ pub struct Session {
     pending: Pending,
     /// Why compaction at the threshold failed in this run, if it did.
     futile_compaction: Option<Futile>,
-    /// Results of user-initiated commands that wait for the end of the turn.
+    /// Results of user-initiated commands that wait for the end of the turn or of a copy of the session.
     held_command_results: Vec<BashExecutionMessage>,
     /// Requests that wait for what is in progress, and those behind them.
     backlog: VecDeque<Request>,
+    /// The requests that were received and not replied to, so that not even a panic loses a reply.
+    unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
     shutting_down: bool,
 }
@@ -107,6 +109,7 @@ impl Session {
             futile_compaction: None,
             held_command_results: Vec::new(),
             backlog: VecDeque::new(),
+            unanswered: Vec::new(),
             outputs: VecDeque::new(),
             shutting_down: false,
             agent,
@@ -192,10 +195,16 @@ impl Session {
     }
 
     fn emit(&mut self, event: Event) {
+        if let Some(run) = self.run_mut() {
+            run.note(&event);
+        }
         self.outputs.push_back(Output::Event(event));
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        if let Some(index) = self.unanswered.iter().position(|unanswered| *unanswered == origin) {
+            self.unanswered.remove(index);
+        }
         self.outputs.push_back(Output::Reply(Reply { origin, result }));
     }
 

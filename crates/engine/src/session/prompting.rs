@@ -48,6 +48,7 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
         }
+        self.reply_on_receipt(&origin);
         self.prompt(origin, message, None);
     }
 

@@ -10,7 +10,7 @@ use bowline_tools::Outcome;
 
 use super::Session;
 use crate::pending::{Awaited, PendingId};
-use crate::tool_call_states::CallState;
+use crate::tool_call_states::{Batch, CallState};
 
 /// What the model reads of a call that the user did not allow.
 const DENIED: &str = "The user rejected this call.";
@@ -54,18 +54,27 @@ impl Session {
         self.continue_batch();
     }
 
-    /// Denies every call that waits for the user, because the run is aborted.
+    /// Ends every call that waits for the user, because the run is aborted.
     pub(super) fn abort_questions(&mut self) {
-        let questions = self.batch().map(crate::tool_call_states::Batch::questions).unwrap_or_default();
-        if questions.is_empty() {
+        let denied = self.deny_questions();
+        if denied.is_empty() {
             return;
         }
-        for (index, id) in questions {
-            if let Some(started) = self.resolve_question(index, id, Decision::Deny { reason: None }) {
-                self.end_call(index, Outcome::error(ABORTED), started);
-            }
+        for (index, started) in denied {
+            self.end_call(index, Outcome::error(ABORTED), started);
         }
         self.continue_batch();
+    }
+
+    /// Closes every open question, because nobody can answer it any longer. Returns the calls with when they were taken
+    /// up.
+    pub(super) fn deny_questions(&mut self) -> Vec<(usize, Instant)> {
+        let questions = self.batch().map(Batch::questions).unwrap_or_default();
+        let denied = questions.into_iter().filter_map(|(index, id)| {
+            let started = self.resolve_question(index, id, Decision::Deny { reason: None })?;
+            Some((index, started))
+        });
+        denied.collect()
     }
 
     /// Closes a question and returns when its call was taken up.

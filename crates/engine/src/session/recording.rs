@@ -7,7 +7,6 @@ use bowline_core::message::{BashExecutionMessage, Message};
 use bowline_core::reply::Refusal;
 
 use super::Session;
-use crate::activity::Activity;
 use crate::transcript::Recorded;
 
 impl Session {
@@ -77,17 +76,17 @@ impl Session {
     }
 
     /// Records a user-initiated command: now, or, while tools are running, at the end of the turn, because a call and
-    /// its result must not be separated. While the session is copied it waits as well.
+    /// its result must not be separated. While the session is copied it waits as well, because nothing can be written.
     pub(super) fn record_command(&mut self, message: BashExecutionMessage) -> Result<(), Refusal> {
         let are_tools_running = self.run().is_some_and(|run| run.batch().is_some());
-        if are_tools_running || matches!(self.activity, Activity::ChangingSession(_)) {
+        if are_tools_running || self.activity.is_copying_session() {
             self.held_command_results.push(message);
             return Ok(());
         }
         self.store(Message::BashExecution(message)).map(|_| ())
     }
 
-    /// Records the commands that waited for the end of the turn.
+    /// Records the commands that waited for the end of the turn or of the copy.
     pub(super) fn record_held_commands(&mut self) {
         for message in std::mem::take(&mut self.held_command_results) {
             self.record(Message::BashExecution(message));

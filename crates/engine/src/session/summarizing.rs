@@ -58,8 +58,13 @@ impl Session {
 
     /// Uses a summary, or reports why there is none.
     pub(super) fn summarized(&mut self, result: Result<Summary, StreamError>) {
-        let Some(Summarizing { id, subject, then, .. }) = self.activity.take_summarizing() else { return };
+        let Some(Summarizing { id, subject, then, is_retrying }) = self.activity.take_summarizing() else {
+            return;
+        };
         self.pending.remove(id);
+        if is_retrying {
+            self.emit(Event::SummaryRetryEnd);
+        }
         match subject {
             SummarySubject::Compaction { reason, plan } => {
                 self.compaction_summarized(reason, plan, result, then);

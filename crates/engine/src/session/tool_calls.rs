@@ -211,13 +211,42 @@ impl Session {
 
     /// Records the results that are not recorded yet and ends the turn.
     fn finish_batch(&mut self) {
+        if let Some((message, results)) = self.close_batch() {
+            self.end_turn(message, results);
+        }
+    }
+
+    /// Records the results that are not recorded yet, and returns the answer with them.
+    fn close_batch(&mut self) -> Option<(Arc<Message>, Vec<Arc<Message>>)> {
         for index in 0..self.batch().map_or(0, Batch::len) {
             self.record_result(index);
         }
-        let Some(batch) = self.batch() else { return };
-        let (message, results) = (Arc::clone(batch.message()), batch.results());
+        let batch = self.batch()?;
+        let closed = (Arc::clone(batch.message()), batch.results());
         self.set_phase(Phase::Deciding);
-        self.end_turn(message, results);
+        Some(closed)
+    }
+
+    /// Ends every call that has not ended with an error, and the turn with them; the run does not go on by itself.
+    pub(super) fn fail_batch(&mut self, error: &str) {
+        self.deny_questions();
+        for index in 0..self.batch().map_or(0, Batch::len) {
+            let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+            let started = call.started().unwrap_or_else(Instant::now);
+            match call.state {
+                CallState::Done { .. } => continue,
+                CallState::Asked { .. } | CallState::Running { .. } => {}
+                CallState::Waiting => self.emit(Event::ToolStart {
+                    call_id: call.id.clone(),
+                    tool: call.tool.clone(),
+                    arguments: Arc::clone(&call.arguments),
+                }),
+            }
+            self.end_call(index, Outcome::error(error), started);
+        }
+        if let Some((message, tool_results)) = self.close_batch() {
+            self.emit(Event::TurnEnd { message, tool_results });
+        }
     }
 
     pub(super) fn batch(&self) -> Option<&Batch> {

@@ -101,13 +101,9 @@ impl Session {
     ) {
         self.pending.remove(id);
         let Some(change) = self.activity.take_session_change() else { return };
+        // The commands that ended meanwhile belong to the session that they were started in.
+        self.record_held_commands();
         let result = result.and_then(|(opened, answer)| self.change_to(opened).map(|()| answer));
-        // What is left of the session that was changed from, or of this one if it stays.
-        if result.is_err() {
-            self.record_held_commands();
-        } else {
-            self.held_command_results.clear();
-        }
         self.reply(change.origin, result);
     }
 

@@ -1,0 +1,139 @@
+//! The agent under test: a scripted model, and tools whose behaviour a test decides.
+
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bowline_core::message::Arguments;
+use bowline_core::policy::{Policy, Questions};
+use bowline_core::session_tag::SessionRequest;
+use bowline_core::thinking::ThinkingLevel;
+use bowline_core::tool::ToolDefinition;
+use bowline_dialect::Dialect;
+use bowline_engine::{
+    Agent, CallGate, GatedCall, ModelDefaults, Parts, RetrySettings, SessionPlan, Settings, SystemPrompt,
+    Verdict,
+};
+use bowline_llm::{Providers, Sources};
+use bowline_server::{Connection, Limits};
+use bowline_session::{Clock, Durability, Store};
+use bowline_testkit::ModelServer;
+use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Selection, Tool, Toolbox};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::numbered::Numbered;
+
+/// A model server and a folder; connections of an agent that uses them.
+pub struct World {
+    pub server: ModelServer,
+    pub home: TempDir,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("work")).unwrap();
+        Self { server: ModelServer::start(), home }
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    /// Returns a connection with several sessions, of which number 0 is open.
+    pub fn connect(&self) -> Connection {
+        let policy = Policy { questions: Questions::Asked, ..Policy::default() };
+        self.connect_with(Box::new(Numbered::default()), policy, Limits::default())
+    }
+
+    /// Returns a connection with one session in the dialect `pi`.
+    pub fn connect_pi(&self) -> Connection {
+        let dialect = bowline_dialect::find("pi").unwrap().make();
+        let policy = dialect.policy();
+        self.connect_with(dialect, policy, Limits::default())
+    }
+
+    pub fn connect_with(&self, dialect: Box<dyn Dialect>, policy: Policy, limits: Limits) -> Connection {
+        let agent = self.agent(policy);
+        let request = SessionRequest { working_directory: self.work(), file: None };
+        let opened = agent.open(request).unwrap();
+        let mut connection = Connection::new(agent, dialect, limits);
+        connection.start_with(opened, self.work()).unwrap();
+        connection
+    }
+
+    fn agent(&self, policy: Policy) -> Agent {
+        let models = json!({ "providers": { "mock": {
+            "baseUrl": self.server.base_url(), "api": "anthropic-messages", "apiKey": "sk-test",
+            "models": [{ "id": "m1", "contextWindow": 200_000, "maxTokens": 32_000 }],
+        } } });
+        let file = self.home.path().join("models.json");
+        std::fs::write(&file, models.to_string()).unwrap();
+        let providers = Providers::new(Sources { models_file: Some(file), ..Sources::default() }).unwrap();
+        let toolbox = Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap();
+        let toolbox = ["stuck", "broken", "risky"]
+            .iter()
+            .fold(toolbox, |toolbox, name| toolbox.with_tool(Arc::new(TestTool::new(name))));
+        Agent::new(Parts {
+            settings: Settings {
+                retry: RetrySettings { enabled: false, ..RetrySettings::default() },
+                ..Settings::default()
+            },
+            policy,
+            models: ModelDefaults {
+                default_model: providers.find("mock", "m1"),
+                default_thinking_level: ThinkingLevel::Off,
+                ..ModelDefaults::default()
+            },
+            providers,
+            toolbox,
+            system_prompt: SystemPrompt {
+                use_context_files: false,
+                ..SystemPrompt::new(self.home.path().to_owned())
+            },
+            session_plan: SessionPlan {
+                store: Some(Store::new(self.home.path().join("sessions"), bowline_session::Layout::Flat)),
+                durability: Durability::Flush,
+            },
+            gate: Arc::new(TestGate),
+            clock: Clock::System,
+        })
+    }
+}
+
+/// A gate that asks about calls of `risky` and panics at those of `broken`.
+#[derive(Debug)]
+struct TestGate;
+
+impl CallGate for TestGate {
+    fn check(&self, call: &GatedCall<'_>) -> Verdict {
+        assert_ne!(call.tool, "broken", "the gate is broken");
+        if call.tool == "risky" { Verdict::Ask { reason: "why not".to_owned() } } else { Verdict::Run }
+    }
+}
+
+/// A tool that ends at once with its name, or never if it is called `stuck`.
+struct TestTool {
+    definition: ToolDefinition,
+}
+
+impl TestTool {
+    fn new(name: &str) -> Self {
+        let parameters = json!({ "type": "object", "properties": {} });
+        Self {
+            definition: ToolDefinition { name: name.to_owned(), description: name.to_owned(), parameters },
+        }
+    }
+}
+
+impl Tool for TestTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call(&self, _: CallContext, _: Arguments) -> BoxFuture<'static, Outcome> {
+        let name = self.definition.name.clone();
+        Box::pin(async move { if name == "stuck" { pending().await } else { Outcome::text(name) } })
+    }
+}
