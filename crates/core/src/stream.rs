@@ -90,7 +90,7 @@ pub enum FailureKind {
     /// The provider went silent.
     TimedOut,
     /// The stream ended before the answer was complete.
-    Cut,
+    Incomplete,
     /// The conversation is larger than the model's window.
     ContextOverflow,
     /// The provider refused the request for another reason.
@@ -104,7 +104,10 @@ pub enum FailureKind {
 impl FailureKind {
     /// Tells whether a retry may succeed.
     pub fn is_retryable(self) -> bool {
-        matches!(self, Self::RateLimited | Self::Unavailable | Self::Connection | Self::TimedOut | Self::Cut)
+        matches!(
+            self,
+            Self::RateLimited | Self::Unavailable | Self::Connection | Self::TimedOut | Self::Incomplete
+        )
     }
 }
 

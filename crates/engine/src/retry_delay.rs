@@ -37,7 +37,7 @@ fn advice(kind: FailureKind) -> Option<&'static str> {
         FailureKind::Unavailable => {
             Some("The trouble is the provider's: send the prompt again later, or choose another model.")
         }
-        FailureKind::Cut => Some("Send the prompt again."),
+        FailureKind::Incomplete => Some("Send the prompt again."),
         FailureKind::ContextOverflow => Some("Start a new session, or choose a model with a larger window."),
         FailureKind::Connection
         | FailureKind::TimedOut

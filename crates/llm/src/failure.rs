@@ -50,7 +50,7 @@ pub(crate) const KINDS: &[(&str, FailureKind)] = &[
     ("unavailable", FailureKind::Unavailable),
     ("connection", FailureKind::Connection),
     ("timed-out", FailureKind::TimedOut),
-    ("cut", FailureKind::Cut),
+    ("cut", FailureKind::Incomplete),
     ("context-overflow", FailureKind::ContextOverflow),
     ("rejected", FailureKind::Rejected),
     ("protocol", FailureKind::Protocol),

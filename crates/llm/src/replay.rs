@@ -134,7 +134,7 @@ impl RecordedEnd {
         match self {
             Self::Failed(error) => error,
             Self::Complete | Self::Left => StreamError::new(
-                FailureKind::Cut,
+                FailureKind::Incomplete,
                 "The recording has no answer to this request: it was stopped before one arrived.",
             ),
         }

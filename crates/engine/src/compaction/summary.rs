@@ -144,7 +144,7 @@ impl Summarizer {
         }
         if !assembly.is_done() {
             return Err(StreamError::new(
-                FailureKind::Cut,
+                FailureKind::Incomplete,
                 "the stream ended before the summary was complete",
             ));
         }

@@ -95,7 +95,7 @@ impl Session {
             AnswerStep::Failed(error) => self.answer_failed(answering, error),
             AnswerStep::Ended => {
                 let text = "the provider closed the stream before the answer was complete";
-                self.answer_failed(answering, StreamError::new(FailureKind::Cut, text));
+                self.answer_failed(answering, StreamError::new(FailureKind::Incomplete, text));
             }
         }
     }

@@ -77,7 +77,10 @@ pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, StreamEr
 
 /// Returns the failure of a stream that ended too early.
 pub(super) fn cut() -> StreamError {
-    StreamError::new(FailureKind::Cut, "The provider's stream ended without finishing the answer. Try again.")
+    StreamError::new(
+        FailureKind::Incomplete,
+        "The provider's stream ended without finishing the answer. Try again.",
+    )
 }
 
 /// Returns the failure of an answer that the provider refused to give.

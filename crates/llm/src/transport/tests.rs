@@ -172,10 +172,10 @@ async fn silence_mid_stream_times_out_and_keeps_what_arrived() {
 async fn connection_lost_mid_stream_is_an_incomplete_answer() {
     for taken in [1, 2] {
         let pieces = good().into_iter().take(taken).collect();
-        assert_eq!(failure(answer(pieces)).await.kind, FailureKind::Cut);
+        assert_eq!(failure(answer(pieces)).await.kind, FailureKind::Incomplete);
     }
     let ended = vec![HEAD.to_owned(), chunk(PIECES[0]), "0\r\n\r\n".to_owned()];
-    assert_eq!(failure(answer(ended)).await.kind, FailureKind::Cut);
+    assert_eq!(failure(answer(ended)).await.kind, FailureKind::Incomplete);
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ pub(super) fn within_answer(error: &reqwest::Error, host: &str) -> StreamError {
         "The connection to {host} was lost in the middle of the answer: {}. Try again.",
         cause(error)
     );
-    StreamError::new(FailureKind::Cut, message)
+    StreamError::new(FailureKind::Incomplete, message)
 }
 
 fn is_refused(error: &reqwest::Error) -> bool {

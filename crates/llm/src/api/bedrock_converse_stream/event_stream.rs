@@ -117,7 +117,7 @@ fn number(bytes: &[u8]) -> u32 {
 
 fn corrupted(reason: &str) -> StreamError {
     let message = format!("The provider's stream is corrupted: {reason}. Try again.");
-    StreamError::new(FailureKind::Cut, message)
+    StreamError::new(FailureKind::Incomplete, message)
 }
 
 /// The CRC steps for every byte.
@@ -210,7 +210,7 @@ pub(super) mod tests {
         for place in 0..good.len() {
             let mut bad = good.clone();
             bad[place] ^= 1;
-            assert_eq!(read(&bad).unwrap_err().kind, FailureKind::Cut, "at {place}");
+            assert_eq!(read(&bad).unwrap_err().kind, FailureKind::Incomplete, "at {place}");
         }
         let mut huge = u32::MAX.to_be_bytes().to_vec();
         huge.extend_from_slice(&[0; 4]);

@@ -345,7 +345,7 @@ mod tests {
         let after = reason + ANSWER[reason..].find("\n\n").unwrap();
         for length in 0..reason {
             let error = decode(&[&ANSWER.as_bytes()[..length]]).unwrap_err();
-            assert_eq!(error.kind, FailureKind::Cut, "after {length} bytes");
+            assert_eq!(error.kind, FailureKind::Incomplete, "after {length} bytes");
         }
         let done = decode(&[&ANSWER.as_bytes()[..after]]).unwrap();
         assert!(matches!(done.last(), Some(StreamEvent::Done { .. })));
@@ -402,6 +402,6 @@ mod tests {
         assert_eq!(fail("data: {\"error\":\"overloaded\"}\n\n").kind, FailureKind::Unavailable);
         let filtered = fail("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\n");
         assert_eq!(filtered.kind, FailureKind::Rejected);
-        assert_eq!(fail("data: [DONE]\n\n").kind, FailureKind::Cut);
+        assert_eq!(fail("data: [DONE]\n\n").kind, FailureKind::Incomplete);
     }
 }

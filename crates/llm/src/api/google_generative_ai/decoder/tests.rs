@@ -66,7 +66,7 @@ fn check_failure(text: &str, kind: FailureKind, message: &str) {
 
 #[test]
 fn every_end_is_reported() {
-    use FailureKind::{Cut, Protocol, RateLimited, Rejected, Unavailable};
+    use FailureKind::{Incomplete, Protocol, RateLimited, Rejected, Unavailable};
     let ended = |reason: &str| format!("data: {{\"candidates\":[{{\"finishReason\":\"{reason}\"}}]}}\n\n");
     let done = |text: &str| decode(text).unwrap().pop();
     let length = StreamEvent::Done { reason: StopReason::Length, raw_reason: Some("MAX_TOKENS".into()) };
@@ -88,6 +88,6 @@ fn every_end_is_reported() {
     check_failure(error, Unavailable, expected);
     let slow = r#"{"error":{"code":429,"message":"Slow down"}}"#;
     check_failure(slow, RateLimited, "429 Too Many Requests: Slow down");
-    check_failure("", Cut, &frame::cut().message);
+    check_failure("", Incomplete, &frame::cut().message);
     assert_eq!(decode("data: {\"candidates\":7}\n\n").unwrap_err().kind, Protocol);
 }

@@ -82,7 +82,7 @@ fn check_end(frame: &str, expected: Result<StopReason, (FailureKind, &str)>) {
 
 #[test]
 fn every_end_is_reported() {
-    use FailureKind::{Cut, Protocol, RateLimited, Rejected, Unavailable};
+    use FailureKind::{Incomplete, Protocol, RateLimited, Rejected, Unavailable};
     let incomplete = |reason: &str| {
         format!(
             r#"{{"type":"response.incomplete","response":{{"status":"incomplete","incomplete_details":{{"reason":"{reason}"}}}}}}"#
@@ -112,7 +112,7 @@ fn every_end_is_reported() {
         r#"{"type":"error","error":{"type":"invalid_request_error","message":"No"}}"#,
         Err((Rejected, "invalid_request_error: No")),
     );
-    check_end("[DONE]", Err((Cut, &frame::cut().message)));
+    check_end("[DONE]", Err((Incomplete, &frame::cut().message)));
     let broken = decode("data: {\"type\":\"response.output_text.delta\",\"delta\":7}\n\n");
     assert_eq!(broken.unwrap_err().kind, Protocol);
 }
