@@ -268,6 +268,34 @@ fn switching_to_an_invalid_session_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn get_state_answers_while_a_large_session_is_opened() {
+    let (_server, workspace) = Workspace::with_server();
+    let header = json!({ "type": "session", "version": 3, "id": "large", "timestamp": "2026-11-16T00:55:48.502Z",
+        "cwd": workspace.work() });
+    let mut lines = format!("{header}\n");
+    let text = "many words ".repeat(1000);
+    for number in 1..=3000_u32 {
+        let parent = (number > 1).then(|| format!("{:08x}", number - 1));
+        let message = json!({ "type": "message", "id": format!("{number:08x}"), "parentId": parent,
+            "timestamp": "2026-11-16T00:55:48.502Z", "message": user(&text)["message"] });
+        lines.push_str(&format!("{message}\n"));
+    }
+    let workspace = workspace.file("large.jsonl", &lines);
+    let mut agent = Launch::rpc(&workspace).start();
+    let before = agent.get("get_state")["sessionId"].clone();
+    agent.send(json!({ "id": "switch", "type": "switch_session", "sessionPath": "large.jsonl" }));
+    agent.send(json!({ "id": "state", "type": "get_state" }));
+    agent.send(json!({ "id": "messages", "type": "get_messages" }));
+
+    // The state overtakes and is that of the current session; what is meant for the other session waits for it.
+    let first = agent.next();
+    assert_eq!((&first["id"], &first["data"]["sessionId"]), (&json!("state"), &before));
+    assert_eq!(agent.response("switch")["success"], true);
+    assert_eq!(agent.response("messages")["data"]["messages"].as_array().unwrap().len(), 3000);
+    assert_eq!(agent.get("get_state")["sessionId"], "large");
+}
+
+#[test]
 fn tools_run_in_the_folder_of_the_session() {
     let (server, workspace) = Workspace::with_server();
     let elsewhere = workspace.home().join("elsewhere");

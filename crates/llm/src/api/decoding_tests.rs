@@ -76,7 +76,7 @@ fn answer_without_its_end_is_incomplete() {
                     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })), "{api}: {length}");
                 }
                 Err(error) => {
-                    assert_eq!(error.kind, FailureKind::Incomplete, "{api} after {length} bytes: {error}")
+                    assert_eq!(error.kind, FailureKind::Incomplete, "{api} after {length} bytes: {error}");
                 }
             }
         }
