@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Weak};
 
 use bowline_core::ask::AskId;
 use bowline_core::command::Origin;
@@ -58,6 +59,8 @@ pub(crate) struct UserCommand {
 #[derive(Debug)]
 pub(crate) struct Pending {
     inputs: Inputs,
+    /// Dropped with the session. Another one may be opened under its tag, so what is left of its tasks must not report.
+    alive: Arc<()>,
     last_id: u64,
     entries: BTreeMap<PendingId, Entry>,
 }
@@ -71,7 +74,7 @@ struct Entry {
 
 impl Pending {
     pub fn new(inputs: Inputs) -> Self {
-        Self { inputs, last_id: 0, entries: BTreeMap::new() }
+        Self { inputs, alive: Arc::new(()), last_id: 0, entries: BTreeMap::new() }
     }
 
     /// Starts a task and registers what it is for. If the task panics, that is its last report.
@@ -80,7 +83,7 @@ impl Pending {
         W: Future<Output = ()> + Send + 'static,
     {
         let id = self.next_id();
-        let reporter = Reporter { inputs: self.inputs.clone(), id };
+        let reporter = Reporter { inputs: self.inputs.clone(), session: Arc::downgrade(&self.alive), id };
         let work = AssertUnwindSafe(work(reporter.clone())).catch_unwind();
         let task = tokio::spawn(async move {
             if let Err(panic) = work.await {
@@ -152,18 +155,25 @@ impl From<AskId> for PendingId {
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     inputs: Inputs,
+    session: Weak<()>,
     id: PendingId,
 }
 
 impl Reporter {
     /// Sends a report, waiting for room. Returns whether the session still exists.
     pub async fn send(&self, step: Step) -> bool {
-        self.inputs.send(TaskStep { id: self.id, step }).await
+        self.is_awaited() && self.inputs.send(TaskStep { id: self.id, step }).await
     }
 
     /// Sends a report unless the channel is full.
     pub fn try_send(&self, step: Step) {
-        self.inputs.try_send(TaskStep { id: self.id, step });
+        if self.is_awaited() {
+            self.inputs.try_send(TaskStep { id: self.id, step });
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.session.strong_count() > 0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bowline_core::message::Arguments;
 use bowline_core::policy::{Policy, Questions};
@@ -18,7 +18,7 @@ use bowline_llm::{Providers, Sources};
 use bowline_server::{Connection, Limits};
 use bowline_session::{Clock, Durability, Store};
 use bowline_testkit::ModelServer;
-use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Selection, Tool, Toolbox};
+use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Progress, Selection, Tool, Toolbox};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -28,13 +28,17 @@ use crate::numbered::Numbered;
 pub struct World {
     pub server: ModelServer,
     pub home: TempDir,
+    /// The callback by which the last call of the tool `lingering` reports.
+    pub lingering: Arc<Mutex<Option<ProgressCallback>>>,
 }
+
+type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl World {
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join("work")).unwrap();
-        Self { server: ModelServer::start(), home }
+        Self { server: ModelServer::start(), home, lingering: Arc::default() }
     }
 
     pub fn work(&self) -> PathBuf {
@@ -72,9 +76,10 @@ impl World {
         std::fs::write(&file, models.to_string()).unwrap();
         let providers = Providers::new(Sources { models_file: Some(file), ..Sources::default() }).unwrap();
         let toolbox = Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap();
-        let toolbox = ["stuck", "broken", "risky"]
+        let tool = |name: &&str| TestTool::new(name, Arc::clone(&self.lingering));
+        let toolbox = ["stuck", "broken", "risky", "lingering"]
             .iter()
-            .fold(toolbox, |toolbox, name| toolbox.with_tool(Arc::new(TestTool::new(name))));
+            .fold(toolbox, |toolbox, name| toolbox.with_tool(Arc::new(tool(name))));
         Agent::new(Parts {
             settings: Settings {
                 retry: RetrySettings { enabled: false, ..RetrySettings::default() },
@@ -113,17 +118,18 @@ impl CallGate for TestGate {
     }
 }
 
-/// A tool that ends at once with its name, or never if it is called `stuck`.
+/// A tool that ends at once with its name, unless it is called `stuck`, which never ends, or `lingering`, which ends when
+/// it is cancelled and can report even after that.
 struct TestTool {
     definition: ToolDefinition,
+    lingering: Arc<Mutex<Option<ProgressCallback>>>,
 }
 
 impl TestTool {
-    fn new(name: &str) -> Self {
+    fn new(name: &str, lingering: Arc<Mutex<Option<ProgressCallback>>>) -> Self {
+        let (name, description) = (name.to_owned(), name.to_owned());
         let parameters = json!({ "type": "object", "properties": {} });
-        Self {
-            definition: ToolDefinition { name: name.to_owned(), description: name.to_owned(), parameters },
-        }
+        Self { definition: ToolDefinition { name, description, parameters }, lingering }
     }
 }
 
@@ -132,8 +138,18 @@ impl Tool for TestTool {
         &self.definition
     }
 
-    fn call(&self, _: CallContext, _: Arguments) -> BoxFuture<'static, Outcome> {
+    fn call(&self, context: CallContext, _: Arguments) -> BoxFuture<'static, Outcome> {
         let name = self.definition.name.clone();
-        Box::pin(async move { if name == "stuck" { pending().await } else { Outcome::text(name) } })
+        if name == "lingering" {
+            *self.lingering.lock().unwrap() = Some(Arc::clone(&context.progress));
+        }
+        Box::pin(async move {
+            match &*name {
+                "stuck" => pending().await,
+                "lingering" => context.cancel.cancelled().await,
+                _ => {}
+            }
+            Outcome::text(name)
+        })
     }
 }

@@ -116,3 +116,32 @@ async fn session_that_is_closing_refuses_commands_until_its_tools_have_stopped()
     })
     .await;
 }
+
+#[tokio::test]
+async fn late_report_of_a_closed_session_does_not_reach_the_next_one_of_that_number() {
+    let world = World::new();
+    serve(world.connect(), async |mut client| {
+        client.open(1, &world.work()).await;
+        world.server.reply(Reply::new().tool("lingering", json!({})));
+        client.prompt(1, "p", "hello").await;
+        client.until_type(1, "tool_execution_start").await;
+        client.send(close(1, "c")).await;
+        client.until_type(1, "agent_settled").await;
+        client.response(1, "c").await;
+        client.open(1, &world.work()).await;
+        // The call was the second task of its session; now the second task is an answer.
+        client.run(1, "q", "hello").await;
+        world.server.reply(Reply::text("half").gate(&Gate::new()));
+        client.prompt(1, "r", "hello").await;
+        client.until_delta(1, "half").await;
+        let report = world.lingering.lock().unwrap().take().unwrap();
+        report(bowline_tools::Progress { content: Vec::new(), details: None });
+        let state = client.ask(1, "get_state").await;
+        assert_eq!(state["data"]["isStreaming"], true, "the run goes on");
+        client.send(command(1, "a", "abort")).await;
+        let settled = client.until_type(1, "agent_settled").await;
+        assert_eq!(settled["aborted"], true, "{settled}");
+        client.finish().await;
+    })
+    .await;
+}
