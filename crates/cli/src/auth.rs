@@ -14,12 +14,12 @@ use crate::terminal::say;
 use crate::{hidden_input, online_check, startup};
 
 const USAGE: &str = "\
-bowline auth list                    where keys were found
-bowline auth set --provider NAME     store a key in auth.json; it is read from stdin, or asked for
-bowline auth remove --provider NAME  take a key or login out of auth.json
-bowline auth check [--provider NAME] whether there is a key; --online asks the provider, too
+bowline auth list                    show where keys were found
+bowline auth set --provider NAME     store a key in auth.json; reads it from stdin or prompts for it
+bowline auth remove --provider NAME  remove a key or login from auth.json
+bowline auth check [--provider NAME] check whether there is a key; --online also queries the provider
 
---json gives list and check as one JSON object per line. No key is ever shown.
+--json prints list and check as one JSON object per line. No key is ever shown.
 ";
 
 /// Runs a subcommand; the exit code tells whether there is a key.
@@ -52,7 +52,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn needed<'a>(provider: Option<&'a str>, verb: &str) -> Result<&'a str, Failure> {
-    provider.ok_or_else(|| Failure::Usage(format!("whose key? bowline auth {verb} --provider NAME")))
+    provider.ok_or_else(|| Failure::Usage(format!("which provider? bowline auth {verb} --provider NAME")))
 }
 
 fn list(providers: &Providers, as_json: bool) -> Result<ExitCode, Failure> {

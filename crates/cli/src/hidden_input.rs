@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use crate::echo::Silence;
 
 /// The most that is read: far more than any key, but not a whole file given by mistake.
 const LONGEST: u64 = 64 * 1024;
@@ -15,16 +15,12 @@ pub(crate) fn read(prompt: &str) -> io::Result<String> {
         stdin.lock().take(LONGEST).read_to_string(&mut text)?;
         return Ok(text.trim().lines().next().unwrap_or_default().trim().to_owned());
     }
-    let before = tcgetattr(&stdin)?;
-    let mut silent = before.clone();
-    silent.local_modes.remove(LocalModes::ECHO);
-    silent.local_modes.insert(LocalModes::ECHONL);
     eprint!("{prompt}");
     io::stderr().flush()?;
-    tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
+    let silence = Silence::start()?;
     let mut line = String::new();
     let outcome = stdin.lock().take(LONGEST).read_line(&mut line);
-    tcsetattr(&stdin, OptionalActions::Flush, &before)?;
+    drop(silence);
     outcome?;
     Ok(line.trim().to_owned())
 }

@@ -4,6 +4,9 @@ mod arguments;
 mod auth;
 mod choice;
 mod demo;
+#[cfg_attr(unix, path = "echo_unix.rs")]
+#[cfg_attr(windows, path = "echo_windows.rs")]
+mod echo;
 mod environment;
 mod export;
 mod failure;
@@ -15,6 +18,8 @@ mod online_check;
 mod rpc;
 mod sessions;
 mod settings_file;
+#[cfg_attr(unix, path = "signals_unix.rs")]
+#[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod startup;
 mod table;

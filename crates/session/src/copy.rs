@@ -38,15 +38,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{Written, texts};
-
-    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/old"}"#;
-
-    fn user(id: u32, parent: u32) -> String {
-        format!(
-            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"m{id}","timestamp":1}}}}"#
-        )
-    }
+    use crate::fixture::{HEADER, Written, texts, user};
 
     #[test]
     fn a_session_in_use_can_be_read_and_copied() {

@@ -48,3 +48,13 @@ pub(crate) fn texts(session: &Session) -> Vec<String> {
     };
     session.context().unwrap().messages.iter().map(|message| text(message)).collect()
 }
+
+/// The header of a session that worked in another folder.
+pub(crate) const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/old"}"#;
+
+/// Returns the entry of a user's message with the text `m<id>`.
+pub(crate) fn user(id: u32, parent: u32) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"m{id}","timestamp":1}}}}"#
+    )
+}

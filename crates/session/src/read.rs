@@ -39,15 +39,7 @@ mod tests {
 
     use super::*;
     use crate::EntryBody;
-    use crate::fixture::{Written, texts};
-
-    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/old"}"#;
-
-    fn user(id: u32, parent: u32) -> String {
-        format!(
-            r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"m{id}","timestamp":1}}}}"#
-        )
-    }
+    use crate::fixture::{HEADER, Written, texts, user};
 
     #[test]
     fn an_incomplete_last_line_is_ignored_and_stays_in_the_file() {

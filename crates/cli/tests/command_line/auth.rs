@@ -114,7 +114,7 @@ fn expired_and_malformed_keys_are_distinguished() {
 fn auth_mistakes_change_nothing_and_give_instructions() {
     let workspace = Workspace::empty();
     for (arguments, stdin, expected) in [
-        (&["auth", "set"][..], KEY, "whose key?"),
+        (&["auth", "set"][..], KEY, "which provider?"),
         (&["auth", "set", "--provider", "nowhere"], KEY, "Unknown provider"),
         (&["auth", "set", "--provider", "groq"], "\n", "no key was given"),
         (&["auth", "set", "groq", KEY], "", "read from stdin"),

@@ -58,13 +58,7 @@ impl Session {
 
     /// Uses a summary, or reports why there is none.
     pub(super) fn summarized(&mut self, result: Result<Summary, StreamError>) {
-        let Some(Summarizing { id, subject, then, is_retrying }) = self.activity.take_summarizing() else {
-            return;
-        };
-        self.pending.remove(id);
-        if is_retrying {
-            self.emit(Event::SummaryRetryEnd);
-        }
+        let Some((subject, then)) = self.end_summary() else { return };
         match subject {
             SummarySubject::Compaction { reason, plan } => {
                 self.compaction_summarized(reason, plan, result, then);
@@ -75,16 +69,20 @@ impl Session {
 
     /// Stops the summary in progress. What waited for it is given up.
     pub(super) fn abort_summary(&mut self) {
-        let Some(Summarizing { id, subject, then, is_retrying }) = self.activity.take_summarizing() else {
-            return;
-        };
-        self.pending.remove(id);
-        if is_retrying {
-            self.emit(Event::SummaryRetryEnd);
-        }
+        let Some((subject, then)) = self.end_summary() else { return };
         match subject {
             SummarySubject::Compaction { reason, .. } => self.compaction_aborted(reason, then),
             SummarySubject::Branch { .. } => self.abandon(then, "Navigation"),
         }
+    }
+
+    /// Ends the task of the summary and returns what it was for.
+    fn end_summary(&mut self) -> Option<(SummarySubject, Continuation)> {
+        let Summarizing { id, subject, then, is_retrying } = self.activity.take_summarizing()?;
+        self.pending.remove(id);
+        if is_retrying {
+            self.emit(Event::SummaryRetryEnd);
+        }
+        Some((subject, then))
     }
 }
