@@ -82,7 +82,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         None,
         Value("NAME"),
         "The client's protocol (default: pi)",
-        // Evaluated before all others, see `choice`.
+        // Evaluated before all others, see `dialect_choice`.
         |_, _| Ok(()),
     ),
     flag(Mode, "--rpc", None, Nothing, "The same as --mode rpc --dialect opi", |arguments, _| {

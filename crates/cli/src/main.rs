@@ -2,8 +2,8 @@
 
 mod arguments;
 mod auth;
-mod choice;
 mod demo;
+mod dialect_choice;
 #[cfg_attr(unix, path = "echo_unix.rs")]
 #[cfg_attr(windows, path = "echo_windows.rs")]
 mod echo;
@@ -28,7 +28,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use arguments::{Action, Arguments};
-use choice::Choice;
+use dialect_choice::Choice;
 use failure::Failure;
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the command line")]

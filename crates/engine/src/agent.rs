@@ -12,7 +12,7 @@ use bowline_llm::{Providers, Resolved};
 use bowline_session::{Clock, Context, Location, NewSession};
 use bowline_tools::Toolbox;
 
-use crate::gate::CallGate;
+use crate::call_gate::CallGate;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
 

@@ -12,10 +12,10 @@
 
 mod activity;
 mod agent;
+mod call_gate;
 mod compaction;
 mod conversation;
 mod estimate;
-mod gate;
 mod input;
 mod instructions;
 mod model_choice;
@@ -30,7 +30,7 @@ mod tool_call_states;
 mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
-pub use gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
 pub use input::{Input, Inputs, Output, Tagged};
 pub use session::Session;
 pub use settings::{CompactionLimits, CompactionSettings, RetrySettings, SessionPlan, Settings};

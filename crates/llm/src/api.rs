@@ -172,7 +172,22 @@ fn to_body(body: &impl serde::Serialize) -> Result<Vec<u8>, StreamError> {
 
 #[cfg(test)]
 mod tests {
+    use super::APIS;
     use crate::catalog;
+
+    #[test]
+    fn every_api_and_built_in_provider_is_documented() {
+        let page = include_str!("../../../docs/models.md");
+        for api in APIS {
+            assert!(page.contains(&format!("| `{}`", api.name)), "{}", api.name);
+        }
+        for provider in catalog::PROVIDERS {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{}`", provider.id)));
+            let names_default =
+                row.is_some_and(|row| row.contains(&format!("`{}` |", provider.default_model)));
+            assert!(names_default, "{}: {} in {row:?}", provider.id, provider.default_model);
+        }
+    }
 
     #[test]
     fn every_flag_of_the_catalog_is_documented() {

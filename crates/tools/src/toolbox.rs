@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
@@ -69,7 +69,8 @@ pub struct Toolbox {
 #[derive(Default)]
 struct Contents {
     entries: Vec<Entry>,
-    definitions: Arc<[ToolDefinition]>,
+    /// Built when first asked for: starting does not need them.
+    definitions: OnceLock<Arc<[ToolDefinition]>>,
     names: Arc<[String]>,
     options: Arc<Options>,
 }
@@ -98,9 +99,8 @@ impl Toolbox {
     }
 
     fn new(entries: Vec<Entry>, options: Arc<Options>) -> Self {
-        let definitions = entries.iter().map(|entry| entry.tool.definition().clone()).collect();
         let names = entries.iter().map(|entry| entry.name().to_owned()).collect();
-        Self { contents: Arc::new(Contents { entries, definitions, names, options }) }
+        Self { contents: Arc::new(Contents { entries, definitions: OnceLock::new(), names, options }) }
     }
 
     /// Returns a toolbox with `tool` added, enabled by default; it replaces a tool of the same name.
@@ -144,7 +144,9 @@ impl Toolbox {
 
     /// Returns the definitions that a model sees.
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        Arc::clone(&self.contents.definitions)
+        let contents = &*self.contents;
+        let describe = || contents.entries.iter().map(|entry| entry.tool.definition().clone()).collect();
+        Arc::clone(contents.definitions.get_or_init(describe))
     }
 
     /// Returns the names of the tools.

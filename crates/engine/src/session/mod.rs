@@ -4,18 +4,18 @@
 
 mod aborting;
 mod admission;
-mod answering;
 mod backoff;
+mod call_approval;
 mod commands;
 mod compacting;
 mod continuation;
 mod images;
+mod messages;
+mod missing_model;
+mod model_answer;
 mod overflow;
 mod panics;
 mod prompting;
-mod questions;
-mod recording;
-mod refusing;
 mod steering;
 mod summarizing;
 mod tool_calls;
@@ -42,9 +42,9 @@ use crate::run::Run;
 use crate::settings::RetrySettings;
 use crate::system_prompt::SystemPrompt;
 use crate::transcript::Transcript;
-pub(crate) use answering::AnswerStep;
 pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
+pub(crate) use model_answer::AnswerStep;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use bowline_tools::{CallContext, Outcome, Progress, Tool};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::gate::{GatedCall, Verdict};
+use crate::call_gate::{GatedCall, Verdict};
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
 use crate::run::{Phase, Run};
