@@ -169,12 +169,11 @@ impl Connection {
         let incoming = self.dialect.decode(line, &mut self.records);
         self.post();
         match incoming {
-            Some(Incoming::Request { session, request }) => {
-                let Request { origin, .. } = &request;
-                let origin = origin.clone();
-                if !self.take_input(session, Input::Request(request), output) {
-                    self.reply(session, &Reply { origin, result: Err(unknown_session()) });
-                }
+            Some(Incoming::Request { session, request }) if self.sessions.is_open(session) => {
+                self.take_input(session, Input::Request(request), output);
+            }
+            Some(Incoming::Request { session, request: Request { origin, .. } }) => {
+                self.reply(session, &Reply { origin, result: Err(unknown_session()) });
             }
             // An answer to a session that is gone is as late as any other.
             Some(Incoming::Answer { session, answer }) => {
@@ -209,11 +208,10 @@ impl Connection {
         }
     }
 
-    /// Gives a session something to handle and encodes what it emits. Returns whether the session exists.
-    fn take_input(&mut self, session: SessionTag, input: Input, output: &mut bowline_wire::Output) -> bool {
-        let is_known = self.sessions.handle(session, input);
+    /// Gives a session something to handle and encodes what it emits.
+    fn take_input(&mut self, session: SessionTag, input: Input, output: &mut bowline_wire::Output) {
+        self.sessions.handle(session, input);
         self.forward_outputs(session, output);
-        is_known
     }
 
     fn forward_outputs(&mut self, session: SessionTag, output: &mut bowline_wire::Output) {

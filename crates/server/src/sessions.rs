@@ -21,8 +21,8 @@ pub(crate) struct Sessions {
     open: BTreeMap<SessionTag, Seat>,
     inputs: mpsc::Sender<Tagged>,
     tasks: mpsc::Receiver<Tagged>,
-    opened_sender: mpsc::Sender<Opened>,
-    opened: mpsc::Receiver<Opened>,
+    opened_sender: mpsc::Sender<Box<Opened>>,
+    opened: mpsc::Receiver<Box<Opened>>,
     /// The sessions that are being opened.
     opening: BTreeSet<SessionTag>,
 }
@@ -83,7 +83,7 @@ impl Sessions {
             let result = opening.unwrap_or_else(|error| {
                 Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}")))
             });
-            let _ = sender.send(Opened { tag, origin, working_directory, result }).await;
+            let _ = sender.send(Box::new(Opened { tag, origin, working_directory, result })).await;
         });
         None
     }
@@ -116,15 +116,22 @@ impl Sessions {
         None
     }
 
-    /// Gives a session something to handle. Returns whether the session exists. A panic ends what was in progress in
-    /// that session, and nothing else.
-    pub fn handle(&mut self, tag: SessionTag, input: Input) -> bool {
-        let Some(seat) = self.open.get_mut(&tag) else { return false };
+    pub fn is_open(&self, tag: SessionTag) -> bool {
+        self.open.contains_key(&tag)
+    }
+
+    /// Gives a session something to handle, if it is open. A panic ends what was in progress in that session, and
+    /// nothing else.
+    pub fn handle(&mut self, tag: SessionTag, input: Input) {
+        let Some(seat) = self.open.get_mut(&tag) else { return };
         let handling = catch_unwind(AssertUnwindSafe(|| seat.session.handle(input)));
         if let Err(panic) = handling {
-            seat.session.recover_from_panic(&*panic);
+            let recovery = catch_unwind(AssertUnwindSafe(|| seat.session.recover_from_panic(&*panic)));
+            // A session that cannot even end its run is of no use any more.
+            if recovery.is_err() {
+                self.open.remove(&tag);
+            }
         }
-        true
     }
 
     /// Returns the next output of a session.
@@ -155,7 +162,7 @@ impl Sessions {
         tokio::select! {
             biased;
             task = self.tasks.recv() => task.map(Report::Task),
-            opened = self.opened.recv() => opened.map(|opened| Report::Opened(Box::new(opened))),
+            opened = self.opened.recv() => opened.map(Report::Opened),
         }
     }
 
