@@ -158,11 +158,11 @@ impl Sessions {
 
     /// Waits for the next report of a task.
     pub async fn next_report(&mut self) -> Option<Report> {
-        // Sessions are opened seldom; what their tasks report comes first.
+        // Sessions are opened seldom, and looking for them costs every command something.
         tokio::select! {
             biased;
             task = self.tasks.recv() => task.map(Report::Task),
-            opened = self.opened.recv() => opened.map(Report::Opened),
+            opened = self.opened.recv(), if !self.opening.is_empty() => opened.map(Report::Opened),
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Memory {
     pub resident: u64,
     /// Resident pages; shared ones count in proportion.
     pub proportional: u64,
+    /// What is not backed by a file: the part that does not depend on other processes of the same program.
+    pub anonymous: u64,
 }
 
 /// Returns whether a process runs; a zombie does not.
@@ -46,7 +48,11 @@ pub fn memory_of(pid: u32) -> Option<Memory> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     };
-    Some(Memory { resident: figure("Rss:")?, proportional: figure("Pss:")? })
+    Some(Memory {
+        resident: figure("Rss:")?,
+        proportional: figure("Pss:")?,
+        anonymous: figure("Anonymous:")?,
+    })
 }
 
 /// Returns the peak memory of a process, in KiB; `None` if it has ended.

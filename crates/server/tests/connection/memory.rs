@@ -12,7 +12,7 @@ use crate::client::{serve, serve_over};
 use crate::numbered::Numbered;
 
 fn used_kib() -> u64 {
-    memory_of(std::process::id()).unwrap().proportional
+    memory_of(std::process::id()).unwrap().anonymous
 }
 
 #[tokio::test]
