@@ -39,9 +39,18 @@ pub(crate) enum Awaited {
     /// The session that the client changes to.
     SessionChange,
     /// A command that is carried out in the background and replied to when it is done.
-    Job { origin: Origin },
+    Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
     UserCommand(UserCommand),
+}
+
+/// Whether commands wait for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JobOrder {
+    /// Later commands wait, because it changes or lists what they may work on.
+    Exclusive,
+    /// It runs beside other commands.
+    Beside,
 }
 
 /// A user-initiated shell command that is running.
@@ -123,6 +132,13 @@ impl Pending {
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
         self.entries.values().any(|entry| matches!(entry.awaited, Awaited::Job { .. }))
+    }
+
+    /// Tells whether there is a job that commands wait for.
+    pub fn has_exclusive_jobs(&self) -> bool {
+        let is_exclusive =
+            |entry: &Entry| matches!(entry.awaited, Awaited::Job { order: JobOrder::Exclusive, .. });
+        self.entries.values().any(is_exclusive)
     }
 
     /// Returns the user-initiated shell commands that are running.

@@ -27,12 +27,7 @@ impl Session {
                 self.reply(origin, Ok(Answer::Done));
                 self.abort_run();
             }
-            Activity::ChangingSession(_) => {
-                self.refuse_waiting_prompts();
-                self.stop();
-                self.reply(origin, Ok(Answer::Done));
-            }
-            Activity::Summarizing(_) | Activity::Idle => {
+            Activity::Summarizing(_) | Activity::ChangingSession(_) | Activity::Idle => {
                 self.stop();
                 self.reply(origin, Ok(Answer::Done));
             }
@@ -85,7 +80,10 @@ impl Session {
     /// Stops everything. What is due is still emitted; whoever drives the session waits until it is idle.
     pub(super) fn shut_down(&mut self) {
         self.shutting_down = true;
-        self.stop();
+        // The commands that came before the end are for the session that is being opened or copied.
+        if !self.activity.is_changing_session() {
+            self.stop();
+        }
         self.abort_commands();
     }
 }

@@ -1,15 +1,10 @@
 //! Which requests are carried out at once, which wait, and which are refused while a run is in progress.
 
-use std::collections::VecDeque;
-
 use bowline_core::command::{Command, Request};
 use bowline_core::policy::{Order, WhileRunning};
 use bowline_core::reply::{Refusal, RefusalCode};
 
 use super::Session;
-
-/// What clients read of a prompt that was aborted before its run started.
-pub(super) const PROMPT_ABORTED: &str = "the prompt was aborted";
 
 impl Session {
     /// Carries out a request, or appends it to the backlog.
@@ -36,7 +31,7 @@ impl Session {
         {
             self.carry_out(request);
             if self.shutting_down {
-                self.stop();
+                self.abort_run();
                 self.abort_commands();
             }
         }
@@ -46,32 +41,31 @@ impl Session {
     fn must_wait(&self) -> bool {
         let is_busy = !self.activity.is_idle() || self.pending.has_jobs();
         let is_serial = self.agent.policy().order == Order::OneAtATime;
-        self.activity.is_stopping() || self.activity.is_changing_session() || (is_serial && is_busy)
+        self.activity.is_stopping() || self.is_using_files() || (is_serial && is_busy)
     }
 
-    /// Tells whether a request is carried out although others may wait. While a run is being stopped, an abort waits
-    /// behind the prompts that came before it, because it is meant for them.
+    /// Tells whether session files are opened, copied, deleted or listed in the background.
+    fn is_using_files(&self) -> bool {
+        self.activity.is_changing_session() || self.pending.has_exclusive_jobs()
+    }
+
+    /// Tells whether a request is carried out although others may wait. An abort waits behind the messages that came
+    /// before it, because it is meant for the runs that they start.
     fn overtakes(&self, command: &Command) -> bool {
+        let is_serial = self.agent.policy().order == Order::OneAtATime;
         let cancels = matches!(command, Command::Abort | Command::AbortRetry | Command::AbortShell);
-        match self.agent.policy().order {
-            Order::OneAtATime => cancels || (self.backlog.is_empty() && !self.must_wait()),
-            // Opening a large session takes a while, during which the state is that of the current session.
-            Order::Concurrent if self.activity.is_changing_session() => {
-                cancels || *command == Command::GetState
-            }
-            Order::Concurrent => self.backlog.is_empty() || *command == Command::AbortShell,
+        if self.is_using_files() {
+            return match command {
+                Command::Abort => !self.backlog.iter().any(brings_message),
+                // Opening a large session takes a while, during which the state is that of the current session.
+                Command::GetState => !is_serial,
+                _ => cancels,
+            };
         }
-    }
-
-    /// Refuses the messages in the backlog. They came before an abort, and the session that they are for may never be
-    /// opened: they must not start a run, least of all in another session.
-    pub(super) fn refuse_waiting_prompts(&mut self) {
-        let waiting = std::mem::take(&mut self.backlog).into_iter();
-        let (prompts, others): (VecDeque<_>, VecDeque<_>) = waiting.partition(is_prompt);
-        self.backlog = others;
-        for Request { origin, .. } in prompts {
-            self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, PROMPT_ABORTED)));
+        if is_serial {
+            return cancels || (self.backlog.is_empty() && !self.must_wait());
         }
+        self.backlog.is_empty() || *command == Command::AbortShell
     }
 
     /// Puts a request back to the front of the backlog, to be carried out when what is in progress is over.
@@ -115,7 +109,7 @@ impl Session {
 }
 
 /// Tells whether a request brings a message for the model.
-fn is_prompt(request: &Request) -> bool {
+fn brings_message(request: &Request) -> bool {
     matches!(
         request.command,
         Command::Prompt { .. }

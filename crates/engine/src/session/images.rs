@@ -6,7 +6,6 @@ use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_tools::fit_images;
 
 use super::Session;
-use super::admission::PROMPT_ABORTED;
 use crate::activity::{Activity, Preparing};
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
@@ -34,7 +33,7 @@ impl Session {
 
     /// Refuses a prompt that was aborted before its run started.
     pub(super) fn images_aborted(&mut self) {
-        self.refuse_preparing(&Refusal::new(RefusalCode::Cancelled, PROMPT_ABORTED));
+        self.refuse_preparing(&Refusal::new(RefusalCode::Cancelled, "the prompt was aborted"));
     }
 
     /// Refuses a prompt whose images are being resized.

@@ -7,6 +7,7 @@ use bowline_core::reply::Refusal;
 use bowline_llm::{LocalModels, LocalScope};
 
 use super::Session;
+use crate::pending::JobOrder;
 
 /// How long a model server on this machine may take to answer.
 const LOOK_LIMIT: Duration = Duration::from_millis(200);
@@ -19,7 +20,7 @@ impl Session {
     /// be used instead. This is the only time that bowline looks for one by itself.
     pub(super) fn refuse_with_advice(&mut self, origin: Origin, refusal: Refusal) {
         let providers = self.agent.providers().clone();
-        self.reply_later(origin, async move {
+        self.reply_later(origin, JobOrder::Beside, async move {
             let servers = providers.ask_local_servers(LOOK_LIMIT, LocalScope::Loopback).await;
             let advice: Vec<String> = servers.iter().filter_map(advice).collect();
             let message = [vec![refusal.message], advice].concat().join(" ");

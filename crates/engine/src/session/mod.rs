@@ -36,7 +36,7 @@ use crate::agent::{Agent, OpenedSession};
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
 use crate::instructions::Instructions;
 use crate::model_choice::ModelChoice;
-use crate::pending::{Awaited, Pending};
+use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
 use crate::run::Run;
 use crate::settings::RetrySettings;
@@ -180,16 +180,17 @@ impl Session {
     fn reply_later(
         &mut self,
         origin: Origin,
+        order: JobOrder,
         work: impl Future<Output = Result<Answer, Refusal>> + Send + 'static,
     ) {
-        self.pending.start(Awaited::Job { origin }, |reporter| async move {
+        self.pending.start(Awaited::Job { origin, order }, |reporter| async move {
             let result = work.await;
             reporter.send(Step::Job(Box::new(result))).await;
         });
     }
 
     fn job_done(&mut self, id: crate::pending::PendingId, result: Result<Answer, Refusal>) {
-        if let Some(Awaited::Job { origin }) = self.pending.remove(id) {
+        if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
             self.reply(origin, result);
         }
     }
@@ -202,8 +203,9 @@ impl Session {
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
-        if let Some(index) = self.unanswered.iter().position(|unanswered| *unanswered == origin) {
-            self.unanswered.remove(index);
+        // Most requests are replied to before the next one arrives.
+        if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
+            self.unanswered.swap_remove(index);
         }
         self.outputs.push_back(Output::Reply(Reply { origin, result }));
     }

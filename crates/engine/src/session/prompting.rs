@@ -48,7 +48,6 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
         }
-        self.reply_on_receipt(&origin);
         self.prompt(origin, message, None);
     }
 
@@ -91,7 +90,7 @@ impl Session {
 
     /// Replies to a prompt that was accepted, unless it was replied to on receipt.
     fn reply_accepted(&mut self, origin: Origin, answer: Answer) {
-        if self.agent.policy().prompt_answer != PromptAnswer::OnReceipt {
+        if self.unanswered.contains(&origin) {
             self.reply(origin, Ok(answer));
         }
     }

@@ -13,7 +13,6 @@ impl Session {
     /// Queues a message, or starts a run with it where the policy says so and nothing is running.
     pub(super) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
         if self.activity.is_idle() && self.agent.policy().idle_queue == IdleQueue::StartsRun {
-            self.reply_on_receipt(&origin);
             return self.prompt(origin, message, None);
         }
         let answer = self.enqueue(message, queue);

@@ -197,8 +197,9 @@ async fn while_other_things_are_in_progress() {
     driver.run("one?").await;
     let path = driver.file();
     driver.carry_out(Command::NewSession { parent: None }).await;
-    driver.send("s", shell("sleep 600"));
     driver.send("l", Command::ListSessions { query: SessionQuery::default() });
+    driver.panic();
+    driver.send("s", shell("sleep 600"));
     driver.send("w", Command::SwitchSession { path });
     driver.send("m", Command::GetMessages);
     driver.panic();

@@ -176,10 +176,11 @@ async fn background_jobs_are_replied_to_when_they_are_done() {
     let (mut driver, file) = with_another_session().await;
     driver.send("l", Command::ListSessions { query: bowline_core::command::SessionQuery::default() });
     driver.send("e", Command::ExportHtml { path: None });
-    assert!(driver.refusal("e").contains("Nothing to export"));
-    assert!(!driver.is_replied("l"));
+    driver.state();
+    assert!(!driver.is_replied("l") && !driver.is_replied("e"));
     let Ok(Answer::Sessions(page)) = driver.until_reply("l").await else { panic!() };
     assert_eq!(page.sessions[0].path, file);
+    assert!(driver.refusal("e").contains("Nothing to export"));
     driver.carry_out(Command::DeleteSession { path: file.clone() }).await;
     driver.send("w", switch(&file));
     driver.until_idle().await;
@@ -189,25 +190,44 @@ async fn background_jobs_are_replied_to_when_they_are_done() {
 }
 
 #[tokio::test]
-async fn abort_refuses_the_prompts_that_wait_for_another_session() {
+async fn abort_waits_behind_the_messages_for_another_session() {
     let (mut driver, file) = with_another_session().await;
     driver.send("w", switch(&file));
     driver.prompt("p", "for the other session");
-    driver.enqueue("s", Queue::Steering, "for the other session too");
     driver.send("a", Command::Abort);
-    assert_eq!(driver.refusal("p"), "the prompt was aborted");
-    assert_eq!(driver.refusal("s"), "the prompt was aborted");
-    assert!(driver.session.is_idle() && driver.conversation().is_empty());
+    assert!(!driver.is_replied("a"), "the abort is meant for the prompt");
+    driver.until_settled().await;
+    assert!(driver.is_replied("p") && driver.is_replied("a"));
+    assert!(driver.conversation().contains(&"user: for the other session".to_owned()));
     driver.finish();
 
     let mut driver = Setup::new().start();
     driver.run("one?").await;
     driver.send("c", Command::Clone);
-    driver.prompt("p", "for the copy");
+    driver.enqueue("s", Queue::Steering, "for the copy");
     driver.send("a", Command::Abort);
-    driver.prompt("q", "after the abort");
-    assert!(driver.is_replied("a") && driver.is_replied("p"));
-    driver.until_settled().await;
-    assert_eq!(driver.conversation()[2..], ["user: after the abort", "assistant: ok"]);
+    driver.until_reply("a").await.unwrap();
+    assert!(driver.is_replied("s"));
+    driver.finish();
+}
+
+#[tokio::test]
+async fn end_of_input_waits_for_another_session_and_what_is_meant_for_it() {
+    let (mut driver, file) = with_another_session().await;
+    driver.send("w", switch(&file));
+    driver.send("n", Command::SetSessionName { name: "meant for the other".to_owned() });
+    driver.shut_down();
+    driver.until_reply("n").await.unwrap();
+    assert_eq!(driver.session.file(), Some(file.as_path()));
+    driver.finish();
+}
+
+#[tokio::test]
+async fn deleting_a_session_comes_before_switching_to_it() {
+    let (mut driver, file) = with_another_session().await;
+    driver.send("d", Command::DeleteSession { path: file.clone() });
+    driver.send("w", switch(&file));
+    assert!(driver.until_reply("w").await.is_err());
+    assert!(!file.exists() && driver.refusal("w").contains("not found"));
     driver.finish();
 }

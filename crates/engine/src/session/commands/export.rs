@@ -6,6 +6,7 @@ use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_export::{Options, default_name, export_file};
 
+use crate::pending::JobOrder;
 use crate::session::Session;
 
 impl Session {
@@ -21,7 +22,7 @@ impl Session {
         let directory = self.transcript.working_directory();
         let out = directory.join(path.unwrap_or_else(|| default_name(&file).into()));
         let leaf = self.transcript.leaf().map(|leaf| leaf.to_string());
-        self.reply_later(origin, async move {
+        self.reply_later(origin, JobOrder::Beside, async move {
             let options = Options { title: None, leaf, tools: bowline_tools::traits_of };
             let written = tokio::task::spawn_blocking(move || export_file(&file, &out, &options)).await;
             let failed = |text: String| Refusal::new(RefusalCode::StorageFailed, text);

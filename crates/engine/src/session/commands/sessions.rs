@@ -76,11 +76,11 @@ impl Session {
         kind: ChangeKind,
         open: impl FnOnce() -> Result<(OpenedSession, Answer), Refusal> + Send + 'static,
     ) {
-        // Only a command that is bound to fail gets here while something is in progress, and it fails without ending
-        // that.
-        if !self.activity.is_idle() {
-            let busy = || Refusal::new(RefusalCode::Busy, "the agent is running; abort it first");
-            let result = open().and_then(|_| Err(busy()));
+        // A command that is bound to fail does so at once, and without ending what is in progress.
+        let is_missing = matches!(&kind, ChangeKind::Open(path) if !path.exists());
+        if is_missing || !self.activity.is_idle() {
+            let changed = || Refusal::new(RefusalCode::Busy, "the session cannot be changed now; try again");
+            let result = open().and_then(|_| Err(changed()));
             return self.reply(origin, result);
         }
         let id = self.pending.start(Awaited::SessionChange, |reporter| async move {

@@ -9,6 +9,7 @@ use bowline_session::{ListQuery, Scope, Store};
 
 use super::sessions::is_same_file;
 use crate::agent::session_unavailable;
+use crate::pending::JobOrder;
 use crate::session::Session;
 
 impl Session {
@@ -71,7 +72,7 @@ impl Session {
             let text = "sessions are kept in memory only (--no-session)";
             return self.reply(origin, Err(Refusal::new(RefusalCode::SessionUnavailable, text)));
         };
-        self.reply_later(origin, async move {
+        self.reply_later(origin, JobOrder::Exclusive, async move {
             match tokio::task::spawn_blocking(move || work(&store)).await {
                 Ok(result) => result.map_err(session_unavailable),
                 Err(error) => Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}"))),
