@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bowline_core::SessionTag;
@@ -75,12 +76,21 @@ impl Connection {
     /// Serves the client until it closes its end, quits or cannot be written to, or until `stop` returns an exit code.
     /// Returns the exit code.
     pub async fn serve(
+        self,
+        input: bowline_wire::Input,
+        output: bowline_wire::Output,
+        stop: impl Future<Output = u8>,
+    ) -> u8 {
+        self.serve_until(input, output, std::pin::pin!(stop)).await
+    }
+
+    /// The loop. It is not generic, so that it is compiled once, with the settings of this crate.
+    async fn serve_until(
         mut self,
         mut input: bowline_wire::Input,
         mut output: bowline_wire::Output,
-        stop: impl Future<Output = u8>,
+        mut stop: Pin<&mut dyn Future<Output = u8>>,
     ) -> u8 {
-        let mut stop = std::pin::pin!(stop);
         let mut buffer = Vec::new();
         self.dialect.opening(&mut self.records);
         self.post();

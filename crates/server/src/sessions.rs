@@ -158,11 +158,14 @@ impl Sessions {
 
     /// Waits for the next report of a task.
     pub async fn next_report(&mut self) -> Option<Report> {
-        // Sessions are opened seldom, and looking for them costs every command something.
+        // Sessions are opened seldom, and waiting for two things costs every command something.
+        if self.opening.is_empty() {
+            return self.tasks.recv().await.map(Report::Task);
+        }
         tokio::select! {
             biased;
             task = self.tasks.recv() => task.map(Report::Task),
-            opened = self.opened.recv(), if !self.opening.is_empty() => opened.map(Report::Opened),
+            opened = self.opened.recv() => opened.map(Report::Opened),
         }
     }
 
