@@ -9,7 +9,7 @@ use bowline_session::Navigation;
 use crate::compaction::Plan;
 use crate::pending::PendingId;
 use crate::run::{Phase, Run};
-use crate::session::Continuation;
+use crate::session::{Continuation, Receipt};
 
 /// What a session is busy with.
 #[derive(Debug, Default)]
@@ -30,6 +30,7 @@ pub(crate) enum Activity {
 pub(crate) struct Preparing {
     pub id: PendingId,
     pub origin: Origin,
+    pub receipt: Receipt,
     /// The abort commands that are replied to when the prompt is refused.
     pub aborts: Vec<Origin>,
 }

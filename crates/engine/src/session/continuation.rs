@@ -1,10 +1,11 @@
 //! What happens once something that was waited for is over.
 
-use bowline_core::command::{Draft, Origin};
+use bowline_core::command::Origin;
 use bowline_core::event::RunOutcome;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
+use super::prompting::Submission;
 use crate::run::TurnEnd;
 use crate::transcript::RemovedAnswer;
 
@@ -16,7 +17,7 @@ pub(crate) enum Continuation {
     /// The command that caused it is replied to.
     Reply(Origin),
     /// The prompt that had to wait for it is admitted.
-    Admit { origin: Origin, message: Draft },
+    Admit(Submission),
     /// The run takes its next turn.
     NextTurn(TurnEnd),
     /// The model is called again. If it cannot be, the run ends as `otherwise` says, and the answer that was removed
@@ -32,7 +33,7 @@ impl Session {
         match then {
             Continuation::Nothing => {}
             Continuation::Reply(origin) => self.reply(origin, outcome),
-            Continuation::Admit { origin, message } => self.admit(origin, message),
+            Continuation::Admit(submission) => self.admit(submission),
             Continuation::NextTurn(end) => self.next_turn(end),
             Continuation::Settle(run_outcome) => self.settle(run_outcome),
             Continuation::CallAgain { otherwise, removed } if outcome.is_err() => {
@@ -47,7 +48,7 @@ impl Session {
     pub(super) fn abandon(&mut self, then: Continuation, what: &str) {
         match then {
             Continuation::Nothing => {}
-            Continuation::Reply(origin) | Continuation::Admit { origin, .. } => {
+            Continuation::Reply(origin) | Continuation::Admit(Submission { origin, .. }) => {
                 let refusal = Refusal::new(RefusalCode::Cancelled, format!("{what} cancelled"));
                 self.reply(origin, Err(refusal));
             }

@@ -45,6 +45,7 @@ use crate::transcript::Transcript;
 pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use model_answer::AnswerStep;
+pub(crate) use prompting::Receipt;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
 #[derive(Debug)]

@@ -15,14 +15,30 @@ const BUSY: &str =
 const COMPACTING: &str =
     "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.";
 
+/// A message that is to start a run.
+#[derive(Debug)]
+pub(crate) struct Submission {
+    pub origin: Origin,
+    pub message: Draft,
+    pub receipt: Receipt,
+}
+
+/// Whether a message was replied to when it arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receipt {
+    Replied,
+    Due,
+}
+
 impl Session {
     /// Starts a run with a message, queues it, or refuses it. The message is on disk before it is accepted.
-    pub(super) fn prompt(&mut self, origin: Origin, message: Draft, when_busy: Option<Queue>) {
+    pub(super) fn prompt(&mut self, submission: Submission, when_busy: Option<Queue>) {
+        let Submission { origin, message, receipt } = submission;
         if self.activity.is_running() {
             return match when_busy {
                 Some(queue) => {
                     let answer = self.enqueue(message, queue);
-                    self.reply_accepted(origin, answer);
+                    self.reply_accepted(origin, receipt, answer);
                 }
                 None => self.reply(origin, Err(Refusal::new(RefusalCode::Busy, BUSY))),
             };
@@ -33,13 +49,13 @@ impl Session {
         if let Err(refusal) = self.check_model() {
             return self.refuse_with_advice(origin, refusal);
         }
-        self.compact_if_full(Continuation::Admit { origin, message });
+        self.compact_if_full(Continuation::Admit(Submission { origin, message, receipt }));
     }
 
     /// Starts a run with the message of a command that stopped the run before.
     pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
-        self.reply_on_receipt(&origin);
-        self.prompt(origin, message, None);
+        let receipt = self.reply_on_receipt(&origin);
+        self.prompt(Submission { origin, message, receipt }, None);
     }
 
     /// Starts a run in a conversation that has begun.
@@ -48,19 +64,22 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
         }
-        self.prompt(origin, message, None);
+        self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
     }
 
     /// Starts a run with a message that nothing stands in the way of, once its images are small enough.
-    pub(super) fn admit(&mut self, origin: Origin, message: Draft) {
-        if self.agent.settings().resize_images && !message.images.iter().all(bowline_tools::image_fits) {
-            return self.resize_images(origin, message);
+    pub(super) fn admit(&mut self, submission: Submission) {
+        if self.agent.settings().resize_images
+            && !submission.message.images.iter().all(bowline_tools::image_fits)
+        {
+            return self.resize_images(submission);
         }
-        self.begin(origin, message);
+        self.begin(submission);
     }
 
     /// Starts a run with a message.
-    pub(super) fn begin(&mut self, origin: Origin, message: Draft) {
+    pub(super) fn begin(&mut self, submission: Submission) {
+        let Submission { origin, message, receipt } = submission;
         let message = Message::user(message.text, message.images, self.now());
         self.futile_compaction = None;
         // The model may have become unusable while the prompt waited for its images.
@@ -72,7 +91,7 @@ impl Session {
                 let waiter = if self.agent.policy().prompt_answer == PromptAnswer::OnSettled {
                     Some(origin)
                 } else {
-                    self.reply_accepted(origin, Answer::Accepted(Disposition::Started));
+                    self.reply_accepted(origin, receipt, Answer::Accepted(Disposition::Started));
                     None
                 };
                 self.start_run(model, &recorded, waiter);
@@ -82,15 +101,25 @@ impl Session {
     }
 
     /// Replies to a prompt before anything is known of it, where the policy says so.
-    pub(super) fn reply_on_receipt(&mut self, origin: &Origin) {
-        if self.agent.policy().prompt_answer == PromptAnswer::OnReceipt {
-            self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
+    pub(super) fn reply_on_receipt(&mut self, origin: &Origin) -> Receipt {
+        if self.agent.policy().prompt_answer != PromptAnswer::OnReceipt {
+            return Receipt::Due;
+        }
+        self.reply(origin.clone(), Ok(Answer::Accepted(Disposition::Started)));
+        Receipt::Replied
+    }
+
+    /// Returns whether the command `prompt` was replied to when it arrived.
+    pub(super) fn prompt_receipt(&self) -> Receipt {
+        match self.agent.policy().prompt_answer {
+            PromptAnswer::OnReceipt => Receipt::Replied,
+            PromptAnswer::OnAdmission | PromptAnswer::OnSettled => Receipt::Due,
         }
     }
 
-    /// Replies to a prompt that was accepted, unless it was replied to on receipt.
-    fn reply_accepted(&mut self, origin: Origin, answer: Answer) {
-        if self.unanswered.contains(&origin) {
+    /// Replies to a message that was accepted, unless it was replied to on receipt.
+    fn reply_accepted(&mut self, origin: Origin, receipt: Receipt, answer: Answer) {
+        if receipt == Receipt::Due {
             self.reply(origin, Ok(answer));
         }
     }

@@ -7,13 +7,14 @@ use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition};
 
 use super::Session;
+use super::prompting::{Receipt, Submission};
 use crate::run::TurnEnd;
 
 impl Session {
     /// Queues a message, or starts a run with it where the policy says so and nothing is running.
     pub(super) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
         if self.activity.is_idle() && self.agent.policy().idle_queue == IdleQueue::StartsRun {
-            return self.prompt(origin, message, None);
+            return self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
         }
         let answer = self.enqueue(message, queue);
         self.reply(origin, Ok(answer));

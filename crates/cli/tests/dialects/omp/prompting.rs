@@ -86,6 +86,24 @@ fn abort_and_prompt_is_atomic() {
 }
 
 #[test]
+fn commands_without_ids_are_acknowledged_once_each() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::new().tool("bash", json!({ "command": "trap '' TERM; sleep 600" })));
+    let mut agent = workspace.start_in("omp");
+    agent.send(json!({ "type": "prompt", "message": "first" }));
+    agent.until_type("tool_execution_start");
+    // Both wait for the tool of the first run to stop, and look the same.
+    let line = json!({ "type": "abort_and_prompt", "message": "again" });
+    agent.send_raw(format!("{line}\n{line}\n").as_bytes());
+    for _ in 0..3 {
+        agent.until_type("agent_end");
+    }
+    agent.close_stdin();
+    agent.rest();
+    assert_eq!(of_type(agent.transcript(), "response").len(), 3);
+}
+
+#[test]
 fn prompt_during_a_run_names_its_queue() {
     let server = ModelServer::start();
     let gate = Gate::new();

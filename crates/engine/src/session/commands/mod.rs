@@ -12,6 +12,7 @@ use bowline_core::command::{Command, Request};
 use bowline_core::reply::{Answer, Refusal};
 
 use super::Session;
+use super::prompting::Submission;
 
 impl Session {
     /// Carries out a command. Commands that reply later, or between events, return early.
@@ -33,7 +34,10 @@ impl Session {
                 self.postpone(Request { origin, command });
                 return self.stop();
             }
-            Command::Prompt { message, when_busy } => return self.prompt(origin, message, when_busy),
+            Command::Prompt { message, when_busy } => {
+                let receipt = self.prompt_receipt();
+                return self.prompt(Submission { origin, message, receipt }, when_busy);
+            }
             Command::AbortAndPrompt { message } => return self.prompt_after_abort(origin, message),
             Command::Continue { message } => return self.continue_conversation(origin, message),
             Command::Enqueue { message, queue } => return self.steer(origin, message, queue),
