@@ -1,0 +1,30 @@
+//! Opening files as Windows offers it.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Files never block here when they are opened.
+pub(crate) fn do_not_block(_: &mut OpenOptions) {}
+
+/// Returns the error for a file that the system did not open.
+pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
+    Error::read(path, error)
+}
+
+/// Returns what a file is, in words.
+pub(crate) fn kind(file_type: FileType) -> &'static str {
+    if file_type.is_dir() { "a folder" } else { "a device" }
+}
+
+/// There are no files here whose content the kernel makes up.
+pub(crate) fn is_virtual(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Returns the path that the name stands for.
+pub(crate) fn real_path(_: &File, path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
