@@ -11,6 +11,9 @@ mod environment;
 mod export;
 mod failure;
 mod flags;
+#[cfg_attr(target_os = "linux", path = "hardening_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "hardening_other.rs")]
+mod hardening;
 mod help;
 mod hidden_input;
 mod list_models;
@@ -36,6 +39,14 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
+    if !environment::is_debuggable() {
+        hardening::close_to_others();
+    }
+    if words == [bowline_tools::WATCH_ROLE] {
+        hardening::become_watcher();
+        bowline_tools::watch(std::io::stdin().lock());
+        return ExitCode::SUCCESS;
+    }
     let choice = Choice::new(&started_as, &words);
     let report = |failure: Failure| failure.report(choice.start());
     let arguments = match Arguments::parse(words, choice.start().short_flags) {

@@ -1,17 +1,25 @@
 //! `settings.json`: the user's settings, in pi's format. Unknown settings are ignored.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
 use bowline_core::{Policy, ThinkingLevel};
-use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
+use bowline_engine::{
+    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
+};
 use bowline_session::Durability;
+use bowline_tools::{CommandEnvironment, Inherit};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
+
+/// When the tool `bash` kills a command by default.
+const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The settings that bowline knows.
 #[derive(Debug, Default, Deserialize)]
@@ -30,6 +38,11 @@ pub(crate) struct SettingsFile {
     follow_up_mode: Option<QueueMode>,
     pub shell_path: Option<PathBuf>,
     pub shell_command_prefix: Option<String>,
+    /// How many tool calls of an answer run at the same time.
+    max_parallel_tools: Option<NonZeroUsize>,
+    /// When the tool `bash` kills a command by default; 0 is never.
+    command_timeout_ms: Option<u64>,
+    sandbox: Sandbox,
     durability: DurabilitySetting,
     compaction: Compaction,
     retry: Retry,
@@ -72,6 +85,30 @@ impl Compaction {
         let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
         CompactionSettings { general, by_model: by_model.collect() }
     }
+}
+
+/// What keeps commands away from what they do not need.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Sandbox {
+    environment: CommandVariables,
+}
+
+/// What commands get of the environment.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct CommandVariables {
+    inherit: InheritSetting,
+    keep: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum InheritSetting {
+    #[default]
+    Scrubbed,
+    Core,
+    All,
 }
 
 /// When a write to a session counts as durable.
@@ -127,6 +164,7 @@ impl SettingsFile {
             compaction: self.compaction.settings(),
             resize_images: self.images.auto_resize.unwrap_or(true),
             reports_progress: true,
+            max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
         }
     }
 
@@ -135,6 +173,28 @@ impl SettingsFile {
             DurabilitySetting::Flush => Durability::Flush,
             DurabilitySetting::Fsync => Durability::Fsync,
         }
+    }
+
+    /// Returns when the tool `bash` kills a command for which the model asks for no timeout.
+    pub fn command_timeout(&self) -> Option<Duration> {
+        match self.command_timeout_ms {
+            Some(0) => None,
+            given => Some(given.map_or(DEFAULT_COMMAND_TIMEOUT, Duration::from_millis)),
+        }
+    }
+
+    /// Returns what commands get of `variables`. `key_variables` returns the names of those that hold keys.
+    pub fn command_environment(
+        &self,
+        variables: Vec<(OsString, OsString)>,
+        key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> CommandEnvironment {
+        let inherit = match self.sandbox.environment.inherit {
+            InheritSetting::Scrubbed => Inherit::Scrubbed,
+            InheritSetting::Core => Inherit::Core,
+            InheritSetting::All => Inherit::All,
+        };
+        CommandEnvironment::new(variables, inherit, self.sandbox.environment.keep.clone(), key_variables)
     }
 
     /// Returns the time-outs for providers.

@@ -20,6 +20,7 @@ mod error;
 mod failure;
 mod json_comments;
 mod key_status;
+mod key_variables;
 mod local_servers;
 mod login;
 mod models_file;

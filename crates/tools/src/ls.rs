@@ -5,7 +5,7 @@ use std::fs;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
 use crate::error::Error;
 use crate::listing::listing;
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -27,6 +27,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("limit", Kind::Integer, "Most entries (default: 500)"),
     ],
     enabled_by_default: false,
+    describe: described,
     prepare: unprepared,
     run: |call| Box::pin(interruptible(call, ls)),
 };

@@ -4,6 +4,7 @@
 
 mod kills;
 mod network;
+mod processes;
 mod secrets;
 mod shutdown;
 mod slow_reader;
