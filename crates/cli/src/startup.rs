@@ -37,6 +37,7 @@ pub(crate) fn prepare(
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
     };
@@ -187,6 +188,7 @@ fn scope(
 
 fn system_prompt(arguments: &Arguments, environment: &Environment) -> SystemPrompt {
     let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.home.clone_from(&environment.user_home);
     prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(environment, text));
     let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(environment, text));
     prompt.additions = additions.collect();

@@ -1,13 +1,13 @@
 //! Opening files as Unix offers it.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::error::Error;
+use crate::error::{Error, FOLDER};
 
 /// Has a FIFO without a writer open at once, and a terminal not become the controlling one.
 pub(crate) fn do_not_block(options: &mut OpenOptions) {
@@ -17,6 +17,9 @@ pub(crate) fn do_not_block(options: &mut OpenOptions) {
 /// Returns the error for a file that the system did not open. A socket and a FIFO without a reader are answered in the
 /// same way as a device without a driver.
 pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::IsADirectory {
+        return Error::NotRegular { path: path.to_owned(), kind: FOLDER };
+    }
     if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
         && let Ok(metadata) = path.metadata()
     {
@@ -28,7 +31,7 @@ pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
 /// Returns what a file is, in words.
 pub(crate) fn kind(file_type: FileType) -> &'static str {
     if file_type.is_dir() {
-        "a folder"
+        FOLDER
     } else if file_type.is_fifo() {
         "a FIFO"
     } else if file_type.is_socket() {
@@ -36,6 +39,11 @@ pub(crate) fn kind(file_type: FileType) -> &'static str {
     } else {
         "a device"
     }
+}
+
+/// Returns whether every user may write to it.
+pub(crate) fn is_writable_by_others(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o002 != 0
 }
 
 /// Returns whether the kernel makes up the content, as it does in `/proc` and `/sys`: such files claim to be regular,
@@ -74,7 +82,6 @@ pub(crate) fn real_path(file: &File, _: &Path) -> io::Result<PathBuf> {
 /// Returns the path of what was opened, if the name still stands for it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
-    use std::os::unix::fs::MetadataExt as _;
     let real = path.canonicalize()?;
     let (opened, named) = (file.metadata()?, real.symlink_metadata()?);
     if (opened.dev(), opened.ino()) == (named.dev(), named.ino()) {
