@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::model::Model;
 use bowline_core::{Policy, ThinkingLevel};
-use bowline_dialect::{Start, Tools};
+use bowline_dialect::{OtherTool, Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -42,7 +42,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start.tools)?,
+        allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -87,17 +87,18 @@ pub(crate) fn prepare(
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
-    tools: Tools,
+    start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if tools == Tools::Usual {
-        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools));
+    if start.tools == Tools::Usual {
+        return Ok(named.or_else(|| file.default_tools.clone()));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
     };
-    if let Some(names) = &arguments.tools {
+    if let Some(names) = named {
         return match names.iter().find(|name| !may_use(name)) {
-            None => Ok(Some(names.clone())),
+            None => Ok(Some(names)),
             Some(name) => Err(Failure::Usage(format!(
                 "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
             ))),
@@ -106,6 +107,27 @@ fn allowed_tools(
     let builtin = Toolbox::builtin(&Options::default());
     let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
+}
+
+/// Replaces the tools of the emulated agent that bowline does not have, or leaves them out, with a warning.
+fn own_tools(names: &[String], other_tools: &[OtherTool]) -> Vec<String> {
+    let mut own: Vec<String> = Vec::new();
+    for name in names {
+        let other = other_tools.iter().find(|tool| tool.name == name);
+        let used = match other {
+            None => Some(name.as_str()),
+            Some(tool) => tool.instead,
+        };
+        match (other, used) {
+            (Some(_), Some(instead)) => {
+                eprintln!("bowline: there is no tool named {name}; {instead} is enabled instead");
+            }
+            (Some(_), None) => eprintln!("bowline: there is no tool named {name}; it is left out"),
+            (None, _) => {}
+        }
+        own.extend(used.filter(|used| !own.iter().any(|name| name == used)).map(ToOwned::to_owned));
+    }
+    own
 }
 
 /// Returns the sources of models and credentials.
