@@ -6,7 +6,8 @@ use bowline_core::ThinkingLevel;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Flag, Takes};
+use crate::flags::{FLAGS, Takes};
+use crate::similar::nearest;
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -132,13 +133,17 @@ impl Arguments {
         if !name.starts_with("--") {
             return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
         }
-        let hint = nearest(name).map(|flag| format!("; did you mean {}?", flag.long)).unwrap_or_default();
+        let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
+        let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
         self.warnings.push(format!("unknown option {name} is ignored{hint}"));
         Ok(())
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export | Action::Schema) {
+        if matches!(
+            self.action,
+            Action::Auth | Action::Sessions | Action::Export | Action::Schema | Action::Help
+        ) {
             self.words.push(word.to_owned());
             return Ok(());
         }
@@ -188,47 +193,8 @@ fn subcommand(word: &str) -> Option<Action> {
         "export" => Some(Action::Export),
         "auth" => Some(Action::Auth),
         "schema" => Some(Action::Schema),
+        "help" => Some(Action::Help),
         _ => None,
-    }
-}
-
-/// Returns the flag that a mistyped one most resembles.
-fn nearest(name: &str) -> Option<&'static Flag> {
-    let candidates = FLAGS.iter().map(|flag| (distance(name, flag.long), flag));
-    candidates
-        .filter(|(distance, _)| *distance <= 2)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, flag)| flag)
-}
-
-/// Returns the edit distance of two words. Swapped neighbours, the likeliest slip, count as no difference.
-fn distance(one: &str, other: &str) -> usize {
-    if is_swapped(one.as_bytes(), other.as_bytes()) {
-        return 0;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, expected) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *expected);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-fn is_swapped(one: &[u8], other: &[u8]) -> bool {
-    let Some(at) = one.iter().zip(other).position(|(letter, expected)| letter != expected) else {
-        return false;
-    };
-    match (one[at..].split_first_chunk(), other[at..].split_first_chunk()) {
-        (Some(([first, second], rest)), Some((expected, expected_rest))) => {
-            [*second, *first] == *expected && rest == expected_rest
-        }
-        _ => false,
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         eprintln!("bowline: {warning}");
     }
     let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let file = SettingsFile::of_user(&environment)?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in providers.warnings() {
         eprintln!("bowline: {warning}");

@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     Export(#[from] bowline_export::Error),
     #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
+    #[error(transparent)]
+    File(#[from] bowline_files::Error),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]

@@ -18,9 +18,11 @@ mod online_check;
 mod rpc;
 mod sessions;
 mod settings_file;
+mod settings_table;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
+mod similar;
 mod startup;
 mod table;
 mod terminal;
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Err(failure) => return report(failure),
     };
     let result = match arguments.action {
+        Action::Help if arguments.words == ["settings"] => terminal::say(&settings_table::help()),
         Action::Help => terminal::say(&help::text()),
         Action::Version => terminal::say(&choice.version(arguments.verbose)),
         Action::Rpc => {

@@ -29,7 +29,7 @@ pub(crate) fn prepare(
     start: &Start,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     let options = Options {
