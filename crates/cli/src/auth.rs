@@ -35,7 +35,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
         eprintln!("bowline: {warning}");
     }
-    let environment = Environment::read()?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
     let file = SettingsFile::read(&environment.home.join("settings.json"))?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in providers.warnings() {

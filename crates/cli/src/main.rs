@@ -11,6 +11,7 @@ mod environment;
 mod export;
 mod failure;
 mod flags;
+mod foreign_flags;
 mod help;
 mod hidden_input;
 mod list_models;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = words.collect();
     let choice = Choice::new(&started_as, &words);
     let report = |failure: Failure| failure.report(choice.start());
-    let arguments = match Arguments::parse(words, choice.start().short_flags) {
+    let arguments = match Arguments::parse(words, choice.dialect(), choice.start().short_flags) {
         Ok(arguments) => arguments,
         Err(failure) => return report(failure),
     };

@@ -30,7 +30,7 @@ With --json, list, show and fsck print one JSON object per line. A unique prefix
 
 /// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
     let file = SettingsFile::read(&environment.home.join("settings.json"))?;
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));

@@ -6,5 +6,7 @@ mod auth;
 mod documentation;
 mod export;
 mod flags;
+mod foreign_flags;
 mod list_models;
 mod sessions;
+mod working_directory;
