@@ -14,6 +14,7 @@ mod flags;
 mod help;
 mod hidden_input;
 mod list_models;
+mod local_time;
 mod online_check;
 mod rpc;
 mod sessions;
@@ -24,6 +25,7 @@ mod signals;
 mod startup;
 mod table;
 mod terminal;
+mod transcript;
 
 use std::process::ExitCode;
 
