@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::startup;
-use crate::terminal::say;
+use crate::terminal::say_exactly;
 
 /// Runs the subcommand. The page goes to the current directory unless `--out` names a file.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> {
@@ -27,5 +27,5 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
     let out = arguments.out.as_ref().map_or_else(|| PathBuf::from(default_name(&session)), PathBuf::from);
     let options = Options { title: arguments.name.clone(), leaf: None, tools: bowline_tools::traits_of };
     let page = export_file(&session, &out, &options)?;
-    say(&format!("{}\n", page.display()))
+    say_exactly(&format!("{}\n", page.display()))
 }

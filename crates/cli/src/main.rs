@@ -15,6 +15,7 @@ mod foreign_flags;
 mod help;
 mod hidden_input;
 mod list_models;
+mod local_time;
 mod online_check;
 mod rpc;
 mod sessions;
@@ -25,6 +26,7 @@ mod signals;
 mod startup;
 mod table;
 mod terminal;
+mod transcript;
 
 use std::process::ExitCode;
 

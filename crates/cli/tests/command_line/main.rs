@@ -4,6 +4,7 @@
 
 mod auth;
 mod documentation;
+mod example_clients;
 mod export;
 mod flags;
 mod foreign_flags;
