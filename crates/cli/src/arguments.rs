@@ -7,6 +7,7 @@ use bowline_session::Clock;
 
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Takes};
+use crate::foreign_flags;
 use crate::similar::nearest;
 
 /// What bowline does.
@@ -32,6 +33,8 @@ pub(crate) enum Action {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
+    /// The folder to work in instead of the current one.
+    pub working_directory: Option<String>,
     pub provider: Option<String>,
     pub model: Option<String>,
     pub models: Option<String>,
@@ -79,7 +82,7 @@ impl Arguments {
     }
 
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
-    pub fn parse(words: Vec<String>, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
+    pub fn parse(words: Vec<String>, dialect: &str, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
@@ -89,7 +92,7 @@ impl Arguments {
                 arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 let long = short_flags.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
-                arguments.take_flag(long.unwrap_or(&word), &mut words)?;
+                arguments.take_flag(long.unwrap_or(&word), dialect, &mut words)?;
             } else {
                 arguments.take_text(&word)?;
             }
@@ -101,31 +104,24 @@ impl Arguments {
     fn take_flag(
         &mut self,
         word: &str,
+        dialect: &str,
         words: &mut Peekable<impl Iterator<Item = String>>,
     ) -> Result<(), Failure> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
         };
-        let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) else {
+        if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) {
+            let value = take_value(flag.long, flag.takes, attached, words)?;
+            return (flag.apply)(self, value)
+                .map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)));
+        }
+        let Some(flag) = foreign_flags::find(dialect, name) else {
             return self.unknown(name);
         };
-        let value = match flag.takes {
-            Takes::Nothing if attached.is_some() => {
-                return Err(Failure::Usage(format!("{} takes no value", flag.long)));
-            }
-            Takes::Nothing => String::new(),
-            Takes::Optional(_) => {
-                attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default()
-            }
-            Takes::Value(what) => attached.or_else(|| words.next()).ok_or_else(|| {
-                Failure::Usage(format!("{} needs a value: {} {what}", flag.long, flag.long))
-            })?,
-        };
-        if !flag.has_effect {
-            self.warnings.push(format!("{} is accepted, but has no effect yet", flag.long));
-        }
-        (flag.apply)(self, value).map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)))
+        let value = take_value(flag.long, flag.takes, attached, words)?;
+        self.warnings.push(flag.judge(&value).map_err(Failure::Usage)?);
+        Ok(())
     }
 
     /// Accepts an unknown long flag with a warning: it may belong to an extension of pi and must not stop a client.
@@ -185,6 +181,25 @@ impl Arguments {
     }
 }
 
+/// Returns the value of a flag: what is attached to it, or the word after it.
+fn take_value(
+    name: &str,
+    takes: Takes,
+    attached: Option<String>,
+    words: &mut Peekable<impl Iterator<Item = String>>,
+) -> Result<String, Failure> {
+    match takes {
+        Takes::Nothing if attached.is_some() => Err(Failure::Usage(format!("{name} takes no value"))),
+        Takes::Nothing => Ok(String::new()),
+        Takes::Optional(_) => {
+            Ok(attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default())
+        }
+        Takes::Value(what) => attached
+            .or_else(|| words.next())
+            .ok_or_else(|| Failure::Usage(format!("{name} needs a value: {name} {what}"))),
+    }
+}
+
 /// Returns the action of a subcommand.
 fn subcommand(word: &str) -> Option<Action> {
     match word {
@@ -203,7 +218,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, String> {
-        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), &[])
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[])
             .map_err(|failure| failure.to_string())
     }
 
@@ -221,7 +236,7 @@ mod tests {
         assert_eq!(arguments.append_system_prompt, ["x", "y"]);
         assert_eq!(arguments.tools.unwrap(), ["read", "bash"]);
         assert!(
-            arguments.warnings.iter().all(|warning| warning.contains("no effect yet")),
+            arguments.warnings.iter().all(|warning| warning.contains(" is ignored: ")),
             "{:?}",
             arguments.warnings
         );
@@ -249,11 +264,14 @@ mod tests {
 
     #[test]
     fn an_unknown_long_flag_warns_and_swallows_nothing() {
-        let arguments = parse("--plan --modle=x --mode rpc").unwrap();
+        let arguments = parse("--planet --modle=x --mode rpc").unwrap();
         assert_eq!(arguments.action, Action::Rpc);
         assert_eq!(
             arguments.warnings,
-            ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
+            [
+                "unknown option --planet is ignored",
+                "unknown option --modle is ignored; did you mean --model?"
+            ]
         );
     }
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use bowline_dialect::Start;
 
+use crate::terminal::note;
+
 /// Why bowline exits.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -40,7 +42,7 @@ impl Failure {
 
     /// Reports the failure on stderr and returns the exit code.
     pub fn tell(&self, called: &str) -> ExitCode {
-        eprintln!("{called}: {self}");
+        note(format_args!("{called}: {self}"));
         ExitCode::FAILURE
     }
 

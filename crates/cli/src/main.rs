@@ -11,9 +11,11 @@ mod environment;
 mod export;
 mod failure;
 mod flags;
+mod foreign_flags;
 mod help;
 mod hidden_input;
 mod list_models;
+mod local_time;
 mod online_check;
 mod rpc;
 mod sessions;
@@ -26,6 +28,7 @@ mod similar;
 mod startup;
 mod table;
 mod terminal;
+mod transcript;
 
 use std::process::ExitCode;
 
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = words.collect();
     let choice = Choice::new(&started_as, &words);
     let report = |failure: Failure| failure.report(choice.start());
-    let arguments = match Arguments::parse(words, choice.start().short_flags) {
+    let arguments = match Arguments::parse(words, choice.dialect(), choice.start().short_flags) {
         Ok(arguments) => arguments,
         Err(failure) => return report(failure),
     };

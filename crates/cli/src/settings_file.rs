@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_table::{KEYS_OF_PI, SETTINGS, Setting, Wrong, in_place};
 use crate::similar::nearest;
+use crate::terminal::note;
 
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
@@ -92,7 +93,7 @@ impl SettingsFile {
         let path = environment.home.join("settings.json");
         let file = Self::read(&path)?;
         for warning in &file.warnings {
-            eprintln!("bowline: {}: {warning}", path.display());
+            note(format_args!("bowline: {}: {warning}", path.display()));
         }
         Ok(file)
     }
