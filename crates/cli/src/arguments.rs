@@ -6,7 +6,9 @@ use bowline_core::ThinkingLevel;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Flag, Takes};
+use crate::flags::{FLAGS, Takes};
+use crate::foreign_flags;
+use crate::similar::nearest;
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +33,8 @@ pub(crate) enum Action {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
+    /// The folder to work in instead of the current one.
+    pub working_directory: Option<String>,
     pub provider: Option<String>,
     pub model: Option<String>,
     pub models: Option<String>,
@@ -78,7 +82,7 @@ impl Arguments {
     }
 
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
-    pub fn parse(words: Vec<String>, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
+    pub fn parse(words: Vec<String>, dialect: &str, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
         let mut arguments = Self::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
@@ -88,7 +92,7 @@ impl Arguments {
                 arguments.action = action;
             } else if word.starts_with('-') && word.len() > 1 {
                 let long = short_flags.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
-                arguments.take_flag(long.unwrap_or(&word), &mut words)?;
+                arguments.take_flag(long.unwrap_or(&word), dialect, &mut words)?;
             } else {
                 arguments.take_text(&word)?;
             }
@@ -100,31 +104,24 @@ impl Arguments {
     fn take_flag(
         &mut self,
         word: &str,
+        dialect: &str,
         words: &mut Peekable<impl Iterator<Item = String>>,
     ) -> Result<(), Failure> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
         };
-        let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) else {
+        if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) {
+            let value = take_value(flag.long, flag.takes, attached, words)?;
+            return (flag.apply)(self, value)
+                .map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)));
+        }
+        let Some(flag) = foreign_flags::find(dialect, name) else {
             return self.unknown(name);
         };
-        let value = match flag.takes {
-            Takes::Nothing if attached.is_some() => {
-                return Err(Failure::Usage(format!("{} takes no value", flag.long)));
-            }
-            Takes::Nothing => String::new(),
-            Takes::Optional(_) => {
-                attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default()
-            }
-            Takes::Value(what) => attached.or_else(|| words.next()).ok_or_else(|| {
-                Failure::Usage(format!("{} needs a value: {} {what}", flag.long, flag.long))
-            })?,
-        };
-        if !flag.has_effect {
-            self.warnings.push(format!("{} is accepted, but has no effect yet", flag.long));
-        }
-        (flag.apply)(self, value).map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)))
+        let value = take_value(flag.long, flag.takes, attached, words)?;
+        self.warnings.push(flag.judge(&value).map_err(Failure::Usage)?);
+        Ok(())
     }
 
     /// Accepts an unknown long flag with a warning: it may belong to an extension of pi and must not stop a client.
@@ -132,13 +129,17 @@ impl Arguments {
         if !name.starts_with("--") {
             return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
         }
-        let hint = nearest(name).map(|flag| format!("; did you mean {}?", flag.long)).unwrap_or_default();
+        let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
+        let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
         self.warnings.push(format!("unknown option {name} is ignored{hint}"));
         Ok(())
     }
 
     fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(self.action, Action::Auth | Action::Sessions | Action::Export | Action::Schema) {
+        if matches!(
+            self.action,
+            Action::Auth | Action::Sessions | Action::Export | Action::Schema | Action::Help
+        ) {
             self.words.push(word.to_owned());
             return Ok(());
         }
@@ -180,6 +181,25 @@ impl Arguments {
     }
 }
 
+/// Returns the value of a flag: what is attached to it, or the word after it.
+fn take_value(
+    name: &str,
+    takes: Takes,
+    attached: Option<String>,
+    words: &mut Peekable<impl Iterator<Item = String>>,
+) -> Result<String, Failure> {
+    match takes {
+        Takes::Nothing if attached.is_some() => Err(Failure::Usage(format!("{name} takes no value"))),
+        Takes::Nothing => Ok(String::new()),
+        Takes::Optional(_) => {
+            Ok(attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default())
+        }
+        Takes::Value(what) => attached
+            .or_else(|| words.next())
+            .ok_or_else(|| Failure::Usage(format!("{name} needs a value: {name} {what}"))),
+    }
+}
+
 /// Returns the action of a subcommand.
 fn subcommand(word: &str) -> Option<Action> {
     match word {
@@ -188,47 +208,8 @@ fn subcommand(word: &str) -> Option<Action> {
         "export" => Some(Action::Export),
         "auth" => Some(Action::Auth),
         "schema" => Some(Action::Schema),
+        "help" => Some(Action::Help),
         _ => None,
-    }
-}
-
-/// Returns the flag that a mistyped one most resembles.
-fn nearest(name: &str) -> Option<&'static Flag> {
-    let candidates = FLAGS.iter().map(|flag| (distance(name, flag.long), flag));
-    candidates
-        .filter(|(distance, _)| *distance <= 2)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, flag)| flag)
-}
-
-/// Returns the edit distance of two words. Swapped neighbours, the likeliest slip, count as no difference.
-fn distance(one: &str, other: &str) -> usize {
-    if is_swapped(one.as_bytes(), other.as_bytes()) {
-        return 0;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, expected) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *expected);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-fn is_swapped(one: &[u8], other: &[u8]) -> bool {
-    let Some(at) = one.iter().zip(other).position(|(letter, expected)| letter != expected) else {
-        return false;
-    };
-    match (one[at..].split_first_chunk(), other[at..].split_first_chunk()) {
-        (Some(([first, second], rest)), Some((expected, expected_rest))) => {
-            [*second, *first] == *expected && rest == expected_rest
-        }
-        _ => false,
     }
 }
 
@@ -237,7 +218,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, String> {
-        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), &[])
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[])
             .map_err(|failure| failure.to_string())
     }
 
@@ -255,7 +236,7 @@ mod tests {
         assert_eq!(arguments.append_system_prompt, ["x", "y"]);
         assert_eq!(arguments.tools.unwrap(), ["read", "bash"]);
         assert!(
-            arguments.warnings.iter().all(|warning| warning.contains("no effect yet")),
+            arguments.warnings.iter().all(|warning| warning.contains(" is ignored: ")),
             "{:?}",
             arguments.warnings
         );
@@ -283,11 +264,14 @@ mod tests {
 
     #[test]
     fn an_unknown_long_flag_warns_and_swallows_nothing() {
-        let arguments = parse("--plan --modle=x --mode rpc").unwrap();
+        let arguments = parse("--planet --modle=x --mode rpc").unwrap();
         assert_eq!(arguments.action, Action::Rpc);
         assert_eq!(
             arguments.warnings,
-            ["unknown option --plan is ignored", "unknown option --modle is ignored; did you mean --model?"]
+            [
+                "unknown option --planet is ignored",
+                "unknown option --modle is ignored; did you mean --model?"
+            ]
         );
     }
 

@@ -6,6 +6,7 @@ use bowline_dialect::{Entry, PROGRAMS, Program, Start};
 
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Takes};
+use crate::foreign_flags;
 
 /// The default dialect.
 const DEFAULT: &str = "pi";
@@ -43,6 +44,11 @@ impl Choice {
         Self { program, dialect }
     }
 
+    /// Returns the name of the chosen dialect, which may be unknown.
+    pub fn dialect(&self) -> &str {
+        &self.dialect
+    }
+
     /// Returns the chosen dialect.
     pub fn entry(&self) -> Result<&'static Entry, Failure> {
         bowline_dialect::find(&self.dialect).ok_or_else(|| {
@@ -75,7 +81,7 @@ impl Choice {
 
 fn takes_value(name: &str) -> bool {
     let flag = FLAGS.iter().find(|flag| flag.long == name);
-    flag.is_some_and(|flag| matches!(flag.takes, Takes::Value(_)))
+    flag.is_some_and(|flag| matches!(flag.takes, Takes::Value(_))) || foreign_flags::takes_value(name)
 }
 
 #[cfg(test)]

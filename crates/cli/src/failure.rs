@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use bowline_dialect::Start;
 
+use crate::terminal::note;
+
 /// Why bowline exits.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -20,6 +22,8 @@ pub(crate) enum Failure {
     Export(#[from] bowline_export::Error),
     #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
+    #[error(transparent)]
+    File(#[from] bowline_files::Error),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]
@@ -38,7 +42,7 @@ impl Failure {
 
     /// Reports the failure on stderr and returns the exit code.
     pub fn tell(&self, called: &str) -> ExitCode {
-        eprintln!("{called}: {self}");
+        note(format_args!("{called}: {self}"));
         ExitCode::FAILURE
     }
 

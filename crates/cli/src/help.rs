@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::flags::{FLAGS, Flag, Group, Takes};
+use crate::foreign_flags::FOREIGN_FLAGS;
 
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> &'static str {
@@ -24,17 +25,16 @@ pub(crate) fn text() -> String {
     for (group, heading) in Group::ALL {
         let flags = FLAGS.iter().filter(|flag| flag.group == group);
         let _ = write!(text, "\n{heading}:\n");
-        if group == Group::Accepted {
-            let names: Vec<_> = flags.map(|flag| flag.long).collect();
-            for line in names.chunks(5) {
-                let _ = writeln!(text, "  {}", line.join(" "));
-            }
-        } else {
-            for flag in flags {
-                let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
-            }
+        for flag in flags {
+            let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
         }
     }
+    write_foreign(&mut text, "Flags of the emulated agents that are ignored with a warning", false);
+    write_foreign(
+        &mut text,
+        "Flags of the emulated agents that are refused, because they restrict the agent",
+        true,
+    );
     text.push_str("\nDialects (--dialect):\n");
     for entry in bowline_dialect::DIALECTS {
         let _ = writeln!(text, "  {:<36} {}", entry.name, entry.about);
@@ -51,6 +51,17 @@ Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
 ",
     );
     text
+}
+
+fn write_foreign(text: &mut String, heading: &str, is_refused: bool) {
+    let flags = FOREIGN_FLAGS.iter().filter(|flag| flag.is_refused() == is_refused);
+    let mut names: Vec<_> = flags.map(|flag| flag.long).collect();
+    names.sort_unstable();
+    names.dedup();
+    let _ = write!(text, "\n{heading}:\n");
+    for line in names.chunks(5) {
+        let _ = writeln!(text, "  {}", line.join(" "));
+    }
 }
 
 fn spelling(flag: &Flag) -> String {

@@ -11,19 +11,24 @@ mod environment;
 mod export;
 mod failure;
 mod flags;
+mod foreign_flags;
 mod help;
 mod hidden_input;
 mod list_models;
+mod local_time;
 mod online_check;
 mod rpc;
 mod sessions;
 mod settings_file;
+mod settings_table;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
+mod similar;
 mod startup;
 mod table;
 mod terminal;
+mod transcript;
 
 use std::process::ExitCode;
 
@@ -38,11 +43,12 @@ fn main() -> ExitCode {
     let words: Vec<_> = words.collect();
     let choice = Choice::new(&started_as, &words);
     let report = |failure: Failure| failure.report(choice.start());
-    let arguments = match Arguments::parse(words, choice.start().short_flags) {
+    let arguments = match Arguments::parse(words, choice.dialect(), choice.start().short_flags) {
         Ok(arguments) => arguments,
         Err(failure) => return report(failure),
     };
     let result = match arguments.action {
+        Action::Help if arguments.words == ["settings"] => terminal::say(&settings_table::help()),
         Action::Help => terminal::say(&help::text()),
         Action::Version => terminal::say(&choice.version(arguments.verbose)),
         Action::Rpc => {

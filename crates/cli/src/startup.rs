@@ -15,6 +15,7 @@ use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
+use crate::terminal::note;
 
 /// The parts of an agent, and the session that it starts with.
 pub(crate) struct Prepared {
@@ -29,7 +30,7 @@ pub(crate) fn prepare(
     start: &Start,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     let options = Options {
@@ -151,7 +152,7 @@ fn choose_model(
     let sources = sources(environment, file);
     let mut providers = Providers::new(sources.clone())?;
     for warning in providers.warnings() {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     let provider = arguments.provider.as_deref();
     let chosen = match (model, provider) {
@@ -163,7 +164,7 @@ fn choose_model(
         (None, None) => None,
     };
     if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     if arguments.api_key.is_some() || arguments.record.is_some() || arguments.replay_loose {
         // The key is for the provider that was chosen and is never sent to another.
@@ -202,7 +203,7 @@ fn scope(
     };
     let scope = providers.resolve_scope(&patterns)?;
     for warning in scope.iter().filter_map(|choice| choice.warning.as_ref()) {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     Ok(scope)
 }
@@ -287,11 +288,11 @@ fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
     let session = Session::open(path, here)?;
     session.check_working_directory()?;
     if session.malformed_lines() > 0 {
-        eprintln!(
+        note(format_args!(
             "bowline: {}: {} lines cannot be read and are left out",
             path.display(),
             session.malformed_lines()
-        );
+        ));
     }
     Ok(session)
 }

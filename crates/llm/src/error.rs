@@ -5,8 +5,8 @@ use std::path::PathBuf;
 /// Why models could not be set up or chosen. Failures of a request are `StreamError`s instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    #[error("Cannot read {}: {reason}", path.display())]
-    Unreadable { path: PathBuf, reason: String },
+    #[error("{reason}")]
+    Unreadable { reason: String },
     #[error("Cannot write {}: {reason}", path.display())]
     Unwritable { path: PathBuf, reason: String },
     #[error("{} is not valid: {reason} at line {line}, column {column}.", path.display())]

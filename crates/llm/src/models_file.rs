@@ -14,6 +14,9 @@ use crate::error::Error;
 use crate::json_comments;
 use crate::setting_value::SettingValue;
 
+/// The largest file that is read.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
 /// The members of a JSON object, in the order of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Ordered<T>(pub(crate) Vec<(String, T)>);
@@ -103,10 +106,10 @@ impl PriceSettings {
 
 /// Returns the text of a file; `None` if it does not exist.
 pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
-    match std::fs::read_to_string(path) {
+    match bowline_files::read_text(path, LARGEST) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::Unreadable { path: path.to_owned(), reason: error.to_string() }),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(Error::Unreadable { reason: error.to_string() }),
     }
 }
 

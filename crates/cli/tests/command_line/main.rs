@@ -4,7 +4,10 @@
 
 mod auth;
 mod documentation;
+mod example_clients;
 mod export;
 mod flags;
+mod foreign_flags;
 mod list_models;
 mod sessions;
+mod working_directory;
