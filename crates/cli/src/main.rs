@@ -28,6 +28,7 @@ mod similar;
 mod startup;
 mod table;
 mod terminal;
+mod tool_names;
 mod transcript;
 
 use std::process::ExitCode;

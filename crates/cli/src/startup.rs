@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::model::Model;
 use bowline_core::{Policy, ThinkingLevel};
-use bowline_dialect::{OtherTool, Start, Tools};
+use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -16,6 +16,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
+use crate::tool_names::own_tools;
 
 /// The parts of an agent, and the session that it starts with.
 pub(crate) struct Prepared {
@@ -90,7 +91,7 @@ fn allowed_tools(
     file: &SettingsFile,
     start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
     if start.tools == Tools::Usual {
         return Ok(named.or_else(|| file.default_tools.clone()));
     }
@@ -108,27 +109,6 @@ fn allowed_tools(
     let builtin = Toolbox::builtin(&Options::default());
     let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
-}
-
-/// Replaces the tools of the emulated agent that bowline does not have, or leaves them out, with a warning.
-fn own_tools(names: &[String], other_tools: &[OtherTool]) -> Vec<String> {
-    let mut own: Vec<String> = Vec::new();
-    for name in names {
-        let other = other_tools.iter().find(|tool| tool.name == name);
-        let used = match other {
-            None => Some(name.as_str()),
-            Some(tool) => tool.instead,
-        };
-        match (other, used) {
-            (Some(_), Some(instead)) => {
-                eprintln!("bowline: there is no tool named {name}; {instead} is enabled instead");
-            }
-            (Some(_), None) => eprintln!("bowline: there is no tool named {name}; it is left out"),
-            (None, _) => {}
-        }
-        own.extend(used.filter(|used| !own.iter().any(|name| name == used)).map(ToOwned::to_owned));
-    }
-    own
 }
 
 /// Returns the sources of models and credentials.

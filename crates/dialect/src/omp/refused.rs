@@ -15,7 +15,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("get_subagents", "there are no subagents; start another process for parallel work"),
     ("get_subagent_messages", "there are no subagents; start another process for parallel work"),
     ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
-    ("login", "store a key with `bowline auth set PROVIDER`, or set the provider's environment variable"),
+    (
+        "login",
+        "store a key with `bowline auth set --provider NAME`, or set the provider's environment variable",
+    ),
 ];
 
 /// Returns why a command is refused.

@@ -1,7 +1,8 @@
 //! Accepting prompts: each starts a run, is queued, or is refused.
 
+use bowline_core::ErrorKind;
 use bowline_core::command::{Draft, Origin, Queue};
-use bowline_core::event::{Event, RunOutcome};
+use bowline_core::event::Failure;
 use bowline_core::message::Message;
 use bowline_core::policy::{PromptAnswer, WhileCompacting};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
@@ -67,10 +68,8 @@ impl Session {
         let has_model = self.check_model().is_ok();
         if has_model && self.activity.is_idle() && self.transcript.messages().is_empty() {
             self.reply(origin, Ok(Answer::Accepted(Disposition::Started)));
-            self.emit(Event::RunStart);
-            self.emit(Event::RunEnd { messages: Vec::new(), conversation: Vec::new(), will_retry: false });
-            let text = "there is no conversation to continue; use prompt".to_owned();
-            return self.emit(Event::Settled(RunOutcome::Failed(text)));
+            let text = "there is no conversation to continue; use prompt";
+            return self.announce_failed_run(Failure::new(ErrorKind::NoConversation, text));
         }
         self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
     }

@@ -186,8 +186,8 @@ fn message_during_a_requested_compaction_starts_a_run_after_it() {
         server.reply(Reply::text("what was said").gate(&gate));
         agent.send(json!({ "id": "c", "type": "compact" }));
         gate.wait_until_reached(LIMIT);
-        agent.send(json!({ "id": "m", "type": command, "message": "three" }));
         assert_eq!(agent.refuse(json!({ "type": "compact" })), "Compaction already in progress");
+        agent.send(json!({ "id": "m", "type": command, "message": "three" }));
         let state = agent.get("get_state");
         assert_eq!((&state["isCompacting"], &state["isStreaming"]), (&json!(true), &json!(false)));
         gate.open();

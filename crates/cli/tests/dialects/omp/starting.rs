@@ -30,7 +30,7 @@ fn tools_that_only_omp_has_are_left_out_with_a_warning() {
 #[test]
 fn mistyped_tool_is_refused_with_the_names_of_the_tools() {
     let workspace = Workspace::empty();
-    for dialect in ["omp", "pi", "opi"] {
+    for dialect in ["omp", "pi"] {
         let launch = Launch::rpc(&workspace).dialect(dialect).arguments(&["--tools", "raed"]);
         let error = launch.start().fatal_error();
         assert!(error.contains("There is no tool named `raed`. Did you mean `read`?"), "{dialect}: {error}");

@@ -173,8 +173,9 @@ fn continue_needs_a_conversation() {
     let mut agent = workspace.start_in("opi");
     assert_eq!(agent.carry_out(json!({ "type": "continue", "message": "and?" })), Value::Null);
     let records = agent.until_type("AgentEnd");
-    assert_eq!(types(&records), ["AgentStart", "AgentEnd"]);
-    let end = &records[1];
+    let expected = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"];
+    assert_eq!(types(&records), expected);
+    let end = &records[5];
     assert_eq!((&end["reason"], &end["messages"]), (&json!("error"), &json!([])));
     assert!(end["error_message"].as_str().unwrap().contains("no conversation to continue"), "{end}");
     assert!(server.requests().is_empty());

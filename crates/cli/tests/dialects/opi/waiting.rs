@@ -64,8 +64,9 @@ fn abort_ends_a_compaction_and_refuses_the_prompt_that_waits_for_it() {
     let server = ModelServer::start();
     let (_workspace, mut agent) = with_a_past(&server);
     server.reply(Reply::mute());
+    agent.send(json!({ "type": "compact", "id": "c" }));
+    server.wait_for_requests(3, LIMIT);
     let commands = [
-        json!({ "type": "compact", "id": "c" }),
         json!({ "type": "prompt", "id": "p", "message": "three" }),
         json!({ "type": "abort", "id": "a" }),
         json!({ "type": "session_info", "id": "s" }),
