@@ -12,15 +12,17 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::local_time;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
-use crate::terminal::say;
+use crate::terminal::{note, plain_line, say};
+use crate::transcript;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline sessions list                 list the sessions of this folder, newest first
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
-bowline sessions show PATH|ID         show the details of a session
+bowline sessions show PATH|ID         show the details and the messages of a session
 bowline sessions rm PATH|ID...        delete sessions
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
 bowline sessions fsck --repair ...    move damaged lines to a separate file
@@ -30,8 +32,8 @@ With --json, list, show and fsck print one JSON object per line. A unique prefix
 
 /// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));
     };
@@ -82,10 +84,10 @@ impl Sessions {
             return say(&lines.collect::<String>()).map(|()| ExitCode::SUCCESS);
         }
         if page.sessions.is_empty() {
-            eprintln!(
+            note(format_args!(
                 "bowline: no sessions{}",
                 if arguments.all { "" } else { " in this folder; use --all for other folders" }
-            );
+            ));
             return Ok(ExitCode::SUCCESS);
         }
         let rows: Vec<_> = page.sessions.iter().map(|session| row(session, arguments.all)).collect();
@@ -119,11 +121,11 @@ impl Sessions {
         }
         let mut shown = format!(
             "id        {}\nfile      {}\nfolder    {}\nname      {}\ncreated   {}\nmessages  {} ({} from the user, {} answers, {} tool calls)\n",
-            session.id(),
-            path.display(),
-            session.working_directory().display(),
-            session.name().unwrap_or("-"),
-            session.header().timestamp,
+            plain_line(session.id()),
+            plain_line(&path.to_string_lossy()),
+            plain_line(&session.working_directory().to_string_lossy()),
+            plain_line(session.name().unwrap_or("-")),
+            plain_line(&local_time::of_text(&session.header().timestamp)),
             figures.total_messages,
             figures.user_messages,
             figures.assistant_messages,
@@ -132,14 +134,14 @@ impl Sessions {
         for model in models {
             let (usage, cost) = (model.usage, model.usage.cost.total);
             let line = format!(
-                "{}/{}: {} answers, {} tokens in, {} out, ${cost:.4}\n",
+                "{}/{}: {} answers, {} tokens in, {} out, ${cost:.4}",
                 model.provider,
                 model.model,
                 model.assistant_messages,
                 usage.input + usage.cache_read + usage.cache_write,
                 usage.output
             );
-            shown.push_str(&format!("model     {line}"));
+            shown.push_str(&format!("model     {}\n", plain_line(&line)));
         }
         if session.malformed_lines() > 0 {
             shown.push_str(&format!(
@@ -147,6 +149,7 @@ impl Sessions {
                 lines(session.malformed_lines() as u64)
             ));
         }
+        shown.push_str(&transcript::render(&session)?);
         say(&shown).map(|()| ExitCode::SUCCESS)
     }
 
@@ -154,7 +157,7 @@ impl Sessions {
         for text in named {
             let path = self.find(text)?;
             self.store.delete(&path)?;
-            eprintln!("bowline: deleted {}", path.display());
+            note(format_args!("bowline: deleted {}", path.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -178,7 +181,7 @@ impl Sessions {
                 }
                 Err(error) => {
                     damaged += 1;
-                    eprintln!("bowline: {error}");
+                    note(format_args!("bowline: {error}"));
                 }
             }
         }
@@ -239,11 +242,12 @@ fn row(session: &SessionSummary, with_folder: bool) -> [String; 4] {
     let what = session.name.clone().unwrap_or_else(|| session.first_message.clone());
     let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
     let what = if with_folder { format!("{what}  ({})", session.working_directory.display()) } else { what };
-    let changed =
-        i64::try_from(session.modified).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
-    let changed =
-        changed.map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string());
-    [changed.unwrap_or_default(), session.id.clone(), session.message_count.to_string(), what]
+    [
+        local_time::of_milliseconds(session.modified),
+        session.id.clone(),
+        session.message_count.to_string(),
+        what,
+    ]
 }
 
 fn summary_json(session: &SessionSummary) -> Value {

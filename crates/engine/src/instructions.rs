@@ -31,7 +31,9 @@ pub(crate) struct Instructions {
 pub(crate) struct BuiltPrompt {
     directory: PathBuf,
     version: u64,
-    text: Arc<str>,
+    pub text: Arc<str>,
+    /// The files that the text contains.
+    pub context_files: Arc<[PathBuf]>,
 }
 
 /// What a system prompt is built from.
@@ -47,7 +49,7 @@ pub(crate) struct UnbuiltPrompt {
 /// A system prompt that is needed, built or not.
 #[derive(Debug)]
 pub(crate) enum Prompt {
-    Built(Arc<str>),
+    Built(BuiltPrompt),
     Unbuilt(Box<UnbuiltPrompt>),
 }
 
@@ -69,7 +71,7 @@ impl Instructions {
         if let Some(built) = &self.built
             && built.directory == directory
         {
-            return Prompt::Built(Arc::clone(&built.text));
+            return Prompt::Built(built.clone());
         }
         let unbuilt = UnbuiltPrompt {
             directory: directory.to_owned(),
@@ -81,8 +83,7 @@ impl Instructions {
         if self.system_prompt.use_context_files {
             return Prompt::Unbuilt(Box::new(unbuilt));
         }
-        let built = self.built.insert(unbuilt.build());
-        Prompt::Built(Arc::clone(&built.text))
+        Prompt::Built(self.built.insert(unbuilt.build()).clone())
     }
 
     /// Keeps a system prompt that a task has built, unless something has changed meanwhile.
@@ -114,7 +115,7 @@ impl Prompt {
     /// Returns the text. If it has to be built, that happens on a thread that may block, and the session is told.
     pub async fn text(self, reporter: &Reporter) -> Arc<str> {
         match self {
-            Self::Built(text) => text,
+            Self::Built(built) => built.text,
             Self::Unbuilt(unbuilt) => {
                 let built = unbuilt.build_in_background().await;
                 let text = Arc::clone(&built.text);
@@ -139,7 +140,10 @@ impl UnbuiltPrompt {
     }
 
     fn build(self) -> BuiltPrompt {
-        let text = self.system_prompt.build(&self.directory, &self.tools, &self.clock).into();
-        BuiltPrompt { directory: self.directory, version: self.version, text }
+        let files = self.system_prompt.context_files(&self.directory);
+        let text = self.system_prompt.build(&self.directory, &files, &self.tools, &self.clock).into();
+        let was_read = files.into_iter().filter(|file| file.text.is_ok());
+        let context_files = was_read.map(|file| file.path).collect();
+        BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
     }
 }

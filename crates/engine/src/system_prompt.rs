@@ -40,8 +40,22 @@ impl SystemPrompt {
         Self { own_folder, use_context_files: true, ..Self::default() }
     }
 
-    /// Returns the prompt for a working directory. Reads the context files, so it blocks as long as the disk does.
-    pub(crate) fn build(&self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> String {
+    /// Returns the files whose texts become part of the prompt. Blocks as long as the disk does.
+    pub(crate) fn context_files(&self, directory: &Path) -> Vec<ContextFile> {
+        if !self.use_context_files {
+            return Vec::new();
+        }
+        context_files::load(Places { own: &self.own_folder, home: self.home.as_deref(), working: directory })
+    }
+
+    /// Returns the prompt for a working directory.
+    pub(crate) fn build(
+        &self,
+        directory: &Path,
+        context_files: &[ContextFile],
+        tools: &[ToolDefinition],
+        clock: &Clock,
+    ) -> String {
         let mut prompt = match &self.replacement {
             Some(text) => text.clone(),
             None => format!("{PREAMBLE}{}", tool_advice(tools)),
@@ -49,11 +63,8 @@ impl SystemPrompt {
         for addition in &self.additions {
             let _ = write!(prompt, "\n\n{addition}");
         }
-        if self.use_context_files {
-            let places = Places { own: &self.own_folder, home: self.home.as_deref(), working: directory };
-            for file in context_files::load(places) {
-                push_context_file(&mut prompt, &file);
-            }
+        for file in context_files {
+            push_context_file(&mut prompt, file);
         }
         let today = clock.today();
         let _ = write!(prompt, "\n\nWorking folder: {}\nToday's date: {today}", directory.display());
@@ -145,8 +156,8 @@ mod tests {
     #[test]
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
-        let prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
-        let prompt = prompt.build(Path::new("/somewhere/to/work"), &tools, &Clock::System);
+        let prompt = SystemPrompt::new(PathBuf::new());
+        let prompt = prompt.build(Path::new("/somewhere/to/work"), &[], &tools, &Clock::System);
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -160,10 +171,9 @@ mod tests {
         let prompt = SystemPrompt {
             replacement: Some("Be terse.".to_owned()),
             additions: vec!["And kind.".to_owned()],
-            use_context_files: false,
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.build(Path::new("/w"), &[], &Clock::System);
+        let text = prompt.build(Path::new("/w"), &[], &[], &Clock::System);
         assert!(text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nToday's date: "), "{text}");
     }
 }

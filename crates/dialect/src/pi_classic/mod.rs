@@ -160,6 +160,7 @@ impl Dialect for PiClassic {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => {}
         }
     }
@@ -183,6 +184,7 @@ fn started(answer: AssistantMessage) -> Message {
         content: Vec::new(),
         stop_reason: StopReason::Stop,
         error_message: None,
+        error_kind: None,
         duration: None,
         time_to_first_piece: None,
         completed_at: None,

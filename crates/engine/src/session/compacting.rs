@@ -145,7 +145,7 @@ impl Session {
         })?;
         self.transcript.reload()?;
         let system = match self.system_prompt() {
-            Prompt::Built(text) => text_tokens(&text),
+            Prompt::Built(prompt) => text_tokens(&prompt.text),
             Prompt::Unbuilt(_) => 0,
         };
         Ok(Arc::new(CompactionResult {

@@ -18,9 +18,11 @@ impl Session {
     pub(super) fn get_state(&mut self, origin: Origin) {
         let instructions = if self.agent.policy().state_detail == StateDetail::WithInstructions {
             match self.system_prompt() {
-                Prompt::Built(system_prompt) => {
-                    Some(Instructions { system_prompt, tools: self.instructions.definitions() })
-                }
+                Prompt::Built(prompt) => Some(Instructions {
+                    system_prompt: prompt.text,
+                    context_files: prompt.context_files,
+                    tools: self.instructions.definitions(),
+                }),
                 Prompt::Unbuilt(prompt) => return self.build_prompt_for_state(origin, *prompt),
             }
         } else {
