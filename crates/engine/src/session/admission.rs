@@ -26,7 +26,7 @@ impl Session {
 
     /// Carries out the requests that need not wait any longer.
     pub(super) fn work_off_backlog(&mut self) {
-        while !self.must_wait()
+        while self.may_continue()
             && let Some(request) = self.backlog.pop_front()
         {
             self.carry_out(request);
@@ -37,6 +37,18 @@ impl Session {
         }
     }
 
+    /// Tells whether the next request of the backlog can be carried out.
+    fn may_continue(&self) -> bool {
+        let reaches_run = |request: &Request| self.reaches_run(&request.command);
+        !self.must_wait() || self.backlog.front().is_some_and(reaches_run)
+    }
+
+    /// Tells whether a command is for the run in progress, which would be over if the command waited for its end.
+    fn reaches_run(&self, command: &Command) -> bool {
+        let is_reachable = self.activity.is_running() && !self.activity.is_stopping();
+        matches!(command, Command::Enqueue { .. }) && is_reachable && !self.is_using_files()
+    }
+
     /// Tells whether the backlog has to wait.
     fn must_wait(&self) -> bool {
         let is_busy = !self.activity.is_idle() || self.pending.has_jobs();
@@ -44,7 +56,8 @@ impl Session {
         self.activity.is_stopping() || self.is_using_files() || (is_serial && is_busy)
     }
 
-    /// Tells whether session files are opened, copied, deleted or listed in the background.
+    /// Tells whether session files are opened, copied, deleted or listed in the background, or images are resized for
+    /// a queue.
     fn is_using_files(&self) -> bool {
         self.activity.is_changing_session() || self.pending.has_exclusive_jobs()
     }
@@ -63,7 +76,7 @@ impl Session {
             };
         }
         if is_serial {
-            return cancels || (self.backlog.is_empty() && !self.must_wait());
+            return cancels || self.reaches_run(command) || (self.backlog.is_empty() && !self.must_wait());
         }
         self.backlog.is_empty() || *command == Command::AbortShell
     }
