@@ -110,12 +110,19 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
-    flag(Mode, "--help", Some("-h"), Nothing, "Show this help", |arguments, _| {
-        arguments.action = Action::Help;
-        Ok(())
-    }),
+    flag(
+        Mode,
+        "--help",
+        Some("-h"),
+        Nothing,
+        "Show the help; after a subcommand, that of the subcommand",
+        |arguments, _| {
+            arguments.wants_help = true;
+            Ok(())
+        },
+    ),
     flag(Mode, "--version", Some("-v"), Nothing, "Print the version", |arguments, _| {
-        arguments.action = Action::Version;
+        arguments.wants_version = true;
         Ok(())
     }),
     flag(
@@ -180,7 +187,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         Optional("SEARCH"),
         "List the known models that match",
         |arguments, value| {
-            arguments.action = Action::ListModels;
+            arguments.lists_models = true;
             arguments.search = value;
             Ok(())
         },
@@ -330,9 +337,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Replace bowline's instructions",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
-    flag(Prompt, "--system", None, Value("FILE"), "The same, for clients of opi", |arguments, value| {
-        set(&mut arguments.system_prompt, value)
-    }),
+    flag(
+        Prompt,
+        "--system",
+        None,
+        Value("FILE"),
+        "The same from a file, for clients of opi",
+        |arguments, value| set(&mut arguments.system_file, value),
+    ),
     flag(
         Prompt,
         "--append-system-prompt",

@@ -173,6 +173,7 @@ fn started(answer: AssistantMessage) -> Message {
         content: Vec::new(),
         stop_reason: StopReason::Stop,
         error_message: None,
+        error_kind: None,
         duration: None,
         time_to_first_piece: None,
         completed_at: None,

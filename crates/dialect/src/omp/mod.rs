@@ -9,12 +9,12 @@ mod state;
 
 use std::sync::Arc;
 
-use bowline_core::SessionTag;
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
 use bowline_core::policy::{IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers};
 use bowline_core::reply::{Refusal, Reply};
+use bowline_core::{ErrorKind, SessionTag};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -60,6 +60,9 @@ enum OwnRecord<'event> {
         messages: &'event [Arc<Message>],
         /// Always `true`: nothing follows automatically.
         is_terminal: bool,
+        /// Why the run failed or was aborted; absent if it was not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_kind: Option<ErrorKind>,
     },
     /// An automatic compaction starts.
     AutoCompactionStart {
@@ -117,9 +120,13 @@ impl Dialect for Omp {
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             Event::RunEnd { messages, .. } => self.run.replace(messages),
-            Event::Settled(_) => {
+            Event::Settled(outcome) => {
                 let messages = self.run.finish();
-                records.push(plain(&OwnRecord::AgentEnd { messages: &messages, is_terminal: true }));
+                records.push(plain(&OwnRecord::AgentEnd {
+                    messages: &messages,
+                    is_terminal: true,
+                    error_kind: outcome.error_kind(),
+                }));
             }
             Event::MessageStart(message) => match self.updates.start(message) {
                 Some(answer) => {

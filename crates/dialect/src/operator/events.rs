@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::event::{
-    CompactionOutcome, CompactionReason, EntryName, Event, QueueCause, RunOutcome, ToolReport,
+    CompactionOutcome, CompactionReason, EntryName, Event, Failure, QueueCause, RunOutcome, ToolReport,
 };
 use bowline_core::message::{Arguments, Message, join_text};
 use bowline_core::stream::Update;
@@ -129,8 +129,9 @@ impl Events {
         let reason = match outcome {
             RunOutcome::Done => "completed",
             RunOutcome::Aborted => "aborted",
-            RunOutcome::Failed(error) => {
-                self.write(&EventRecord::AgentError { error }, records);
+            RunOutcome::Failed(Failure { kind, text }) => {
+                let record = EventRecord::AgentError { error: text, error_kind: *kind };
+                self.write(&record, records);
                 "error"
             }
         };

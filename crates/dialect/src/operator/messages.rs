@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bowline_core::ErrorKind;
 use bowline_core::event::ToolReport;
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
@@ -42,6 +43,9 @@ struct Answer<'message> {
     stop_reason: &'static str,
     /// Why the response failed; empty if it did not.
     error: &'message str,
+    /// The same for programs; absent if the response did not fail and was not aborted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_kind: Option<ErrorKind>,
 }
 
 /// A block of a message.
@@ -221,6 +225,7 @@ pub(super) fn assistant(answer: &AssistantMessage) -> MessageRecord<'_> {
         usage: (&answer.usage).into(),
         stop_reason: stop_reason(answer.stop_reason),
         error: answer.error_message.as_deref().unwrap_or_default(),
+        error_kind: answer.error_kind,
     };
     MessageRecord { answer: Some(rest), ..record("assistant", answer.timestamp, contents.collect()) }
 }

@@ -1,6 +1,7 @@
 //! The form of the records that are not responses. Their doc comments are the descriptions in the schema and the
 //! reference.
 
+use bowline_core::ErrorKind;
 use bowline_core::event::CompactionResult;
 use bowline_core::message::Arguments;
 use bowline_core::thinking::ThinkingLevel;
@@ -32,7 +33,11 @@ pub(super) enum EventRecord<'event> {
         reason: &'static str,
     },
     /// The run failed. `agent_end` follows.
-    AgentError { error: &'event str },
+    AgentError {
+        error: &'event str,
+        /// The same for programs.
+        error_kind: ErrorKind,
+    },
     /// The run ended and nothing follows automatically.
     Settled,
     /// A turn starts: one model response and the tool calls in it.

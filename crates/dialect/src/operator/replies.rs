@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use bowline_core::command::Origin;
-use bowline_core::event::RunOutcome;
+use bowline_core::event::{Failure, RunOutcome};
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply, State};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
@@ -183,7 +183,9 @@ pub(super) fn local(form: Form, origin: &Origin, info: Option<ProtocolInfo>) -> 
 pub(super) fn encode(form: Form, reply: &Reply) -> Record {
     let id = reply.origin.id.as_deref();
     match &reply.result {
-        Ok(Answer::RunOver(RunOutcome::Failed(text))) => failure(form, id, reply.origin.name, text),
+        Ok(Answer::RunOver(RunOutcome::Failed(Failure { text, .. }))) => {
+            failure(form, id, reply.origin.name, text)
+        }
         Ok(Answer::RunOver(RunOutcome::Aborted)) => {
             failure(form, id, reply.origin.name, "the run was aborted")
         }

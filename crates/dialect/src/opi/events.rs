@@ -128,7 +128,8 @@ impl Events {
         };
         let messages = conversation.iter().filter(is_part).map(|message| self.memory.message(message));
         let record = line(&EventRecord::AgentEnd {
-            error_message: if let RunOutcome::Failed(text) = outcome { Some(text) } else { None },
+            error_kind: outcome.error_kind(),
+            error_message: outcome.error_text(),
             messages: messages.collect(),
             reason: match outcome {
                 RunOutcome::Done => "completed",

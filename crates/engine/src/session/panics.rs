@@ -1,7 +1,8 @@
 //! Panics. One in a task, or in the handling of an input, ends what it was for with an internal error; the process and
 //! its other sessions go on. The panic itself is reported on stderr by the panic hook.
 
-use bowline_core::event::{CompactionOutcome, Event, RunOutcome};
+use bowline_core::ErrorKind;
+use bowline_core::event::{CompactionOutcome, Event, Failure, RunOutcome};
 use bowline_core::message::StopReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
@@ -62,9 +63,9 @@ impl Session {
         let Some(run) = self.run_mut() else { return };
         match run.take_phase() {
             Phase::Answering(answering) => {
-                let message = self.interrupt(*answering, StopReason::Error, error.to_owned());
+                let message = self.interrupt(*answering, StopReason::Error, internal(error));
                 self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
-                return self.end_run(RunOutcome::Failed(error.to_owned()));
+                return self.end_run(RunOutcome::Failed(internal(error)));
             }
             phase @ Phase::Tools(_) => {
                 run.set_phase(phase);
@@ -92,7 +93,7 @@ impl Session {
         if !turn {
             self.emit(Event::TurnStart);
         }
-        let answer = self.empty_answer(StopReason::Error, error);
+        let answer = self.failed_answer(&internal(error));
         let recorded = self.record((*answer).clone());
         if message {
             self.announce_end(&recorded);
@@ -100,7 +101,7 @@ impl Session {
             self.announce(&recorded);
         }
         self.emit(Event::TurnEnd { message: recorded.message, tool_results: Vec::new() });
-        self.end_run(RunOutcome::Failed(error.to_owned()));
+        self.end_run(RunOutcome::Failed(internal(error)));
     }
 
     /// Announces that a summary failed, and returns what waited for it.
@@ -130,6 +131,10 @@ impl Session {
 
 fn refusal(text: &str) -> Refusal {
     Refusal::new(RefusalCode::Internal, text)
+}
+
+fn internal(text: &str) -> Failure {
+    Failure::new(ErrorKind::Internal, text)
 }
 
 fn text(message: &str) -> String {
