@@ -150,6 +150,7 @@ impl Dialect for PiClassic {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => {}
         }
     }
