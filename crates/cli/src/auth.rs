@@ -13,7 +13,7 @@ use crate::table::{Align, render};
 use crate::terminal::{note, say};
 use crate::{hidden_input, online_check, startup};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline auth list                    show where keys were found
 bowline auth set --provider NAME     store a key in auth.json; reads it from stdin or prompts for it
 bowline auth remove --provider NAME  remove a key or login from auth.json
@@ -35,8 +35,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
         note(format_args!("bowline: {warning}"));
     }
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in providers.warnings() {
         note(format_args!("bowline: {warning}"));

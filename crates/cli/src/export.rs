@@ -17,8 +17,8 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
     let [session] = &arguments.words[..] else {
         return Err(Failure::Usage("which session? bowline export PATH|ID [--out FILE]".to_owned()));
     };
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let here = &environment.working_directory;
     let session = match startup::session_plan(arguments, &environment, start, &file).store {
         Some(store) => store.find(here, session)?,

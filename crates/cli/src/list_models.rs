@@ -31,8 +31,8 @@ enum Access {
 
 /// Lists the models; the exit code is 1 if there are none to show.
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in arguments.warnings.iter().cloned().chain(providers.warnings()) {
         note(format_args!("bowline: {warning}"));

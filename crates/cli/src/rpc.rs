@@ -20,7 +20,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         note(format_args!("{}: {warning}", entry.start.called));
     }
     let dialect = entry.make();
-    let environment = Environment::read()?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
     let Prepared { parts, session } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     let runtime = tokio::runtime::Builder::new_current_thread()

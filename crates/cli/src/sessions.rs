@@ -19,7 +19,7 @@ use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};
 use crate::transcript;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline sessions list                 list the sessions of this folder, newest first
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
 bowline sessions show PATH|ID         show the details and the messages of a session
@@ -32,8 +32,8 @@ With --json, list, show and fsck print one JSON object per line. A unique prefix
 
 /// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));
     };

@@ -139,7 +139,7 @@ impl Exchange {
             let message = format!(
                 "The recording {path} cannot be written: {error}. Free some space, or run without --record."
             );
-            StreamError::new(FailureKind::Rejected, message)
+            StreamError::new(FailureKind::Storage, message)
         })
     }
 
