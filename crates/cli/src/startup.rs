@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::model::Model;
+use bowline_core::reply::SessionDamage;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
@@ -16,6 +17,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
+use crate::tool_names::own_tools;
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -46,7 +48,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start.tools)?,
+        allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -85,24 +87,29 @@ pub(crate) fn prepare(
         gate: Arc::new(RunEverything),
         clock,
     };
-    Ok(Prepared { parts, session: OpenedSession::new(session)? })
+    let session = OpenedSession::new(session)?;
+    if let Some((damage, file)) = session.damage().zip(session.file()) {
+        warn_about(damage, file);
+    }
+    Ok(Prepared { parts, session })
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
-    tools: Tools,
+    start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if tools == Tools::Usual {
-        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    if start.tools == Tools::Usual {
+        return Ok(named.or_else(|| file.default_tools.clone()));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
     };
-    if let Some(names) = &arguments.tools {
+    if let Some(names) = named {
         return match names.iter().find(|name| !may_use(name)) {
-            None => Ok(Some(names.clone())),
+            None => Ok(Some(names)),
             Some(name) => Err(Failure::Usage(format!(
                 "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
             ))),
@@ -247,10 +254,18 @@ fn open_session(
     clock: &Clock,
 ) -> Result<Session, Failure> {
     let here = environment.working_directory.as_path();
+    let mut new_file = None;
     let existing = match &plan.store {
         None => None,
         Some(store) => match (&arguments.session, &arguments.session_id) {
-            (Some(text), _) => Some(store.find(here, text)?),
+            (Some(text), _) => match store.find(here, text) {
+                // Clients choose the file of a session before there is one.
+                Err(bowline_session::Error::NotFound { file }) => {
+                    new_file = Some(file);
+                    None
+                }
+                found => Some(found?),
+            },
             (None, Some(id)) => store.with_id(here, id)?,
             (None, None) if arguments.continue_session => store.latest(here)?,
             (None, None) => None,
@@ -258,9 +273,10 @@ fn open_session(
     };
     let new = |id: Option<String>| NewSession {
         working_directory: here.to_owned(),
-        location: match &plan.store {
-            Some(store) => Location::Directory(store.directory_for(here)),
-            None => Location::Memory,
+        location: match (&new_file, &plan.store) {
+            (Some(file), _) => Location::File(file.clone()),
+            (None, Some(store)) => Location::Directory(store.directory_for(here)),
+            (None, None) => Location::Memory,
         },
         id,
         parent: None,
@@ -283,12 +299,27 @@ fn open_session(
 fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
     let session = Session::open(path, here)?;
     session.check_working_directory()?;
-    if session.malformed_lines() > 0 {
-        note(format_args!(
-            "bowline: {}: {} lines cannot be read and are left out",
-            path.display(),
-            session.malformed_lines()
-        ));
-    }
     Ok(session)
+}
+
+/// Says what could not be read of a session.
+fn warn_about(damage: SessionDamage, file: &Path) {
+    let mut found = Vec::new();
+    if damage.unreadable_lines > 0 {
+        found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
+    }
+    if damage.relinked_entries > 0 {
+        let entries = counted(damage.relinked_entries, "entry has", "entries have");
+        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+    }
+    if damage.unreadable_messages > 0 {
+        let messages = counted(damage.unreadable_messages, "message", "messages");
+        found.push(format!("the content of {messages} cannot be read"));
+    }
+    let (found, file) = (found.join("; "), file.display());
+    note(format_args!("bowline: {file}: {found}. To mend the file: bowline sessions fsck --repair {file}"));
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

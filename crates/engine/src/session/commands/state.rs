@@ -15,6 +15,7 @@ impl Session {
         let wants_instructions = self.agent.policy().state_detail == StateDetail::WithInstructions;
         let instructions = wants_instructions.then(|| Instructions {
             system_prompt: self.system_prompt(),
+            context_files: self.context_files(),
             tools: self.instructions.definitions(),
         });
         Answer::State(Box::new(State {
@@ -28,6 +29,7 @@ impl Session {
             session_file: self.file().map(ToOwned::to_owned),
             session_id: self.id().to_owned(),
             session_name: self.transcript.file().name().map(ToOwned::to_owned),
+            session_damage: self.transcript.damage(),
             auto_compaction: self.switches.auto_compaction,
             auto_retry: self.switches.auto_retry,
             message_count: self.transcript.messages().len(),
