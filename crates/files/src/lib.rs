@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<File, Error> {
     open_by(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file in the way that `options` say, without blocking and without creating it.
+/// Opens a regular file in the way that `options` say, without blocking.
 pub fn open_by(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     platform::do_not_block(options);
     let file = options.open(path).map_err(|error| platform::opening_failed(path, error))?;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{Error, FOLDER};
 
@@ -15,14 +16,11 @@ pub(crate) fn do_not_block(options: &mut OpenOptions) {
 }
 
 /// Returns the error for a file that the system did not open. A socket and a FIFO without a reader are answered in the
-/// same way as a device without a driver.
+/// same way as a device without a driver, and a folder cannot be opened for writing.
 pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
-    if error.kind() == io::ErrorKind::IsADirectory {
-        return Error::NotRegular { path: path.to_owned(), kind: FOLDER };
-    }
-    if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
-        && let Ok(metadata) = path.metadata()
-    {
+    let is_of_another_kind =
+        [Errno::NXIO, Errno::ISDIR].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    if is_of_another_kind && let Ok(metadata) = path.metadata() {
         return Error::NotRegular { path: path.to_owned(), kind: kind(metadata.file_type()) };
     }
     Error::read(path, error)
@@ -124,6 +122,8 @@ mod tests {
         check(&fifo, "a FIFO");
         let writing = open_by(OpenOptions::new().write(true), &fifo);
         assert!(matches!(writing, Err(Error::NotRegular { kind: "a FIFO", .. })), "{writing:?}");
+        let writing = open_by(OpenOptions::new().append(true), folder.path());
+        assert!(matches!(writing, Err(Error::NotRegular { kind: "a folder", .. })), "{writing:?}");
         let socket = folder.path().join("socket");
         let _listener = UnixListener::bind(&socket).unwrap();
         check(&socket, "a socket");

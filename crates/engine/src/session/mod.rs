@@ -168,6 +168,9 @@ impl Session {
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
+            (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
+                self.queued_images_resized(id, message);
+            }
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),

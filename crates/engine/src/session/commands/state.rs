@@ -70,6 +70,7 @@ impl Session {
             session_file: self.file().map(ToOwned::to_owned),
             session_id: self.id().to_owned(),
             session_name: self.transcript.file().name().map(ToOwned::to_owned),
+            session_damage: self.transcript.damage(),
             auto_compaction: self.switches.auto_compaction,
             auto_retry: self.switches.auto_retry,
             message_count: self.transcript.messages().len(),
