@@ -10,10 +10,10 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::table::{Align, render};
-use crate::terminal::say;
+use crate::terminal::{note, say};
 use crate::{hidden_input, online_check, startup};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline auth list                    show where keys were found
 bowline auth set --provider NAME     store a key in auth.json; reads it from stdin or prompts for it
 bowline auth remove --provider NAME  remove a key or login from auth.json
@@ -33,13 +33,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         _ => return Err(Failure::Usage("too many words after auth; a key is read from stdin".to_owned())),
     };
     for warning in &arguments.warnings {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in providers.warnings() {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     let provider = arguments.provider.as_deref().or(named);
     match verb {
@@ -59,7 +59,7 @@ fn list(providers: &Providers, as_json: bool) -> Result<ExitCode, Failure> {
     let found = providers.providers_with_keys()?;
     show(&found, &[], as_json)?;
     if found.is_empty() {
-        eprintln!("bowline: no keys were found. Store one with: bowline auth set --provider NAME");
+        note(format_args!("bowline: no keys were found. Store one with: bowline auth set --provider NAME"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -77,7 +77,7 @@ fn check(providers: &Providers, provider: Option<&str>, arguments: &Arguments) -
     }
     show(&found, &answers, arguments.json)?;
     if found.is_empty() {
-        eprintln!("bowline: no keys were found. Store one with: bowline auth set --provider NAME");
+        note(format_args!("bowline: no keys were found. Store one with: bowline auth set --provider NAME"));
     }
     let is_ready = !found.is_empty()
         && found.iter().all(|status| status.state == KeyState::Ready)
@@ -145,13 +145,13 @@ fn set(providers: &Providers, provider: &str) -> Result<ExitCode, Failure> {
 
 fn remove(providers: &Providers, provider: &str) -> Result<ExitCode, Failure> {
     if !providers.remove_key(provider)? {
-        eprintln!("bowline: auth.json has nothing for \"{provider}\"");
+        note(format_args!("bowline: auth.json has nothing for \"{provider}\""));
         return Ok(ExitCode::FAILURE);
     }
     say(&format!("{provider} is no longer in auth.json.\n"))?;
     if let Ok(KeyStatus { state: KeyState::Ready, source: Some(source), .. }) = providers.key_status(provider)
     {
-        eprintln!("bowline: there is still a key for it ({source})");
+        note(format_args!("bowline: there is still a key for it ({source})"));
     }
     Ok(ExitCode::SUCCESS)
 }

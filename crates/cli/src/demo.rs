@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::say_exactly;
 
 /// The width of lines when the terminal's is unknown.
 const WIDTH: usize = 120;
@@ -36,7 +36,7 @@ Send {\"type\":\"prompt\",\"message\":\"…\"} and read lines until \"agent_sett
 pub(crate) fn main() -> Result<(), Failure> {
     let folder = Folder::create()?;
     let paint = Paint::new();
-    say(&paint.dim(INTRODUCTION))?;
+    say_exactly(&paint.dim(INTRODUCTION))?;
     let mut client = Client::start(&folder.0, paint)?;
 
     client.comment("The client asks how things stand.")?;
@@ -54,7 +54,7 @@ pub(crate) fn main() -> Result<(), Failure> {
     let made = fs::read_dir(folder.0.join("work")).map_err(Failure::io("looking at the demo's folder"))?;
     let names: Vec<_> =
         made.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    say(&format!("\nThe folder now holds: {}\n{CLOSING}", names.join(", ")))
+    say_exactly(&format!("\nThe folder now holds: {}\n{CLOSING}", names.join(", ")))
 }
 
 /// A temporary folder that is removed at the end.
@@ -101,7 +101,7 @@ impl Client {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Failure::Usage("the pipes to bowline could not be opened".to_owned()));
         };
-        say(&format!("{}\n", paint.dim("$ bowline --mode rpc --model scripted/demo")))?;
+        say_exactly(&format!("{}\n", paint.dim("$ bowline --mode rpc --model scripted/demo")))?;
         Ok(Self {
             child,
             stdin: Some(stdin),
@@ -113,7 +113,7 @@ impl Client {
     }
 
     fn comment(&self, text: &str) -> Result<(), Failure> {
-        say(&format!("\n{}\n", self.paint.bold(&format!("# {text}"))))
+        say_exactly(&format!("\n{}\n", self.paint.bold(&format!("# {text}"))))
     }
 
     fn send(&mut self, command: &Value) -> Result<(), Failure> {
@@ -151,7 +151,7 @@ impl Client {
         self.stdin = None;
         let status = self.child.wait().map_err(Failure::io("waiting for bowline"))?;
         let code = status.code().map_or_else(|| "a signal".to_owned(), |code| format!("exit code {code}"));
-        say(&format!("{}\n", self.paint.dim(&format!("{:>6} ms  ■ {code}", self.elapsed()))))
+        say_exactly(&format!("{}\n", self.paint.dim(&format!("{:>6} ms  ■ {code}", self.elapsed()))))
     }
 
     fn show(&self, arrow: &str, line: &str, colour: fn(&Paint, &str) -> String) -> Result<(), Failure> {
@@ -165,7 +165,7 @@ impl Client {
         } else {
             line.to_owned()
         };
-        say(&format!("{}{}\n", self.paint.dim(&head), colour(&self.paint, &text)))
+        say_exactly(&format!("{}{}\n", self.paint.dim(&head), colour(&self.paint, &text)))
     }
 
     /// Appends a delta to the previous one, so that the answer can be read as it arrives.
@@ -180,18 +180,18 @@ impl Client {
                 let head = format!("{:>6} ms  ← ", self.elapsed());
                 let opening =
                     format!("{head}{{\"type\":\"message_update\",…\"type\":\"{kind}\",\"delta\":\"");
-                say(&self.paint.dim(&opening))?;
+                say_exactly(&self.paint.dim(&opening))?;
                 self.open_block = Some((block, 1));
             }
         }
         let text = step["delta"].to_string();
-        say(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
+        say_exactly(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
     }
 
     fn close_block(&mut self) -> Result<(), Failure> {
         let Some((_, count)) = self.open_block.take() else { return Ok(()) };
         let records = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
-        say(&format!("{}\n", self.paint.dim(&format!("\"}}}}  ({records})"))))
+        say_exactly(&format!("{}\n", self.paint.dim(&format!("\"}}}}  ({records})"))))
     }
 
     fn elapsed(&self) -> u128 {

@@ -21,8 +21,10 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// Reads the environment. If the user named a folder to work in, the process moves there, so that every relative
+    /// path after it means the same.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment for the rest")]
-    pub fn read() -> Result<Self, Failure> {
+    pub fn read(folder: Option<&str>) -> Result<Self, Failure> {
         let all_variables: Vec<_> = std::env::vars_os().collect();
         let variables: HashMap<_, _> = all_variables
             .iter()
@@ -36,14 +38,24 @@ impl Environment {
                     .to_owned(),
             )
         })?;
-        Ok(Self {
+        let mut environment = Self {
             variables,
             all_variables,
             home: working_directory.join(home),
             working_directory,
             user_home: std::env::home_dir(),
             temporary_directory: std::env::temp_dir(),
-        })
+        };
+        if let Some(folder) = folder {
+            let path = environment.expand(folder);
+            if folder.is_empty() || !path.is_dir() {
+                return Err(Failure::Usage(format!("--cwd: \"{folder}\" is not a folder")));
+            }
+            let path = path.canonicalize().map_err(Failure::io("entering the folder of --cwd"))?;
+            std::env::set_current_dir(&path).map_err(Failure::io("entering the folder of --cwd"))?;
+            environment.working_directory = path;
+        }
+        Ok(environment)
     }
 
     pub fn variable(&self, name: &str) -> Option<&str> {

@@ -10,15 +10,15 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::startup;
-use crate::terminal::say;
+use crate::terminal::say_exactly;
 
 /// Runs the subcommand. The page goes to the current directory unless `--out` names a file.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> {
     let [session] = &arguments.words[..] else {
         return Err(Failure::Usage("which session? bowline export PATH|ID [--out FILE]".to_owned()));
     };
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let here = &environment.working_directory;
     let session = match startup::session_plan(arguments, &environment, start, &file).store {
         Some(store) => store.find(here, session)?,
@@ -27,5 +27,5 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
     let out = arguments.out.as_ref().map_or_else(|| PathBuf::from(default_name(&session)), PathBuf::from);
     let options = Options { title: arguments.name.clone(), leaf: None, tools: bowline_tools::traits_of };
     let page = export_file(&session, &out, &options)?;
-    say(&format!("{}\n", page.display()))
+    say_exactly(&format!("{}\n", page.display()))
 }

@@ -5,11 +5,15 @@ use std::process::ExitCode;
 
 use bowline_dialect::Start;
 
+use crate::terminal::note;
+
 /// Why bowline exits.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
+    #[error("argument {0} is not UTF-8 text")]
+    NotText(usize),
     #[error(transparent)]
     Providers(#[from] bowline_llm::Error),
     #[error(transparent)]
@@ -20,6 +24,8 @@ pub(crate) enum Failure {
     Export(#[from] bowline_export::Error),
     #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
+    #[error(transparent)]
+    File(#[from] bowline_files::Error),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]
@@ -37,15 +43,14 @@ impl Failure {
     }
 
     /// Reports the failure on stderr and returns the exit code.
-    pub fn tell(&self, called: &str) -> ExitCode {
-        eprintln!("{called}: {self}");
-        ExitCode::FAILURE
+    pub fn tell(&self, called: &str, code: ExitCode) -> ExitCode {
+        note(format_args!("{called}: {self}"));
+        code
     }
 
     /// Reports the failure on stderr and, as a record, on stdout, and returns the dialect's exit code for it.
     pub fn report(self, start: &Start) -> ExitCode {
-        self.tell(start.called);
-        let code = ExitCode::from(start.failure_code);
+        let code = self.tell(start.called, ExitCode::from(start.failure_code));
         let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
             return code;
         };

@@ -13,8 +13,6 @@ pub(crate) struct Flag {
     pub about: &'static str,
     /// Its heading in the help.
     pub group: Group,
-    /// Whether it has an effect; if not, its use is warned about.
-    pub has_effect: bool,
     pub apply: fn(&mut Arguments, String) -> Result<(), String>,
 }
 
@@ -37,8 +35,6 @@ pub(crate) enum Group {
     Tools,
     Prompt,
     Subcommand,
-    /// Accepted for clients.
-    Accepted,
 }
 
 const fn flag(
@@ -49,15 +45,10 @@ const fn flag(
     about: &'static str,
     apply: fn(&mut Arguments, String) -> Result<(), String>,
 ) -> Flag {
-    Flag { long, short, takes, about, group, has_effect: true, apply }
+    Flag { long, short, takes, about, group, apply }
 }
 
-/// A flag that clients pass and that has no effect yet.
-const fn accepted(long: &'static str, short: Option<&'static str>, takes: Takes) -> Flag {
-    Flag { long, short, takes, about: "", group: Group::Accepted, has_effect: false, apply: |_, _| Ok(()) }
-}
-
-use Group::{Accepted, Mode, Model, Prompt, Session, Subcommand, Tools};
+use Group::{Mode, Model, Prompt, Session, Subcommand, Tools};
 use Takes::{Nothing, Optional, Value};
 
 /// Every flag.
@@ -69,7 +60,10 @@ pub(crate) const FLAGS: &[Flag] = &[
         Value("rpc"),
         "Serve a client over JSON lines on stdin and stdout",
         |arguments, value| {
-            if value != "rpc" {
+            if value == "rpc-ui" {
+                let text = "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
+                arguments.warnings.push(text.to_owned());
+            } else if value != "rpc" {
                 return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
             }
             arguments.action = Action::Rpc;
@@ -101,6 +95,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         },
     ),
     flag(
+        Mode,
+        "--cwd",
+        None,
+        Value("FOLDER"),
+        "Work in this folder instead of the current one",
+        |arguments, value| set(&mut arguments.working_directory, value),
+    ),
+    flag(
         Subcommand,
         "--online",
         None,
@@ -111,12 +113,19 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
-    flag(Mode, "--help", Some("-h"), Nothing, "Show this help", |arguments, _| {
-        arguments.action = Action::Help;
-        Ok(())
-    }),
+    flag(
+        Mode,
+        "--help",
+        Some("-h"),
+        Nothing,
+        "Show the help; after a subcommand, that of the subcommand",
+        |arguments, _| {
+            arguments.wants_help = true;
+            Ok(())
+        },
+    ),
     flag(Mode, "--version", Some("-v"), Nothing, "Print the version", |arguments, _| {
-        arguments.action = Action::Version;
+        arguments.wants_version = true;
         Ok(())
     }),
     flag(
@@ -181,7 +190,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         Optional("SEARCH"),
         "List the known models that match",
         |arguments, value| {
-            arguments.action = Action::ListModels;
+            arguments.lists_models = true;
             arguments.search = value;
             Ok(())
         },
@@ -331,9 +340,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Replace bowline's instructions",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
-    flag(Prompt, "--system", None, Value("FILE"), "The same, for clients of opi", |arguments, value| {
-        set(&mut arguments.system_prompt, value)
-    }),
+    flag(
+        Prompt,
+        "--system",
+        None,
+        Value("FILE"),
+        "The same from a file, for clients of opi",
+        |arguments, value| set(&mut arguments.system_file, value),
+    ),
     flag(
         Prompt,
         "--append-system-prompt",
@@ -386,19 +400,14 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
-    // bowline contacts only the model's provider in any case.
-    Flag { has_effect: true, ..accepted("--offline", None, Nothing) },
-    accepted("--extension", Some("-e"), Value("PATH")),
-    accepted("--no-extensions", Some("-ne"), Nothing),
-    accepted("--skill", None, Value("PATH")),
-    accepted("--no-skills", Some("-ns"), Nothing),
-    accepted("--prompt-template", None, Value("PATH")),
-    accepted("--no-prompt-templates", Some("-np"), Nothing),
-    accepted("--theme", None, Value("NAME")),
-    accepted("--no-themes", None, Nothing),
-    accepted("--approve", Some("-a"), Nothing),
-    accepted("--no-approve", Some("-na"), Nothing),
-    accepted("--config", None, Value("FILE")),
+    flag(
+        Mode,
+        "--offline",
+        None,
+        Nothing,
+        "Accepted for clients: bowline contacts only the model's provider in any case",
+        |_, _| Ok(()),
+    ),
 ];
 
 fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
@@ -412,13 +421,12 @@ fn list(names: &str) -> Vec<String> {
 
 impl Group {
     /// The groups in the order of the help, with their headings.
-    pub const ALL: [(Self, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str); 6] = [
         (Mode, "General"),
         (Model, "Model"),
         (Session, "Session"),
         (Tools, "Tools"),
         (Prompt, "Instructions"),
         (Subcommand, "For subcommands"),
-        (Accepted, "Accepted for clients of pi and opi, without effect"),
     ];
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
-use crate::terminal::say;
+use crate::terminal::{note, say};
 
 /// How long a server on this machine may take to list its models.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);
@@ -31,11 +31,11 @@ enum Access {
 
 /// Lists the models; the exit code is 1 if there are none to show.
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let providers = Providers::new(startup::sources(&environment, &file))?;
     for warning in arguments.warnings.iter().cloned().chain(providers.warnings()) {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     let models = if arguments.local { local(&providers)? } else { known(&providers) };
     let wanted = |model: &Model| matches(model, arguments);
@@ -47,11 +47,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&table(&models))?;
     }
     if models.is_empty() {
-        eprintln!("bowline: {}", nothing(arguments));
+        note(format_args!("bowline: {}", nothing(arguments)));
         return Ok(ExitCode::FAILURE);
     }
     if !arguments.json && !arguments.local {
-        eprintln!("\n{}", summary(&models));
+        note(format_args!("\n{}", summary(&models)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -84,10 +84,10 @@ fn local(providers: &Providers) -> Result<Vec<(Arc<Model>, Access)>, Failure> {
     for LocalModels { provider, base_url, models } in servers {
         match models {
             Ok(models) => {
-                eprintln!("{provider}: {} at {base_url}", counted(models.len()));
+                note(format_args!("{provider}: {} at {base_url}", counted(models.len())));
                 found.extend(models.into_iter().map(|model| (model, Access::Key)));
             }
-            Err(reason) => eprintln!("{provider}: {reason}"),
+            Err(reason) => note(format_args!("{provider}: {reason}")),
         }
     }
     Ok(found)

@@ -13,6 +13,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::signals;
 use crate::startup::{self, Prepared};
+use crate::terminal::note;
 
 /// How long the end waits for commands to die. What is left then is killed by the process that watches this one.
 const LONGEST_KILL: Duration = Duration::from_millis(500);
@@ -20,10 +21,10 @@ const LONGEST_KILL: Duration = Duration::from_millis(500);
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
 pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
-        eprintln!("{}: {warning}", entry.start.called);
+        note(format_args!("{}: {warning}", entry.start.called));
     }
     let dialect = entry.make();
-    let environment = Environment::read()?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
     let Prepared { parts, session } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -12,26 +12,28 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::local_time;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
-use crate::terminal::say;
+use crate::terminal::{note, plain_line, say};
+use crate::transcript;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline sessions list                 list the sessions of this folder, newest first
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
-bowline sessions show PATH|ID         show the details of a session
+bowline sessions show PATH|ID         show the details and the messages of a session
 bowline sessions rm PATH|ID...        delete sessions
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
-bowline sessions fsck --repair ...    move damaged lines to a separate file
+bowline sessions fsck --repair ...    move damaged lines to a separate file and close the gaps
 
 With --json, list, show and fsck print one JSON object per line. A unique prefix of an id is enough.
 ";
 
 /// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let environment = Environment::read()?;
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let environment = Environment::read(arguments.working_directory.as_deref())?;
+    let file = SettingsFile::of_user(&environment)?;
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));
     };
@@ -82,10 +84,10 @@ impl Sessions {
             return say(&lines.collect::<String>()).map(|()| ExitCode::SUCCESS);
         }
         if page.sessions.is_empty() {
-            eprintln!(
+            note(format_args!(
                 "bowline: no sessions{}",
                 if arguments.all { "" } else { " in this folder; use --all for other folders" }
-            );
+            ));
             return Ok(ExitCode::SUCCESS);
         }
         let rows: Vec<_> = page.sessions.iter().map(|session| row(session, arguments.all)).collect();
@@ -114,16 +116,17 @@ impl Sessions {
                 "userMessages": figures.user_messages, "assistantMessages": figures.assistant_messages,
                 "toolCalls": figures.tool_calls, "usage": figures.usage, "byModel": models,
                 "malformedLines": session.malformed_lines(),
+                "relinkedEntries": session.damage().unwrap_or_default().relinked_entries,
             });
             return say(&format!("{shown}\n")).map(|()| ExitCode::SUCCESS);
         }
         let mut shown = format!(
             "id        {}\nfile      {}\nfolder    {}\nname      {}\ncreated   {}\nmessages  {} ({} from the user, {} answers, {} tool calls)\n",
-            session.id(),
-            path.display(),
-            session.working_directory().display(),
-            session.name().unwrap_or("-"),
-            session.header().timestamp,
+            plain_line(session.id()),
+            plain_line(&path.to_string_lossy()),
+            plain_line(&session.working_directory().to_string_lossy()),
+            plain_line(session.name().unwrap_or("-")),
+            plain_line(&local_time::of_text(&session.header().timestamp)),
             figures.total_messages,
             figures.user_messages,
             figures.assistant_messages,
@@ -132,21 +135,23 @@ impl Sessions {
         for model in models {
             let (usage, cost) = (model.usage, model.usage.cost.total);
             let line = format!(
-                "{}/{}: {} answers, {} tokens in, {} out, ${cost:.4}\n",
+                "{}/{}: {} answers, {} tokens in, {} out, ${cost:.4}",
                 model.provider,
                 model.model,
                 model.assistant_messages,
                 usage.input + usage.cache_read + usage.cache_write,
                 usage.output
             );
-            shown.push_str(&format!("model     {line}"));
+            shown.push_str(&format!("model     {}\n", plain_line(&line)));
         }
-        if session.malformed_lines() > 0 {
+        if let Some(damage) = session.damage() {
             shown.push_str(&format!(
-                "damaged   {}; run bowline sessions fsck\n",
-                lines(session.malformed_lines() as u64)
+                "damaged   {} cannot be read, {} relinked; run bowline sessions fsck\n",
+                counted(damage.unreadable_lines, "line", "lines"),
+                counted(damage.relinked_entries, "entry", "entries"),
             ));
         }
+        shown.push_str(&transcript::render(&session)?);
         say(&shown).map(|()| ExitCode::SUCCESS)
     }
 
@@ -155,7 +160,7 @@ impl Sessions {
             let path = self.find(text)?;
             let id = self.store.delete(&path)?;
             bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
-            eprintln!("bowline: deleted {}", path.display());
+            note(format_args!("bowline: deleted {}", path.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -163,7 +168,7 @@ impl Sessions {
     /// Checks the named sessions, or all. A session that cannot be read does not stop the check of the others.
     fn check(&self, named: &[String], mode: Fsck) -> Result<ExitCode, Failure> {
         let paths = match named {
-            [] => self.all_files()?,
+            [] => self.store.all_files()?,
             _ => named.iter().map(|text| self.find(text)).collect::<Result<_, _>>()?,
         };
         let mut damaged = 0;
@@ -179,20 +184,18 @@ impl Sessions {
                 }
                 Err(error) => {
                     damaged += 1;
-                    eprintln!("bowline: {error}");
+                    note(format_args!("bowline: {error}"));
                 }
             }
         }
         if !self.as_json {
-            let verdict = if damaged == 0 { "none damaged".to_owned() } else { format!("{damaged} damaged") };
+            let verdict = match damaged {
+                0 => "none damaged".to_owned(),
+                _ => format!("{damaged} damaged; add --repair to mend them, which keeps the original files"),
+            };
             say(&format!("{} checked, {verdict}\n", paths.len()))?;
         }
         Ok(ExitCode::from(u8::from(damaged > 0)))
-    }
-
-    fn all_files(&self) -> Result<Vec<PathBuf>, Failure> {
-        let query = ListQuery { scope: Scope::All, search: None, cursor: None, limit: usize::MAX };
-        Ok(self.store.list(&query)?.sessions.into_iter().map(|session| session.path).collect())
     }
 
     fn show_report(&self, path: &std::path::Path, report: &Report) -> Result<(), Failure> {
@@ -205,6 +208,8 @@ impl Sessions {
                 Problem::Torn => "is incomplete because its write was interrupted",
                 Problem::NotJson => "is not JSON",
                 Problem::NotAnEntry => "is not an entry",
+                Problem::Unreadable => "is an entry whose content cannot be read",
+                Problem::TooLong => "is too long to be read",
             };
             found.push(format!("line {} {problem} ({} bytes)", bad.number, bad.length));
         }
@@ -216,10 +221,22 @@ impl Sessions {
             report
                 .missing_parents
                 .iter()
-                .map(|(entry, parent)| format!("the parent {parent} of {entry} is missing")),
+                .map(|(entry, parent)| format!("the entry {parent} before {entry} is missing")),
         );
+        if !found.is_empty() {
+            let (lost, cut) = (report.bad_lines.len(), report.missing_parents.len());
+            found.push(format!(
+                "in short: {} lost, {} cut off from what came before and {} intact",
+                counted(lost, "line", "lines"),
+                counted(cut, "entry", "entries"),
+                counted(usize::try_from(report.entries).unwrap_or(usize::MAX), "entry", "entries"),
+            ));
+        }
         if let Some(aside) = &report.set_aside {
             found.push(format!("damaged lines were moved to {}", aside.display()));
+        }
+        if report.backup.is_some() && !report.missing_parents.is_empty() {
+            found.push("entries after a gap were linked to the entry before it".to_owned());
         }
         if let Some(backup) = &report.backup {
             found.push(format!("the original file was kept as {}", backup.display()));
@@ -240,11 +257,12 @@ fn row(session: &SessionSummary, with_folder: bool) -> [String; 4] {
     let what = session.name.clone().unwrap_or_else(|| session.first_message.clone());
     let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect();
     let what = if with_folder { format!("{what}  ({})", session.working_directory.display()) } else { what };
-    let changed =
-        i64::try_from(session.modified).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
-    let changed =
-        changed.map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string());
-    [changed.unwrap_or_default(), session.id.clone(), session.message_count.to_string(), what]
+    [
+        local_time::of_milliseconds(session.modified),
+        session.id.clone(),
+        session.message_count.to_string(),
+        what,
+    ]
 }
 
 fn summary_json(session: &SessionSummary) -> Value {
@@ -260,6 +278,8 @@ fn report_json(path: &std::path::Path, report: &Report) -> Value {
         Problem::Torn => "torn",
         Problem::NotJson => "not_json",
         Problem::NotAnEntry => "not_an_entry",
+        Problem::Unreadable => "unreadable",
+        Problem::TooLong => "too_long",
     };
     let bad: Vec<_> = report
         .bad_lines
@@ -274,6 +294,6 @@ fn report_json(path: &std::path::Path, report: &Report) -> Value {
     })
 }
 
-fn lines(count: u64) -> String {
-    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -1,4 +1,4 @@
-//! `settings.json`: the user's settings, in pi's format. Unknown settings are ignored.
+//! `settings.json`: the user's settings, in pi's format. The settings themselves are in `settings_table`.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,17 +13,25 @@ use bowline_engine::{
 };
 use bowline_session::Durability;
 use bowline_tools::{CommandEnvironment, Inherit};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
+use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::settings_table::{KEYS_OF_PI, SETTINGS, Setting, Wrong, in_place};
+use crate::similar::nearest;
+use crate::terminal::note;
 
 /// When the tool `bash` kills a command by default.
 const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// The settings that bowline knows.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// The largest file that is read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Stands for no time limit.
+const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
+
+/// What the file sets.
+#[derive(Debug, Default)]
 pub(crate) struct SettingsFile {
     pub default_provider: Option<String>,
     pub default_model: Option<String>,
@@ -32,41 +40,40 @@ pub(crate) struct SettingsFile {
     pub enabled_models: Option<Vec<String>>,
     pub default_tools: Option<Vec<String>>,
     pub session_dir: Option<String>,
-    #[serde(deserialize_with = "queue_mode")]
-    steering_mode: Option<QueueMode>,
-    #[serde(deserialize_with = "queue_mode")]
-    follow_up_mode: Option<QueueMode>,
+    pub steering_mode: Option<QueueMode>,
+    pub follow_up_mode: Option<QueueMode>,
     pub shell_path: Option<PathBuf>,
     pub shell_command_prefix: Option<String>,
     /// How many tool calls of an answer run at the same time.
-    max_parallel_tools: Option<NonZeroUsize>,
+    pub max_parallel_tools: Option<NonZeroUsize>,
     /// When the tool `bash` kills a command by default; 0 is never.
-    command_timeout_ms: Option<u64>,
-    sandbox: Sandbox,
-    durability: DurabilitySetting,
-    compaction: Compaction,
-    retry: Retry,
-    images: Images,
-    http_connect_timeout_ms: Option<u64>,
-    http_first_byte_timeout_ms: Option<u64>,
-    http_idle_timeout_ms: Option<u64>,
+    pub command_timeout_ms: Option<u64>,
+    /// What commands get of the environment, and which variables they get in any case.
+    pub command_variables: Inherit,
+    pub kept_variables: Vec<String>,
+    pub durability: Option<Durability>,
+    pub compaction: Compaction,
+    pub retry: Retry,
+    pub resize_images: Option<bool>,
+    pub http_connect_timeout_ms: Option<u64>,
+    pub http_first_byte_timeout_ms: Option<u64>,
+    pub http_idle_timeout_ms: Option<u64>,
+    /// Warnings for stderr: keys that are probably mistyped.
+    pub warnings: Vec<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Compaction {
-    enabled: Option<bool>,
-    #[serde(flatten)]
-    limits: Limits,
+#[derive(Debug, Default)]
+pub(crate) struct Compaction {
+    pub enabled: Option<bool>,
+    pub limits: Limits,
     /// By `provider/id`.
-    model_overrides: HashMap<String, Limits>,
+    pub model_overrides: HashMap<String, Limits>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Limits {
-    reserve_tokens: Option<u64>,
-    keep_recent_tokens: Option<u64>,
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    pub reserve_tokens: Option<u64>,
+    pub keep_recent_tokens: Option<u64>,
 }
 
 impl Limits {
@@ -87,64 +94,69 @@ impl Compaction {
     }
 }
 
-/// What keeps commands away from what they do not need.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Sandbox {
-    environment: CommandVariables,
-}
-
-/// What commands get of the environment.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct CommandVariables {
-    inherit: InheritSetting,
-    keep: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum InheritSetting {
-    #[default]
-    Scrubbed,
-    Core,
-    All,
-}
-
-/// When a write to a session counts as durable.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum DurabilitySetting {
-    #[default]
-    Flush,
-    Fsync,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Retry {
-    enabled: Option<bool>,
-    max_retries: Option<u32>,
-    base_delay_ms: Option<u64>,
-    max_agent_delay_ms: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Images {
-    auto_resize: Option<bool>,
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    pub enabled: Option<bool>,
+    pub max_retries: Option<u32>,
+    pub base_delay_ms: Option<u64>,
+    pub max_agent_delay_ms: Option<u64>,
 }
 
 impl SettingsFile {
-    /// Reads the file; a missing one sets nothing.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
-        let broken = |problem: String| Failure::Settings { path: path.display().to_string(), problem };
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(broken(error.to_string())),
+    /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
+    pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
+        let path = environment.home.join("settings.json");
+        let file = Self::read(&path)?;
+        for warning in &file.warnings {
+            note(format_args!("bowline: {}: {warning}", path.display()));
+        }
+        Ok(file)
+    }
+
+    fn read(path: &Path) -> Result<Self, Failure> {
+        match bowline_files::read_text(path, LARGEST) {
+            Ok(text) => Self::parse(&text)
+                .map_err(|problem| Failure::Settings { path: path.display().to_string(), problem }),
+            Err(error) if error.is_not_found() => Ok(Self::default()),
+            Err(error) => Err(Failure::File(error)),
+        }
+    }
+
+    /// Returns the settings in a text, or what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim_start_matches('\u{feff}');
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            format!(
+                "this is not JSON: {error} (comments and commas before a closing bracket are not allowed)"
+            )
+        })?;
+        let Value::Object(members) = &value else {
+            return Err("this must be an object, such as {\"defaultThinkingLevel\": \"low\"}".to_owned());
         };
-        serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| broken(error.to_string()))
+        let mut file = Self::default();
+        file.take_members("", members)?;
+        Ok(file)
+    }
+
+    /// Applies the members of an object. `prefix` is its own key, with a dot at the end.
+    fn take_members(&mut self, prefix: &str, members: &Map<String, Value>) -> Result<(), String> {
+        // As in pi, null is the same as no value.
+        for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+            let path = format!("{prefix}{key}");
+            if let Some(setting) = SETTINGS.iter().find(|setting| setting.path == path) {
+                setting.kind.apply(self, value).map_err(|wrong| in_words(setting, &wrong))?;
+            } else if let Some(setting) = SETTINGS.iter().find(|setting| is_below(setting.path, &path)) {
+                let Value::Object(members) = value else {
+                    return Err(in_words_of_group(&path, setting, value));
+                };
+                self.take_members(&format!("{path}."), members)?;
+            } else if !KEYS_OF_PI.contains(&path.as_str()) {
+                self.warnings.extend(suggestion(prefix, key).map(|meant| {
+                    format!("\"{path}\" is not a setting and is ignored; did you mean \"{meant}\"?")
+                }));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the engine's settings; the policy has the defaults.
@@ -162,17 +174,14 @@ impl SettingsFile {
             follow_up_mode: self.follow_up_mode.unwrap_or_default(),
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             compaction: self.compaction.settings(),
-            resize_images: self.images.auto_resize.unwrap_or(true),
+            resize_images: self.resize_images.unwrap_or(true),
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
         }
     }
 
     pub fn durability(&self) -> Durability {
-        match self.durability {
-            DurabilitySetting::Flush => Durability::Flush,
-            DurabilitySetting::Fsync => Durability::Fsync,
-        }
+        self.durability.unwrap_or(Durability::Flush)
     }
 
     /// Returns when the tool `bash` kills a command for which the model asks for no timeout.
@@ -189,33 +198,154 @@ impl SettingsFile {
         variables: Vec<(OsString, OsString)>,
         key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> CommandEnvironment {
-        let inherit = match self.sandbox.environment.inherit {
-            InheritSetting::Scrubbed => Inherit::Scrubbed,
-            InheritSetting::Core => Inherit::Core,
-            InheritSetting::All => Inherit::All,
-        };
-        CommandEnvironment::new(variables, inherit, self.sandbox.environment.keep.clone(), key_variables)
+        let keep = self.kept_variables.clone();
+        CommandEnvironment::new(variables, self.command_variables, keep, key_variables)
     }
 
     /// Returns the time-outs for providers.
     pub fn timeouts(&self) -> bowline_llm::Timeouts {
         let defaults = bowline_llm::Timeouts::default();
+        let limit = |milliseconds: Option<u64>, default| match milliseconds {
+            None => default,
+            // As in pi.
+            Some(0) => NO_LIMIT,
+            Some(milliseconds) => Duration::from_millis(milliseconds),
+        };
         bowline_llm::Timeouts {
-            connect: self.http_connect_timeout_ms.map_or(defaults.connect, Duration::from_millis),
-            // The idle time-out alone applies to connecting, too.
-            first_byte: self
-                .http_first_byte_timeout_ms
-                .or(self.http_idle_timeout_ms)
-                .map_or(defaults.first_byte, Duration::from_millis),
-            idle: self.http_idle_timeout_ms.map_or(defaults.idle, Duration::from_millis),
+            connect: limit(self.http_connect_timeout_ms, defaults.connect),
+            // The idle time-out alone applies to the first byte, too.
+            first_byte: limit(
+                self.http_first_byte_timeout_ms.or(self.http_idle_timeout_ms),
+                defaults.first_byte,
+            ),
+            idle: limit(self.http_idle_timeout_ms, defaults.idle),
         }
     }
 }
 
-fn queue_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QueueMode>, D::Error> {
-    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    let mode = QueueMode::parse(&name).ok_or_else(|| {
-        D::Error::custom(format!("a queue mode must be \"all\" or \"one-at-a-time\", not \"{name}\""))
-    })?;
-    Ok(Some(mode))
+fn is_below(path: &str, group: &str) -> bool {
+    path.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
+}
+
+fn in_words(setting: &Setting, wrong: &Wrong) -> String {
+    format!(
+        "{}{} must be {}, not {}; for example: {}",
+        setting.path,
+        wrong.within,
+        wrong.expected,
+        wrong.found,
+        in_place(setting.path, setting.example)
+    )
+}
+
+fn in_words_of_group(path: &str, setting: &Setting, found: &Value) -> String {
+    let wrong = Wrong::new("an object", found);
+    format!(
+        "{path} must be {}, not {}; for example: {}",
+        wrong.expected,
+        wrong.found,
+        in_place(setting.path, setting.example)
+    )
+}
+
+/// Returns the setting that a mistyped or misplaced key probably means.
+fn suggestion(prefix: &str, key: &str) -> Option<String> {
+    let misplaced = SETTINGS.iter().map(|setting| setting.path).find(|path| {
+        *path == key || path.rsplit_once('.').is_some_and(|(_, last)| last == key && last != "enabled")
+    });
+    let siblings = SETTINGS.iter().filter_map(|setting| setting.path.strip_prefix(prefix));
+    let siblings = siblings.map(|path| path.split('.').next().unwrap_or(path));
+    let mistyped = nearest(key, siblings).map(|name| format!("{prefix}{name}"));
+    mistyped.or_else(|| misplaced.map(ToOwned::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::Policy;
+
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str) -> String {
+        SettingsFile::parse(text).unwrap_err()
+    }
+
+    #[track_caller]
+    fn warned(text: &str) -> Vec<String> {
+        SettingsFile::parse(text).unwrap().warnings
+    }
+
+    #[test]
+    fn errors_name_the_key_and_give_an_example() {
+        assert_eq!(
+            refused(r#"{"retry": {"maxRetries": "three"}}"#),
+            r#"retry.maxRetries must be a whole number from 0 to 1000, not "three"; for example: {"retry": {"maxRetries": 5}}"#
+        );
+        assert_eq!(
+            refused(r#"{"retry": 5}"#),
+            r#"retry must be an object, not 5; for example: {"retry": {"enabled": false}}"#
+        );
+        assert_eq!(
+            refused(r#"{"steeringMode": "weird"}"#),
+            r#"steeringMode must be "one-at-a-time" or "all", not "weird"; for example: {"steeringMode": "all"}"#
+        );
+        assert_eq!(
+            refused(r#"{"defaultTools": ["read", 1]}"#),
+            r#"defaultTools must be a list of texts, not a list; for example: {"defaultTools": ["read", "grep"]}"#
+        );
+        let wrong = refused(r#"{"compaction": {"modelOverrides": {"a/b": {"reserveTokens": -1}}}}"#);
+        assert!(
+            wrong.starts_with("compaction.modelOverrides.a/b.reserveTokens must be a whole number"),
+            "{wrong}"
+        );
+        assert_eq!(refused("[]"), "this must be an object, such as {\"defaultThinkingLevel\": \"low\"}");
+        assert!(refused("{,}").starts_with("this is not JSON: "));
+    }
+
+    #[test]
+    fn examples_are_accepted_and_defaults_change_nothing() {
+        let policy = Policy::default();
+        let effects =
+            |file: &SettingsFile| format!("{:?} {:?}", file.engine_settings(&policy), file.timeouts());
+        for setting in SETTINGS {
+            let parse = |value: &str| SettingsFile::parse(&in_place(setting.path, value));
+            let example = parse(setting.example).unwrap_or_else(|wrong| panic!("{wrong}"));
+            assert_eq!(example.warnings, [""; 0]);
+            if serde_json::from_str::<Value>(setting.default).is_ok() {
+                let default = parse(setting.default).unwrap_or_else(|wrong| panic!("{wrong}"));
+                assert_eq!(effects(&default), effects(&SettingsFile::default()), "{}", setting.path);
+            }
+        }
+    }
+
+    #[test]
+    fn mistyped_keys_are_warned_about_and_those_of_pi_are_not() {
+        assert_eq!(
+            warned(r#"{"retrys": {}, "Retry": {"enabled": 1}, "theme": "dark", "mine": 1}"#),
+            [
+                r#""retrys" is not a setting and is ignored; did you mean "retry"?"#,
+                r#""Retry" is not a setting and is ignored; did you mean "retry"?"#
+            ]
+        );
+        assert_eq!(
+            warned(r#"{"retry": {"maxRetry": 1, "provider": {}}, "baseDelayMs": 1}"#),
+            [
+                r#""retry.maxRetry" is not a setting and is ignored; did you mean "retry.maxRetries"?"#,
+                r#""baseDelayMs" is not a setting and is ignored; did you mean "retry.baseDelayMs"?"#
+            ]
+        );
+        for key in KEYS_OF_PI {
+            assert_eq!(warned(&in_place(key, "{}")), [""; 0], "{key}");
+            let is_setting = |setting: &Setting| setting.path == *key || is_below(setting.path, key);
+            assert!(!SETTINGS.iter().any(is_setting), "{key} has an effect");
+        }
+    }
+
+    #[test]
+    fn null_sets_nothing_and_zero_is_no_time_limit() {
+        let file = SettingsFile::parse(r#"{"retry": null, "defaultModel": null, "httpIdleTimeoutMs": 0}"#);
+        let file = file.unwrap();
+        assert_eq!(file.default_model, None);
+        assert_eq!((file.timeouts().idle, file.timeouts().first_byte), (NO_LIMIT, NO_LIMIT));
+    }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::model::Model;
+use bowline_core::reply::SessionDamage;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
@@ -16,6 +17,11 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hardening;
 use crate::settings_file::SettingsFile;
+use crate::terminal::note;
+use crate::tool_names::own_tools;
+
+/// The longest file of instructions, in bytes.
+const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
 
 /// The parts of an agent, and the session that it starts with.
 pub(crate) struct Prepared {
@@ -30,7 +36,7 @@ pub(crate) fn prepare(
     start: &Start,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
-    let file = SettingsFile::read(&environment.home.join("settings.json"))?;
+    let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     let named = arguments.model.as_deref();
@@ -41,6 +47,7 @@ pub(crate) fn prepare(
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
         environment: command_environment(environment, &file, &providers),
@@ -49,7 +56,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start.tools)?,
+        allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -59,6 +66,7 @@ pub(crate) fn prepare(
         Some(choice) => Some(Arc::clone(&choice.model)),
         None => default_model(&providers, preferred, &scope),
     };
+    let system_prompt = system_prompt(arguments, environment)?;
     let session_plan = session_plan(arguments, environment, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     let session = open_session(arguments, environment, &session_plan, &clock)?;
@@ -78,13 +86,17 @@ pub(crate) fn prepare(
         policy,
         providers,
         toolbox,
-        system_prompt: system_prompt(arguments, environment),
+        system_prompt,
         session_plan,
         models,
         gate: Arc::new(RunEverything),
         clock,
     };
-    Ok(Prepared { parts, session: OpenedSession::new(session)? })
+    let session = OpenedSession::new(session)?;
+    if let Some((damage, file)) = session.damage().zip(session.file()) {
+        warn_about(damage, file);
+    }
+    Ok(Prepared { parts, session })
 }
 
 /// Returns what commands get of the environment.
@@ -101,17 +113,18 @@ fn command_environment(
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
-    tools: Tools,
+    start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if tools == Tools::Usual {
-        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    if start.tools == Tools::Usual {
+        return Ok(named.or_else(|| file.default_tools.clone()));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
     };
-    if let Some(names) = &arguments.tools {
+    if let Some(names) = named {
         return match names.iter().find(|name| !may_use(name)) {
-            None => Ok(Some(names.clone())),
+            None => Ok(Some(names)),
             Some(name) => Err(Failure::Usage(format!(
                 "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
             ))),
@@ -143,7 +156,7 @@ fn choose_model(
     let sources = sources(environment, file);
     let mut providers = Providers::new(sources.clone())?;
     for warning in providers.warnings() {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     let provider = arguments.provider.as_deref();
     let chosen = match (model, provider) {
@@ -155,7 +168,7 @@ fn choose_model(
         (None, None) => None,
     };
     if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     if arguments.api_key.is_some() || arguments.record.is_some() || arguments.replay_loose {
         // The key is for the provider that was chosen and is never sent to another.
@@ -194,23 +207,38 @@ fn scope(
     };
     let scope = providers.resolve_scope(&patterns)?;
     for warning in scope.iter().filter_map(|choice| choice.warning.as_ref()) {
-        eprintln!("bowline: {warning}");
+        note(format_args!("bowline: {warning}"));
     }
     Ok(scope)
 }
 
-fn system_prompt(arguments: &Arguments, environment: &Environment) -> SystemPrompt {
+fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
-    prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(environment, text));
-    let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(environment, text));
-    prompt.additions = additions.collect();
+    prompt.home.clone_from(&environment.user_home);
+    let text = |value: &String| text_or_file(environment, value);
+    prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
+        (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),
+        (None, value) => value.as_ref().map(text).transpose()?,
+    };
+    prompt.additions = arguments.append_system_prompt.iter().map(text).collect::<Result<_, _>>()?;
     prompt.use_context_files = !arguments.no_context_files;
-    prompt
+    Ok(prompt)
 }
 
-/// Returns the text of the file that a value names, or the value itself.
-fn text_or_file(environment: &Environment, value: &str) -> String {
-    std::fs::read_to_string(environment.expand(value)).unwrap_or_else(|_| value.to_owned())
+/// Returns the text of the file that a value names, or the value itself. A value that can only be meant as a path must
+/// name a file: as instructions, it would go unnoticed.
+fn text_or_file(environment: &Environment, value: &str) -> Result<String, Failure> {
+    match bowline_files::read_text(&environment.expand(value), LONGEST_INSTRUCTIONS) {
+        Ok(text) => Ok(text),
+        Err(error) if is_path(value) => Err(error.into()),
+        Err(_) => Ok(value.to_owned()),
+    }
+}
+
+/// Tells whether a value looks like a path and not like instructions.
+fn is_path(value: &str) -> bool {
+    let has_ending = [".md", ".txt"].iter().any(|ending| value.ends_with(ending));
+    !value.contains(char::is_whitespace) && (value.contains('/') || has_ending)
 }
 
 pub(crate) fn session_plan(
@@ -242,10 +270,18 @@ fn open_session(
     clock: &Clock,
 ) -> Result<Session, Failure> {
     let here = environment.working_directory.as_path();
+    let mut new_file = None;
     let existing = match &plan.store {
         None => None,
         Some(store) => match (&arguments.session, &arguments.session_id) {
-            (Some(text), _) => Some(store.find(here, text)?),
+            (Some(text), _) => match store.find(here, text) {
+                // Clients choose the file of a session before there is one.
+                Err(bowline_session::Error::NotFound { file }) => {
+                    new_file = Some(file);
+                    None
+                }
+                found => Some(found?),
+            },
             (None, Some(id)) => store.with_id(here, id)?,
             (None, None) if arguments.continue_session => store.latest(here)?,
             (None, None) => None,
@@ -253,9 +289,10 @@ fn open_session(
     };
     let new = |id: Option<String>| NewSession {
         working_directory: here.to_owned(),
-        location: match &plan.store {
-            Some(store) => Location::Directory(store.directory_for(here)),
-            None => Location::Memory,
+        location: match (&new_file, &plan.store) {
+            (Some(file), _) => Location::File(file.clone()),
+            (None, Some(store)) => Location::Directory(store.directory_for(here)),
+            (None, None) => Location::Memory,
         },
         id,
         parent: None,
@@ -278,12 +315,27 @@ fn open_session(
 fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
     let session = Session::open(path, here)?;
     session.check_working_directory()?;
-    if session.malformed_lines() > 0 {
-        eprintln!(
-            "bowline: {}: {} lines cannot be read and are left out",
-            path.display(),
-            session.malformed_lines()
-        );
-    }
     Ok(session)
+}
+
+/// Says what could not be read of a session.
+fn warn_about(damage: SessionDamage, file: &Path) {
+    let mut found = Vec::new();
+    if damage.unreadable_lines > 0 {
+        found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
+    }
+    if damage.relinked_entries > 0 {
+        let entries = counted(damage.relinked_entries, "entry has", "entries have");
+        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+    }
+    if damage.unreadable_messages > 0 {
+        let messages = counted(damage.unreadable_messages, "message", "messages");
+        found.push(format!("the content of {messages} cannot be read"));
+    }
+    let (found, file) = (found.join("; "), file.display());
+    note(format_args!("bowline: {file}: {found}. To mend the file: bowline sessions fsck --repair {file}"));
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

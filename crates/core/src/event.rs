@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
+use crate::error_kind::ErrorKind;
 use crate::message::{Arguments, Content, Message};
-use crate::stream::Update;
+use crate::stream::{StreamError, Update};
 use crate::thinking::ThinkingLevel;
 use crate::usage::Usage;
 
@@ -101,6 +102,10 @@ pub enum Event {
     SummaryRetryStart(SummaryPurpose),
     /// The retries are over. Whatever the summary was for reports the outcome.
     SummaryRetryEnd,
+    /// A message of the run could not be written. The run ends at its next decision.
+    StorageFailed {
+        error: String,
+    },
     /// An answer was removed from the context, or restored, by an entry that no other event announces. The entry is the
     /// line of the file.
     EntryAppended {
@@ -204,7 +209,44 @@ pub struct TouchedFiles {
 pub enum RunOutcome {
     Done,
     Aborted,
-    Failed(String),
+    Failed(Failure),
+}
+
+impl RunOutcome {
+    /// Returns why the run did not end well, if so.
+    pub fn error_kind(&self) -> Option<ErrorKind> {
+        match self {
+            Self::Done => None,
+            Self::Aborted => Some(ErrorKind::Aborted),
+            Self::Failed(failure) => Some(failure.kind),
+        }
+    }
+
+    /// Returns what users read of a failure.
+    pub fn error_text(&self) -> Option<&str> {
+        if let Self::Failed(failure) = self { Some(&failure.text) } else { None }
+    }
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// For programs.
+    pub kind: ErrorKind,
+    /// For users.
+    pub text: String,
+}
+
+impl Failure {
+    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+}
+
+impl From<&StreamError> for Failure {
+    fn from(error: &StreamError) -> Self {
+        Self::new(error.kind.error_kind(), &error.message)
+    }
 }
 
 /// The output of a tool: content for the model, details for the client.

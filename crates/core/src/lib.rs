@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod command;
+pub mod error_kind;
 pub mod event;
 pub mod message;
 pub mod model;
@@ -19,6 +20,7 @@ pub mod tool;
 pub mod usage;
 
 pub use command::{Command, Origin, Request};
+pub use error_kind::ErrorKind;
 pub use event::Event;
 pub use message::Message;
 pub use model::Model;

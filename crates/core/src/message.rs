@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error_kind::ErrorKind;
 use crate::usage::Usage;
 
 /// The arguments of a tool call, in the order in which the model wrote them.
@@ -29,6 +30,41 @@ pub struct UserMessage {
     pub content: Vec<Content>,
     /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
+    /// The attachments of the prompt, as the client sent them. What the model sees of them is in `content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Value>,
+    /// Where the message came from, as the client said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// A file that a client sent with a prompt.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "attachments are kept as they were sent; this only describes them")]
+struct Attachment {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[schemars(extend("enum" = ["image", "document"]))]
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    /// In bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// The file in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    /// The text of a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extracted_text: Option<String>,
+    /// A small image of the file in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<String>,
 }
 
 /// A model response.
@@ -58,6 +94,9 @@ pub struct AssistantMessage {
     /// Why the response failed or was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+    /// The same for programs.
+    #[serde(default, deserialize_with = "known_error_kind", skip_serializing_if = "Option::is_none")]
+    pub error_kind: Option<ErrorKind>,
     /// The time from the request to the end of the response, in milliseconds.
     #[serde(default, deserialize_with = "milliseconds", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
@@ -225,7 +264,7 @@ impl Message {
     pub fn user(text: impl Into<String>, images: Vec<Content>, timestamp: u64) -> Self {
         let mut content = vec![Content::text(text)];
         content.extend(images);
-        Self::User(UserMessage { content, timestamp })
+        Self::User(UserMessage { content, timestamp, attachments: Vec::new(), source: None })
     }
 
     /// Returns the role's name on the wire.
@@ -296,6 +335,12 @@ fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     })
 }
 
+/// Reads the kind of an error. A kind that only a later version knows is ignored: an answer is not given up for that.
+fn known_error_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorKind>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.as_str().and_then(ErrorKind::parse))
+}
+
 /// Reads a number of milliseconds. The files of other programs have fractions, or may mean something else by the name:
 /// an answer is not given up for that.
 #[expect(
@@ -351,6 +396,17 @@ mod tests {
         assert_eq!((duration, first_piece, completed_at), (Some(1250), None, None));
         let json = serde_json::to_string(&message).unwrap();
         assert!(json.ends_with(r#","duration":1250}"#), "{json}");
+    }
+
+    #[test]
+    fn unknown_error_kinds_are_ignored() {
+        let kind = |json: &str| {
+            let answer = format!(r#"{{"role":"assistant","content":[],"timestamp":7,"errorKind":{json}}}"#);
+            serde_json::from_str::<Message>(&answer).unwrap().as_assistant().unwrap().error_kind
+        };
+        assert_eq!(kind(r#""rate_limit""#), Some(ErrorKind::RateLimit));
+        assert_eq!(kind(r#""of_tomorrow""#), None);
+        assert_eq!(kind("[1]"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::error_kind::ErrorKind;
 use crate::message::{StopReason, ToolCall};
 
 /// One event of a streamed answer.
@@ -93,10 +94,18 @@ pub enum FailureKind {
     Incomplete,
     /// The conversation is larger than the model's window.
     ContextOverflow,
+    /// The provider does not know the model or the address.
+    NotFound,
     /// The provider refused the request for another reason.
     Rejected,
     /// The provider violated its API.
     Protocol,
+    /// The answer exceeded a limit on its size.
+    TooLarge,
+    /// The answer took longer than an answer may take in all.
+    TooSlow,
+    /// A recording could not be written.
+    Storage,
     /// bowline itself failed.
     Internal,
 }
@@ -108,6 +117,26 @@ impl FailureKind {
             self,
             Self::RateLimited | Self::Unavailable | Self::Connection | Self::TimedOut | Self::Incomplete
         )
+    }
+
+    /// Returns what programs read of a failure of this kind.
+    pub fn error_kind(self) -> ErrorKind {
+        match self {
+            Self::Authentication => ErrorKind::Auth,
+            Self::Quota => ErrorKind::Quota,
+            Self::RateLimited => ErrorKind::RateLimit,
+            Self::Unavailable => ErrorKind::Overloaded,
+            Self::Connection | Self::Incomplete => ErrorKind::Network,
+            Self::TimedOut => ErrorKind::Timeout,
+            Self::ContextOverflow => ErrorKind::Context,
+            Self::NotFound => ErrorKind::NotFound,
+            Self::Rejected => ErrorKind::Refused,
+            Self::Protocol => ErrorKind::BadAnswer,
+            Self::TooLarge => ErrorKind::AnswerTooLarge,
+            Self::TooSlow => ErrorKind::AnswerTooSlow,
+            Self::Storage => ErrorKind::Storage,
+            Self::Internal => ErrorKind::Internal,
+        }
     }
 }
 

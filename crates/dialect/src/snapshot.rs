@@ -229,6 +229,7 @@ mod tests {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
+            error_kind: None,
             duration: None,
             time_to_first_piece: None,
             completed_at: None,

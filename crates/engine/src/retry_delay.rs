@@ -41,8 +41,12 @@ fn advice(kind: FailureKind) -> Option<&'static str> {
         FailureKind::ContextOverflow => Some("Start a new session, or choose a model with a larger window."),
         FailureKind::Connection
         | FailureKind::TimedOut
+        | FailureKind::NotFound
         | FailureKind::Rejected
         | FailureKind::Protocol
+        | FailureKind::TooLarge
+        | FailureKind::TooSlow
+        | FailureKind::Storage
         | FailureKind::Internal => None,
     }
 }

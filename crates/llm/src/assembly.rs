@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bowline_core::event::Failure;
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, StopReason, TextBlock, ThinkingBlock, ToolCall,
 };
@@ -32,6 +33,7 @@ impl Assembly {
             response_id: None,
             raw_stop_reason: None,
             error_message: None,
+            error_kind: None,
             duration: None,
             time_to_first_piece: None,
             completed_at: None,
@@ -88,9 +90,10 @@ impl Assembly {
 
     /// Returns the message so far as an interrupted one. Tool calls that were still being streamed keep the part of
     /// their arguments that can be parsed.
-    pub fn fail(mut self, reason: StopReason, error: String) -> AssistantMessage {
+    pub fn fail(mut self, reason: StopReason, failure: Failure) -> AssistantMessage {
         self.message.stop_reason = reason;
-        self.message.error_message = Some(error);
+        self.message.error_message = Some(failure.text);
+        self.message.error_kind = Some(failure.kind);
         self.finish()
     }
 
@@ -227,6 +230,7 @@ fn read_partial(text: &str) -> Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bowline_core::ErrorKind;
     use bowline_core::model::Price;
 
     fn model() -> Arc<Model> {
@@ -305,13 +309,15 @@ mod tests {
         assembly.apply(delta(0, "I wi"));
         start_call(&mut assembly, 1);
         assembly.apply(delta(1, r#"{"path":"a","content":"one\ntw"#));
-        let message = assembly.fail(StopReason::Aborted, "Request was aborted".into());
+        let message =
+            assembly.fail(StopReason::Aborted, Failure::new(ErrorKind::Aborted, "Request was aborted"));
         assert_eq!(message.text(), "I wi");
         let call = message.tool_calls().next().unwrap();
         assert_eq!(call.arguments["path"], "a");
         assert_eq!(call.arguments["content"], "one\ntw");
         assert_eq!(message.stop_reason, StopReason::Aborted);
         assert_eq!(message.error_message.as_deref(), Some("Request was aborted"));
+        assert_eq!(message.error_kind, Some(ErrorKind::Aborted));
     }
 
     #[test]

@@ -52,8 +52,11 @@ pub(crate) const KINDS: &[(&str, FailureKind)] = &[
     ("timed-out", FailureKind::TimedOut),
     ("cut", FailureKind::Incomplete),
     ("context-overflow", FailureKind::ContextOverflow),
+    ("not-found", FailureKind::NotFound),
     ("rejected", FailureKind::Rejected),
     ("protocol", FailureKind::Protocol),
+    ("too-large", FailureKind::TooLarge),
+    ("too-slow", FailureKind::TooSlow),
 ];
 
 /// An error response instead of a stream.
@@ -76,7 +79,7 @@ impl Refusal<'_> {
         let (name, text) = describe(self.body);
         let kind = advised(kind_of(Some(self.status), name.as_deref(), &text), self.should_retry);
         let mut message = tell(Some(self.status), name.as_deref(), &text);
-        if let Some(hint) = hint(kind, self.status, self.key_origin) {
+        if let Some(hint) = hint(kind, self.key_origin) {
             message = format!("{message} ({hint})");
         }
         let retry_after = wait(self.retry_after_ms, self.retry_after, Timestamp::now());
@@ -105,12 +108,14 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
         Some(401 | 403) => FailureKind::Authentication,
         Some(429) => FailureKind::RateLimited,
         Some(408 | 409 | 425 | 500..=599) => FailureKind::Unavailable,
+        Some(404) => FailureKind::NotFound,
         Some(300..=499) => FailureKind::Rejected,
         _ if has(&["authentication_error", "permission_error", "invalid_api_key"]) => {
             FailureKind::Authentication
         }
         _ if has(&["rate_limit", "rate limit", "too many requests"]) => FailureKind::RateLimited,
-        _ if has(&["invalid_request", "not_found_error", "content_filter"]) => FailureKind::Rejected,
+        _ if has(&["not_found_error"]) => FailureKind::NotFound,
+        _ if has(&["invalid_request", "content_filter"]) => FailureKind::Rejected,
         // Failures after a request was accepted are nearly always the provider's.
         _ => FailureKind::Unavailable,
     }
@@ -121,7 +126,9 @@ fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
 fn advised(kind: FailureKind, should_retry: Option<&str>) -> FailureKind {
     match should_retry.map(str::trim) {
         Some("false") if kind.is_retryable() => FailureKind::Rejected,
-        Some("true") if kind == FailureKind::Rejected => FailureKind::Unavailable,
+        Some("true") if matches!(kind, FailureKind::Rejected | FailureKind::NotFound) => {
+            FailureKind::Unavailable
+        }
         _ => kind,
     }
 }
@@ -139,11 +146,11 @@ fn tell(status: Option<u16>, name: Option<&str>, text: &str) -> String {
     if text.is_empty() { head } else { format!("{head}: {text}") }
 }
 
-fn hint(kind: FailureKind, status: u16, key_origin: Option<&str>) -> Option<String> {
+fn hint(kind: FailureKind, key_origin: Option<&str>) -> Option<String> {
     match (kind, key_origin) {
         (FailureKind::Authentication, Some(origin)) => Some(format!("the key came from {origin}")),
         (FailureKind::Authentication, None) => Some("no key was sent".to_owned()),
-        (FailureKind::Rejected, _) if status == 404 => Some("check the model's id and base URL".to_owned()),
+        (FailureKind::NotFound, _) => Some("check the model's id and base URL".to_owned()),
         _ => None,
     }
 }
@@ -211,7 +218,9 @@ mod tests {
 
     #[test]
     fn refusals_are_classified_and_worded() {
-        use FailureKind::{Authentication, ContextOverflow, Quota, RateLimited, Rejected, Unavailable};
+        use FailureKind::{
+            Authentication, ContextOverflow, NotFound, Quota, RateLimited, Rejected, Unavailable,
+        };
         let named = |name: &str, text: &str| {
             format!(r#"{{"type":"error","error":{{"type":"{name}","message":"{text}"}}}}"#)
         };
@@ -247,7 +256,7 @@ mod tests {
         check(
             404,
             "<html>",
-            Rejected,
+            NotFound,
             "404 Not Found: the server answered with a web page (check the model's id and base URL)",
         );
     }
@@ -269,6 +278,7 @@ mod tests {
         assert_eq!(kind("api_error", "Internal server error"), FailureKind::Unavailable);
         assert_eq!(kind("rate_limit_error", "x"), FailureKind::RateLimited);
         assert_eq!(kind("invalid_request_error", "x"), FailureKind::Rejected);
+        assert_eq!(kind("not_found_error", "x"), FailureKind::NotFound);
         assert_eq!(in_stream(Some(502), None, "Provider returned error").kind, FailureKind::Unavailable);
     }
 

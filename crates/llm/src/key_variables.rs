@@ -18,13 +18,9 @@ impl Providers {
             names.extend(values(settings).flat_map(SettingValue::variables));
         }
         for login in auth.providers().filter_map(|provider| auth.login(provider)) {
-            match login {
-                Login::ApiKey { key } => names.extend(key.variables()),
-                Login::Oauth(tokens) => {
-                    names.extend(tokens.access.variables());
-                    names.extend(tokens.refresh.iter().flat_map(SettingValue::variables));
-                }
-                Login::Unknown => {}
+            // The tokens of a login are never variables.
+            if let Login::ApiKey { key } = login {
+                names.extend(key.variables());
             }
         }
         names.sort_unstable();

@@ -19,6 +19,7 @@ mod credentials;
 mod error;
 mod failure;
 mod json_comments;
+mod json_shape;
 mod key_status;
 mod key_variables;
 mod local_servers;

@@ -64,6 +64,7 @@ fn answer(text: String, tokens: u64) -> Message {
         response_id: None,
         raw_stop_reason: None,
         error_message: None,
+        error_kind: None,
         duration: Some(tokens),
         time_to_first_piece: None,
         completed_at: Some(4),

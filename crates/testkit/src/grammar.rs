@@ -224,13 +224,19 @@ impl Grammar {
         check(self.retry.is_none(), "agent_settled before auto_retry_end")?;
         let reason = &self.last_answer["stopReason"];
         match (record["aborted"].as_bool(), &record["error"]) {
-            (Some(true), Value::Null) => {}
+            (Some(true), Value::Null) => {
+                check(record["errorKind"] == "aborted", "an aborted run without its kind of error")?;
+            }
             (Some(false), Value::Null) => {
                 check(reason == "stop" || reason == "length", "no answer ended without an error")?;
+                check(record["errorKind"].is_null(), "a kind of error without an error")?;
             }
             (Some(false), Value::String(error)) => {
                 check(reason == "error", "an error without a failed answer")?;
                 check(self.last_answer["errorMessage"] == **error, "another error than the answer's")?;
+                check(record["errorKind"].is_string(), "an error without its kind")?;
+                let is_same = self.last_answer["errorKind"] == record["errorKind"];
+                check(is_same, "another kind of error than the answer's")?;
             }
             _ => return Err("agent_settled without the outcome of the run".to_owned()),
         }

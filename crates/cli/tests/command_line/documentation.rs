@@ -196,3 +196,132 @@ fn every_flag_in_the_help_is_documented() {
     let missing: Vec<_> = flags(&help).into_iter().filter(|flag| !explained.contains(flag)).collect();
     assert!(missing.is_empty(), "docs/configuration.md says nothing of {missing:?}");
 }
+
+/// Returns the first cell of each row of the tables below a heading, as the texts in backticks.
+fn first_cells(text: &str, heading: &str) -> Vec<String> {
+    let (_, after) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
+    let level = heading.chars().take_while(|letter| *letter == '#').count();
+    let is_end = |line: &&str| {
+        let hashes = line.chars().take_while(|letter| *letter == '#').count();
+        hashes > 0 && hashes <= level
+    };
+    let rows = after.lines().take_while(|line| !is_end(line)).filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| row.split(" |").next()).flat_map(quoted).collect()
+}
+
+/// Returns the texts in backticks.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+}
+
+#[track_caller]
+fn check_same(mut documented: Vec<String>, mut known: Vec<String>, what: &str) {
+    for list in [&mut documented, &mut known] {
+        list.sort();
+        list.dedup();
+    }
+    assert_eq!(documented, known, "{what}: the documentation on the left, the program on the right");
+}
+
+#[test]
+fn index_names_every_page() {
+    let index = read(&root().join("docs/README.md"));
+    for page in pages() {
+        let path = page.strip_prefix(root().join("docs")).ok().filter(|path| *path != Path::new("README.md"));
+        if let Some(path) = path {
+            let link = format!("({})", path.display());
+            assert!(index.contains(&link), "docs/README.md does not link to {link}");
+        }
+    }
+}
+
+#[test]
+fn guide_lists_exactly_the_events_that_exist() {
+    let guide = read(&root().join("docs/protocol.md"));
+    let mut known = Protocol::of("pi").events();
+    known.retain(|name| name != "error");
+    check_same(
+        first_cells(&guide, "## Events").into_iter().filter(|name| !is_part(name)).collect(),
+        known,
+        "events",
+    );
+}
+
+/// Returns whether a name is of a part of an answer or a role, which have tables of their own.
+fn is_part(name: &str) -> bool {
+    let of_answer = ["text_", "thinking_", "toolcall_"].iter().any(|start| name.starts_with(start));
+    (of_answer && name != "thinking_level_changed")
+        || [
+            "type",
+            "role",
+            "user",
+            "assistant",
+            "toolResult",
+            "bashExecution",
+            "compactionSummary",
+            "branchSummary",
+            "custom",
+        ]
+        .contains(&name)
+}
+
+#[test]
+fn readme_lists_exactly_the_dialects_that_exist() {
+    let readme = read(&root().join("README.md"));
+    let known: Vec<String> = bowline_dialect::DIALECTS.iter().map(|entry| entry.name.to_owned()).collect();
+    let references = known.iter().map(|name| format!("docs/protocol/{name}.md"));
+    for reference in references {
+        assert!(readme.contains(&reference), "README.md does not link to {reference}");
+    }
+}
+
+/// The sources in which texts for users are written.
+fn sources() -> String {
+    let mut folders = vec![root().join("crates")];
+    let mut all = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && name != "tests" && name != "testkit" {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                all.push_str(&read(&path));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_error_text_in_troubleshooting_exists() {
+    let page = read(&root().join("docs/troubleshooting.md"));
+    let sources = sources().replace("\\\"", "\"");
+    let mut count = 0;
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cell = row.trim_start_matches("| ").split(" | ").next().unwrap();
+        for text in quoted(cell) {
+            count += 1;
+            let pieces = text.split('…').map(|piece| piece.trim_matches([' ', '"', ':', '\'', ';', '(']));
+            for piece in pieces.filter(|piece| piece.len() > 3) {
+                assert!(
+                    sources.contains(piece),
+                    "no error says `{piece}`, but docs/troubleshooting.md has `{text}`"
+                );
+            }
+        }
+    }
+    assert!(count > 25, "only {count} texts were checked");
+}
+
+#[test]
+fn guide_lists_exactly_the_commands_that_exist() {
+    let guide = read(&root().join("docs/protocol.md"));
+    let (_, section) = guide.split_once("\n## Commands\n").unwrap();
+    let rows =
+        section.lines().skip_while(|line| !line.starts_with("| [")).take_while(|line| line.starts_with('|'));
+    let documented = rows.flat_map(|row| quoted(row.splitn(3, '|').nth(2).unwrap())).collect();
+    let mut known = Protocol::of("pi").commands();
+    known.retain(|name| name != "extension_ui_response");
+    check_same(documented, known, "commands");
+}

@@ -41,7 +41,7 @@ fn flags_of_help() -> Vec<String> {
 #[test]
 fn version_prints_three_numbers_only() {
     let workspace = Workspace::empty();
-    for flag in ["--version", "-v"] {
+    for flag in ["--version", "-v", "-V"] {
         let finished = run(&workspace, &[flag]);
         assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
         let version = finished.stdout.strip_suffix('\n').unwrap();
@@ -100,10 +100,13 @@ fn help_lists_every_accepted_flag() {
     ] {
         assert!(flags.iter().any(|known| known == flag), "{flag} is not in the help");
     }
-    // And every flag in the help is known.
+    // And every flag in the help is known, at least to the dialect of the agent that it comes from.
     for flag in &flags {
-        let finished = run(&workspace, &[flag, "x", "--mode", "rpc"]);
-        assert!(!finished.stderr.contains("unknown option"), "{flag}: {}", finished.stderr);
+        let is_known = |dialect: &&str| {
+            let finished = run(&workspace, &[flag, "x", "--mode", "rpc", "--dialect", dialect]);
+            !finished.stderr.contains("unknown option")
+        };
+        assert!(["pi", "omp", "opi"].iter().any(is_known), "{flag}");
     }
 }
 
@@ -122,8 +125,7 @@ fn no_arguments_prints_usage() {
 fn invalid_arguments_are_fatal() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
-        (&["-x"][..], "Unknown option: -x"),
-        (&["--mode", "rpc", "-Z"], "Unknown option: -Z"),
+        (&["--mode", "rpc", "-Z"][..], "Unknown option: -Z"),
         (&["--mode", "json"], "\"json\" is not a mode"),
         (&["--mode"], "--mode needs a value"),
         (&["--mode", "rpc", "--model"], "--model needs a value"),
@@ -157,8 +159,17 @@ fn broken_user_file_is_a_fatal_error_that_names_it() {
         ("models.json", "{ \"providers\": ", "line 1"),
         ("models.json", "{ \"providers\": { \"mine\": { \"models\": [{ \"id\": \"m\" }] } } }", "baseUrl"),
         ("settings.json", "{,}", "line 1"),
-        ("settings.json", "{ \"steeringMode\": \"weird\" }", "\"one-at-a-time\", not \"weird\""),
-        ("settings.json", "{ \"retry\": { \"maxRetries\": \"three\" } }", "u32"),
+        ("settings.json", "{ \"steeringMode\": \"weird\" }", "\"one-at-a-time\" or \"all\", not \"weird\""),
+        (
+            "settings.json",
+            "{ \"retry\": { \"maxRetries\": \"three\" } }",
+            "retry.maxRetries must be a whole number from 0 to 1000, not \"three\"; for example: {\"retry\": {\"maxRetries\": 5}}",
+        ),
+        (
+            "settings.json",
+            "{ \"retry\": [] }",
+            "retry must be an object, not a list; for example: {\"retry\": {",
+        ),
         ("auth.json", "not json", "line 1"),
     ] {
         let workspace = Workspace::empty().home_file(&format!(".bowline/{file}"), content);
@@ -167,6 +178,31 @@ fn broken_user_file_is_a_fatal_error_that_names_it() {
         assert!(error.contains(path.to_str().unwrap()), "{file}: {error}");
         assert!(error.contains(expected), "{file} {content}: {error}");
     }
+}
+
+#[test]
+fn user_file_that_never_ends_does_not_hold_up_the_start() {
+    for file in ["settings.json", "models.json", "auth.json"] {
+        let workspace = Workspace::empty();
+        let path = workspace.configuration().join(file);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = refused(&workspace, &["--mode", "rpc"]);
+        assert_eq!(error, format!("{} is a FIFO, not a regular file", path.display()));
+    }
+}
+
+#[test]
+fn mistyped_setting_is_warned_about_and_those_of_pi_are_not() {
+    let settings = json!({ "theme": "dark", "retries": {}, "retry": { "maxRetry": 1 }, "packages": [] });
+    let workspace = Workspace::empty().home_file(".bowline/settings.json", &settings.to_string());
+    let path = workspace.configuration().join("settings.json").display().to_string();
+    let finished = run(&workspace, &["--mode", "rpc"]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (0, ""), "{}", finished.stderr);
+    let expected = format!(
+        "bowline: {path}: \"retries\" is not a setting and is ignored; did you mean \"retry\"?\n\
+         bowline: {path}: \"retry.maxRetry\" is not a setting and is ignored; did you mean \"retry.maxRetries\"?\n"
+    );
+    assert_eq!(finished.stderr, expected);
 }
 
 #[test]
@@ -185,10 +221,10 @@ fn files_may_have_a_byte_order_mark_and_models_json_comments() {
 fn ineffective_flags_only_warn_on_stderr() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
-        (&["--extension", "x.ts"][..], "--extension is accepted, but has no effect yet"),
-        (&["-ne"], "--no-extensions is accepted, but has no effect yet"),
-        (&["--no-skills"], "--no-skills is accepted, but has no effect yet"),
-        (&["--approve"], "--approve is accepted, but has no effect yet"),
+        (&["--extension", "x.ts"][..], "--extension is ignored: bowline does not load extensions"),
+        (&["-ne"], "--no-extensions is ignored: bowline does not load extensions"),
+        (&["--no-skills"], "--no-skills is ignored: bowline does not load skills"),
+        (&["--approve"], "--approve is ignored: bowline loads nothing"),
         (&["--thinking", "hard"], "--thinking hard is ignored"),
         (&["--plan-mode"], "unknown option --plan-mode is ignored"),
         (&["--modle=x"], "did you mean --model?"),

@@ -4,7 +4,11 @@
 
 mod auth;
 mod documentation;
+mod example_clients;
 mod export;
 mod flags;
+mod foreign_flags;
 mod list_models;
+mod mistakes;
 mod sessions;
+mod working_directory;

@@ -89,3 +89,43 @@ fn fork_flag_copies_another_session() {
     assert_eq!(agent.get("get_messages")["messages"].as_array().unwrap().len(), 2);
     agent.finish();
 }
+
+#[test]
+fn transcript_shows_messages_and_tool_calls_without_obeying_their_escapes() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::text("Looking.").tool("bash", json!({ "command": "echo one; echo two" })));
+    server.reply(Reply::text("\u{1b}[2Jdone\u{9b}31m"));
+    let mut agent = workspace.start();
+    agent.run("say\u{1b}]0;title\u{7} hello");
+    agent.carry_out(json!({ "type": "set_session_name", "name": "na\u{1b}[31mme" }));
+    let id = agent.get("get_state")["sessionId"].as_str().unwrap().to_owned();
+    agent.finish();
+    let shown = sessions(&workspace, &["show", &id]).stdout;
+    for expected in [
+        "na\\u001b[31mme",
+        "\n  say\\u001b]0;title\\u0007 hello\n",
+        "\n  Looking.\n  > bash echo one; echo two (2 lines)\n",
+        "\n  \\u001b[2Jdone\\u009b31m\n",
+    ] {
+        assert!(shown.contains(expected), "{expected:?} is not in {shown:?}");
+    }
+    let listed = sessions(&workspace, &["list"]).stdout;
+    assert!(listed.contains("na\\u001b[31mme"), "{listed:?}");
+    for text in [shown, listed] {
+        assert!(!text.contains(|character: char| character.is_control() && character != '\n'), "{text:?}");
+    }
+}
+
+#[test]
+fn times_are_those_of_the_time_zone() {
+    let (server, workspace) = Workspace::with_server();
+    let id = make_session(&server, &workspace, "one");
+    let created = |zone: &str| {
+        let launch = Launch::bowline(&workspace).environment("TZ", zone);
+        let shown = launch.arguments(&["sessions", "show", &id]).run().stdout;
+        let line = shown.lines().find_map(|line| line.strip_prefix("created")).unwrap().trim();
+        let (hour, minute) = line.rsplit_once(' ').unwrap().1.split_once(':').unwrap();
+        hour.parse::<i32>().unwrap() * 60 + minute.parse::<i32>().unwrap()
+    };
+    assert_eq!((created("UTC-3") - created("UTC")).rem_euclid(24 * 60), 180);
+}

@@ -173,7 +173,10 @@ fn prompt_at_the_end_of_a_file_has_a_complete_run() {
     assert_eq!(Launch::rpc(&workspace).model("mock/m1").run_over_files(&input, &output), 0);
     let records = read_records(&output);
     assert_well_formed(&records);
-    assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": true }));
+    assert_eq!(
+        records[records.len() - 1],
+        json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" })
+    );
     assert_eq!(of_type(&records, "message_start")[0]["message"]["content"][0]["text"], text);
     let written = fs::read_to_string(&output).unwrap();
     assert!(!written.contains(['\u{2028}', '\u{2029}']));

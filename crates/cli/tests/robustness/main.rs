@@ -4,6 +4,7 @@
 
 mod kills;
 mod network;
+mod placed_files;
 mod processes;
 mod secrets;
 mod shutdown;

@@ -97,7 +97,10 @@ fn prompt_and_abort_in_one_write_give_an_aborted_run() {
     );
     let records = agent.until(|record| record["id"] == "a");
     assert_eq!((&records[0]["id"], &records[0]["success"]), (&json!("p"), &json!(true)));
-    assert_eq!(records[records.len() - 2], json!({ "type": "agent_settled", "aborted": true }));
+    assert_eq!(
+        records[records.len() - 2],
+        json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" })
+    );
     assert_eq!(agent.get("get_state")["isStreaming"], false);
     assert_well_formed(agent.transcript());
 }
@@ -122,7 +125,7 @@ fn abort_stops_a_prompt_that_is_still_waiting() {
             assert_eq!(of_type(&records, "response").len(), 3);
             assert_eq!(
                 of_type(&records, "agent_settled"),
-                vec![&json!({ "type": "agent_settled", "aborted": true }); 2]
+                vec![&json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" }); 2]
             );
             assert_well_formed(agent.transcript());
         }

@@ -6,6 +6,7 @@
 mod admission;
 mod cancellation;
 mod compaction;
+mod error_kinds;
 mod outcomes;
 mod provider_failures;
 mod queues;

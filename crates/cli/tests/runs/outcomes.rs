@@ -360,7 +360,11 @@ fn check_abort(api: Api, Moment { name, reply, is_reached }: Moment) {
     let records = agent.until(|record| record["id"] == "a");
     assert!(started.elapsed() < Duration::from_secs(3), "{name}: {:?}", started.elapsed());
     let settled = &records[records.len() - 2];
-    assert_eq!(*settled, json!({ "type": "agent_settled", "aborted": true }), "{name}");
+    assert_eq!(
+        *settled,
+        json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" }),
+        "{name}"
+    );
     assert_well_formed(agent.transcript());
     agent.assert_no_survivors();
     if !matches!(name, "in a tool" | "in the back-off") {

@@ -280,7 +280,10 @@ fn forks_and_clones_end_a_run_first() {
         gate.wait_until_reached(LIMIT);
         agent.send(json!({ "id": "f", "type": command, "entryId": one }));
         let records = agent.until(|record| record["id"] == "f");
-        assert_eq!(records[records.len() - 2], json!({ "type": "agent_settled", "aborted": true }));
+        assert_eq!(
+            records[records.len() - 2],
+            json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" })
+        );
         assert_eq!(records.last().unwrap()["success"], true);
         assert_well_formed(agent.transcript());
     }
@@ -422,7 +425,10 @@ fn navigation_ends_a_run_first() {
     gate.wait_until_reached(LIMIT);
     agent.send(json!({ "id": "n", "type": "navigate_tree", "entryId": one, "summarize": true }));
     let records = agent.until(|record| record["id"] == "n");
-    assert_eq!(records[records.len() - 2], json!({ "type": "agent_settled", "aborted": true }));
+    assert_eq!(
+        records[records.len() - 2],
+        json!({ "type": "agent_settled", "aborted": true, "errorKind": "aborted" })
+    );
     assert!(last_request(&server).contains("[User]: two"));
     assert_eq!(conversation(&mut agent), ["user: one", "assistant: re: one", "branchSummary: LEFT BEHIND"]);
     assert_well_formed(agent.transcript());

@@ -1,6 +1,7 @@
 //! The form of the records that are not responses. Their doc comments are the descriptions in the schema and the
 //! reference.
 
+use bowline_core::ErrorKind;
 use bowline_core::event::CompactionResult;
 use bowline_core::message::Arguments;
 use bowline_core::thinking::ThinkingLevel;
@@ -17,9 +18,8 @@ pub(super) enum EventRecord<'event> {
     /// A user message was added to the conversation.
     Input {
         text: String,
-        /// Where the message came from.
-        #[schemars(extend("const" = "rpc"))]
-        source: &'static str,
+        /// Where the message came from: the `source` of its prompt, or `rpc`.
+        source: &'event str,
         /// The message's entry in the session file; `null` if the session is in memory only.
         entry_id: Option<&'event str>,
     },
@@ -33,7 +33,11 @@ pub(super) enum EventRecord<'event> {
         reason: &'static str,
     },
     /// The run failed. `agent_end` follows.
-    AgentError { error: &'event str },
+    AgentError {
+        error: &'event str,
+        /// The same for programs.
+        error_kind: ErrorKind,
+    },
     /// The run ended and nothing follows automatically.
     Settled,
     /// A turn starts: one model response and the tool calls in it.

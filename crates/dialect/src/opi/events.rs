@@ -104,6 +104,10 @@ impl Events {
                 }
                 records.push(compaction_end(*reason, outcome));
             }
+            Event::StorageFailed { error } => {
+                let (message, r#type) = (error.as_str(), "SessionPersistError");
+                records.push(line(&EventRecord::SessionPersistError { message, r#type }));
+            }
             // opi's clients learn of queued messages only when they are delivered.
             Event::QueueChanged { .. }
             // The protocol has no records for these.
@@ -128,7 +132,8 @@ impl Events {
         };
         let messages = conversation.iter().filter(is_part).map(|message| self.memory.message(message));
         let record = line(&EventRecord::AgentEnd {
-            error_message: if let RunOutcome::Failed(text) = outcome { Some(text) } else { None },
+            error_kind: outcome.error_kind(),
+            error_message: outcome.error_text(),
             messages: messages.collect(),
             reason: match outcome {
                 RunOutcome::Done => "completed",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bowline_core::ErrorKind;
 use bowline_core::message::{
     AssistantContent, AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage,
 };
@@ -78,6 +79,9 @@ pub(super) struct AnswerRecord<'message> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Members<'message> {
+    /// Why the response failed or was aborted, for programs; absent if it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_kind: Option<ErrorKind>,
     /// Why the response failed; `null` if it did not.
     error_message: Option<&'message str>,
     model: &'message str,
@@ -285,6 +289,7 @@ pub(super) fn content<'message>(content: &'message [Content]) -> Vec<ContentReco
 
 fn members(answer: &AssistantMessage) -> Members<'_> {
     Members {
+        error_kind: answer.error_kind,
         error_message: answer.error_message.as_deref(),
         model: &answer.model,
         provider: &answer.provider,

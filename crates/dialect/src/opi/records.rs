@@ -1,6 +1,7 @@
 //! The form of the records that are not responses. Their doc comments are the descriptions in the schema and the
 //! reference.
 
+use bowline_core::ErrorKind;
 use bowline_core::message::Arguments;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -21,6 +22,9 @@ pub(super) enum EventRecord<'event> {
     },
     /// The run ended, including retries and queued messages. Emitted once per run.
     AgentEnd {
+        /// Why the run failed or was aborted, for programs; absent if it was not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_kind: Option<ErrorKind>,
         /// Why the run failed; absent if it did not.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<&'event str>,
@@ -137,6 +141,13 @@ pub(super) enum EventRecord<'event> {
         /// `null` if the compaction was aborted or failed.
         result: Option<CompactionRecord<'event>>,
         #[schemars(extend("const" = "CompactionEnd"))]
+        r#type: &'static str,
+    },
+    /// A message could not be written to the session's file, so the run fails.
+    SessionPersistError {
+        /// Why it could not be written.
+        message: &'event str,
+        #[schemars(extend("const" = "SessionPersistError"))]
         r#type: &'static str,
     },
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bowline_core::ErrorKind;
 use bowline_core::event::{Event, RunOutcome, SummaryPurpose};
 use bowline_core::message::Message;
 use bowline_core::stream::Update;
@@ -62,6 +63,9 @@ enum OwnRecord<'event> {
         /// Why the run failed; absent if it did not.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'event str>,
+        /// The same for programs; `aborted` if the run was aborted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_kind: Option<ErrorKind>,
     },
     /// More of a model response has arrived.
     MessageUpdate {
@@ -198,7 +202,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         Event::RunEnd { messages, will_retry, .. } => OwnRecord::AgentEnd { messages, will_retry: *will_retry },
         Event::Settled(outcome) => OwnRecord::AgentSettled {
             aborted: *outcome == RunOutcome::Aborted,
-            error: if let RunOutcome::Failed(text) = outcome { Some(text) } else { None },
+            error: outcome.error_text(),
+            error_kind: outcome.error_kind(),
         },
         Event::QueueChanged { steering, follow_up, .. } => OwnRecord::QueueUpdate { steering, follow_up },
         Event::CompactionStart { reason } => OwnRecord::CompactionStart { reason: reason.as_str() },
@@ -248,6 +253,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::RetryEnd { .. }
         // Never emitted under this dialect's policy.
         | Event::Ask(_)
+        | Event::StorageFailed { .. }
         | Event::AskResolved { .. } => return None,
     })
 }

@@ -22,7 +22,7 @@ impl Session {
         self.emit(Event::TurnEnd { message: Arc::clone(message), tool_results: Vec::new() });
         let overflowed = error.kind == FailureKind::ContextOverflow;
         if overflowed && self.switches.auto_compaction && !self.has_storage_failed() {
-            return self.compact_for_overflow(error.message.clone());
+            return self.compact_for_overflow(error.into());
         }
         let settings = self.retry_settings();
         let chance = self.agent.clock().chance();
@@ -31,7 +31,7 @@ impl Session {
         let is_stored = run.storage_failure().is_none();
         let delay = settings.delay(error, attempt, chance);
         let Some(delay) = delay.filter(|_| is_stored) else {
-            return self.end_run(RunOutcome::Failed(error.message.clone()));
+            return self.end_run(RunOutcome::Failed(error.into()));
         };
         run.set_retries(attempt);
         self.end_attempt(AfterAttempt::Retry);

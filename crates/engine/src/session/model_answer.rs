@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bowline_core::event::{Event, RunOutcome};
+use bowline_core::ErrorKind;
+use bowline_core::event::{Event, Failure, RunOutcome};
 use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason};
 use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
@@ -44,9 +45,10 @@ impl Session {
             run.set_model(Arc::clone(model));
         }
         let model = Arc::clone(run.model());
-        let request = ModelRequest {
+        let system = self.system_prompt();
+        let mut request = ModelRequest {
             model: Arc::clone(&model),
-            system: self.system_prompt(),
+            system: Arc::default(),
             messages: self.transcript.messages().to_vec(),
             tools: self.instructions.definitions(),
             thinking: self.models.level(),
@@ -54,8 +56,10 @@ impl Session {
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
         };
-        let mut stream = self.agent.providers().stream(request);
+        let providers = self.agent.providers().clone();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
+            request.system = system.text(&reporter).await;
+            let mut stream = providers.stream(request);
             while let Some(item) = stream.next().await {
                 let step = match item {
                     Ok(events) => AnswerStep::Events(events),
@@ -141,11 +145,12 @@ impl Session {
     }
 
     fn answer_finished(&mut self, answering: Answering) {
-        let answer = self.complete(answering, Assembly::finish);
+        let mut answer = self.complete(answering, Assembly::finish);
         let reason = answer.stop_reason;
         if reason == StopReason::Error {
             let text =
                 answer.error_message.clone().unwrap_or_else(|| "the model refused to answer".to_owned());
+            answer.error_kind = Some(ErrorKind::Refused);
             let recorded = self.record(Message::Assistant(answer));
             self.announce_end(&recorded);
             return self.turn_failed(&recorded.message, &StreamError::new(FailureKind::Rejected, text));
@@ -172,13 +177,14 @@ impl Session {
         if !self.retry_settings().is_due(&error, retries + 1) {
             error.message = final_error(&error, retries);
         }
-        let message = self.interrupt(answering, StopReason::Error, error.message.clone());
+        let message = self.interrupt(answering, StopReason::Error, Failure::from(&error));
         self.turn_failed(&message, &error);
     }
 
     /// Ends an answer that was aborted, and the run with it.
     pub(super) fn answer_aborted(&mut self, answering: Answering) {
-        let message = self.interrupt(answering, StopReason::Aborted, ABORTED.to_owned());
+        let failure = Failure::new(ErrorKind::Aborted, ABORTED);
+        let message = self.interrupt(answering, StopReason::Aborted, failure);
         self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
         self.end_run(RunOutcome::Aborted);
     }
@@ -188,10 +194,10 @@ impl Session {
         &mut self,
         answering: Answering,
         reason: StopReason,
-        error: String,
+        failure: Failure,
     ) -> Arc<Message> {
         let is_announced = answering.is_announced;
-        let answer = self.complete(answering, |assembly| assembly.fail(reason, error));
+        let answer = self.complete(answering, |assembly| assembly.fail(reason, failure));
         let recorded = self.record(Message::Assistant(answer));
         if is_announced {
             self.announce_end(&recorded);
@@ -202,19 +208,20 @@ impl Session {
     }
 
     /// Returns an answer without content that carries an error.
-    pub(super) fn empty_answer(&self, stop_reason: StopReason, error: &str) -> Arc<Message> {
-        let model = self.run().map(Run::model);
+    pub(super) fn failed_answer(&self, failure: &Failure) -> Arc<Message> {
+        let model = self.run().map(Run::model).or_else(|| self.models.current());
         Arc::new(Message::Assistant(AssistantMessage {
             content: Vec::new(),
             api: model.map(|model| model.api.clone()).unwrap_or_default(),
             provider: model.map(|model| model.provider.clone()).unwrap_or_default(),
             model: model.map(|model| model.id.clone()).unwrap_or_default(),
             usage: Usage::default(),
-            stop_reason,
+            stop_reason: StopReason::Error,
             timestamp: self.now(),
             response_id: None,
             raw_stop_reason: None,
-            error_message: Some(error.to_owned()),
+            error_message: Some(failure.text.clone()),
+            error_kind: Some(failure.kind),
             duration: None,
             time_to_first_piece: None,
             completed_at: None,

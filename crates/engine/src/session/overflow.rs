@@ -4,7 +4,7 @@
 //! Some providers refuse such a conversation. Others answer as far as the window goes, so that the answer is truncated
 //! although it has not reached the model's own limit.
 
-use bowline_core::event::{CompactionReason, Event, RunOutcome};
+use bowline_core::event::{CompactionReason, Event, Failure, RunOutcome};
 use bowline_core::message::{Message, StopReason};
 use bowline_core::policy::TruncatedAnswers;
 use bowline_core::reply::{Refusal, RefusalCode};
@@ -23,11 +23,11 @@ pub(super) const TRUNCATED_AGAIN: &str =
 
 impl Session {
     /// Compacts because the provider refused the conversation.
-    pub(super) fn compact_for_overflow(&mut self, error: String) {
+    pub(super) fn compact_for_overflow(&mut self, failure: Failure) {
         let Some(run) = self.run_mut() else { return };
         let is_second_time = run.handle_overflow();
         self.end_attempt(if is_second_time { AfterAttempt::RunEnd } else { AfterAttempt::Retry });
-        let then = Continuation::CallAgain { otherwise: RunOutcome::Failed(error), removed: None };
+        let then = Continuation::CallAgain { otherwise: RunOutcome::Failed(failure), removed: None };
         if is_second_time {
             return self.fail_recovery(REFUSED_AGAIN, then);
         }

@@ -1,7 +1,8 @@
 //! Panics. One in a task, or in the handling of an input, ends what it was for with an internal error; the process and
 //! its other sessions go on. The panic itself is reported on stderr by the panic hook.
 
-use bowline_core::event::{CompactionOutcome, Event, RunOutcome};
+use bowline_core::ErrorKind;
+use bowline_core::event::{CompactionOutcome, Event, Failure, RunOutcome};
 use bowline_core::message::StopReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
@@ -25,8 +26,10 @@ impl Session {
             Some(&Awaited::Call { index }) => self.tool_ended(index, Outcome::error(text(message))),
             Some(Awaited::Backoff) => self.backoff_over(id),
             Some(Awaited::Images) => self.refuse_preparing(&refusal(&text(message))),
+            Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),
             Some(Awaited::Summary) => self.summarized(Err(error())),
             Some(Awaited::SessionChange) => self.session_ready(id, Err(refusal(&text(message)))),
+            Some(Awaited::State { .. }) => self.state_unavailable(id, &refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
             Some(Awaited::Question { .. }) | None => {}
@@ -61,9 +64,9 @@ impl Session {
         let Some(run) = self.run_mut() else { return };
         match run.take_phase() {
             Phase::Answering(answering) => {
-                let message = self.interrupt(*answering, StopReason::Error, error.to_owned());
+                let message = self.interrupt(*answering, StopReason::Error, internal(error));
                 self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
-                return self.end_run(RunOutcome::Failed(error.to_owned()));
+                return self.end_run(RunOutcome::Failed(internal(error)));
             }
             phase @ Phase::Tools(_) => {
                 run.set_phase(phase);
@@ -91,7 +94,7 @@ impl Session {
         if !turn {
             self.emit(Event::TurnStart);
         }
-        let answer = self.empty_answer(StopReason::Error, error);
+        let answer = self.failed_answer(&internal(error));
         let recorded = self.record((*answer).clone());
         if message {
             self.announce_end(&recorded);
@@ -99,7 +102,7 @@ impl Session {
             self.announce(&recorded);
         }
         self.emit(Event::TurnEnd { message: recorded.message, tool_results: Vec::new() });
-        self.end_run(RunOutcome::Failed(error.to_owned()));
+        self.end_run(RunOutcome::Failed(internal(error)));
     }
 
     /// Announces that a summary failed, and returns what waited for it.
@@ -129,6 +132,10 @@ impl Session {
 
 fn refusal(text: &str) -> Refusal {
     Refusal::new(RefusalCode::Internal, text)
+}
+
+fn internal(text: &str) -> Failure {
+    Failure::new(ErrorKind::Internal, text)
 }
 
 fn text(message: &str) -> String {

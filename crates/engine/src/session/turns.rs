@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use bowline_core::ErrorKind;
 use bowline_core::command::{Origin, Queue};
-use bowline_core::event::{Event, RunOutcome};
-use bowline_core::message::{Message, StopReason};
+use bowline_core::event::{Event, Failure, RunOutcome};
+use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::Answer;
@@ -26,6 +27,18 @@ impl Session {
             self.deliver(Queue::Steering);
         }
         self.call_model();
+    }
+
+    /// Announces a run that has failed before it could begin: nothing of it becomes part of the conversation.
+    pub(super) fn announce_failed_run(&mut self, failure: Failure) {
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        let message = self.failed_answer(&failure);
+        self.announce(&Recorded { message: Arc::clone(&message), entry: None });
+        self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
+        let conversation = self.transcript.messages().to_vec();
+        self.emit(Event::RunEnd { messages: vec![message], conversation, will_retry: false });
+        self.emit(Event::Settled(RunOutcome::Failed(failure)));
     }
 
     /// Ends a turn and decides how the run goes on.
@@ -85,9 +98,9 @@ impl Session {
         match outcome {
             RunOutcome::Done => self.compact_if_full(Continuation::Settle(outcome)),
             RunOutcome::Aborted => self.settle(outcome),
-            RunOutcome::Failed(error) => {
-                self.end_retries(&error);
-                self.settle(RunOutcome::Failed(error));
+            RunOutcome::Failed(failure) => {
+                self.end_retries(&failure.text);
+                self.settle(RunOutcome::Failed(failure));
             }
         }
     }
@@ -96,14 +109,14 @@ impl Session {
     /// where clients look for it.
     pub(super) fn fail_for_storage(&mut self) {
         let Some(run) = self.run() else { return };
-        let text = run.storage_failure().unwrap_or_default().to_owned();
-        let message = self.empty_answer(StopReason::Error, &text);
+        let failure = Failure::new(ErrorKind::Storage, run.storage_failure().unwrap_or_default());
+        let message = self.failed_answer(&failure);
         self.announce(&Recorded { message: Arc::clone(&message), entry: None });
         self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
         if let Some(run) = self.run_mut() {
             run.add_message(message);
         }
-        self.end_run(RunOutcome::Failed(text));
+        self.end_run(RunOutcome::Failed(failure));
     }
 
     /// Ends the run: the one terminal event, then the replies to those who waited for it. Messages that were queued

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::ErrorKind;
 use bowline_core::Event;
 use bowline_core::command::{Command, Queue, SessionQuery};
-use bowline_core::event::RunOutcome;
 use bowline_core::policy::{PromptAnswer, Questions};
 use bowline_core::reply::Answer;
 use bowline_engine::{CallGate, GatedCall, Output, Verdict};
@@ -62,7 +62,10 @@ async fn running_calls_and_open_questions_end_with_the_run() {
         |output: &Output| matches!(output, Output::Event(Event::AskResolved { id, .. }) if *id == ask.id);
     assert_eq!(driver.outputs().iter().filter(|output| resolved(output)).count(), 1);
     assert_eq!(driver.of_type("tool_execution_end").len(), 4);
-    assert!(matches!(driver.replies("p")[..], [Ok(Answer::RunOver(RunOutcome::Failed(_)))]));
+    let [Ok(Answer::RunOver(outcome))] = &driver.replies("p")[..] else {
+        panic!("{:?}", driver.replies("p"))
+    };
+    assert_eq!(outcome.error_kind(), Some(ErrorKind::Internal));
     assert!(driver.replies("s")[0].is_err(), "the command was ended too");
     driver.run("and now?").await;
     driver.finish();

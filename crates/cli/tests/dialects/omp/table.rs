@@ -15,7 +15,8 @@ const TABLE: &[(&str, &str)] = &[
         "If provided, normal command responses echo the same id",
         "every_documented_command_is_answered_with_its_id",
     ),
-    ("Unknown command responses are emitted with id: undefined", "unknown_command_response_has_no_id"),
+    // The one sentence that is not followed: its clients wait for a response with the id until they give up.
+    ("Unknown command responses are emitted with id: undefined", "unknown_command_is_answered_with_its_id"),
     (
         "Parse exceptions in the input loop emit command: \"parse\" with id: undefined",
         "invalid_json_costs_one_line",
@@ -72,6 +73,12 @@ const TABLE: &[(&str, &str)] = &[
     ("Most command failures are recoverable; process remains alive", "process_survives_failed_commands"),
     ("Malformed JSONL emits a parse error response and reading goes on", "invalid_json_costs_one_line"),
     ("Empty set_session_name is rejected (Session name cannot be empty)", "process_survives_failed_commands"),
+    (
+        "ttsr_triggered, todo_reminder, extension_error, extension_ui_request: what would cause them is refused",
+        "commands_that_are_not_built_are_refused_by_name_with_their_id",
+    ),
+    ("If a dialog has a timeout, RPC mode resolves to a default value", "unknown_ui_responses_are_ignored"),
+    ("RpcClient correlates responses by generated req_<n> ids", "documented_examples_work_unchanged"),
     ("Extension UI responses with unknown id are ignored", "unknown_ui_responses_are_ignored"),
     (
         "Example: prompt, get_state, set_steering_mode, set_interrupt_mode",
@@ -85,6 +92,7 @@ fn every_test_in_the_table_exists() {
         include_str!("commands.rs"),
         include_str!("runs.rs"),
         include_str!("prompting.rs"),
+        include_str!("later_commands.rs"),
         include_str!("snapshots.rs"),
         include_str!("steering.rs"),
     ];

@@ -1,0 +1,480 @@
+//! The settings: one row each feeds the reader of `settings.json`, its errors, `bowline help settings` and the list in
+//! `docs/configuration.md`.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+
+use bowline_core::ThinkingLevel;
+use bowline_core::command::QueueMode;
+use bowline_session::Durability;
+use bowline_tools::Inherit;
+use serde_json::Value;
+
+use crate::settings_file::{Limits, SettingsFile};
+
+/// A setting.
+pub(crate) struct Setting {
+    /// Its key, with dots between the levels: `retry.maxRetries`.
+    pub path: &'static str,
+    pub kind: Kind,
+    /// The default in Markdown. Where it is a value, a test checks that it changes nothing.
+    pub default: &'static str,
+    /// A value in JSON that is shown after an error.
+    pub example: &'static str,
+    /// What it does, in Markdown.
+    pub about: &'static str,
+}
+
+/// What a setting's value is, and what it sets.
+pub(crate) enum Kind {
+    Switch(fn(&mut SettingsFile, bool)),
+    Text(fn(&mut SettingsFile, String)),
+    Texts(fn(&mut SettingsFile, Vec<String>)),
+    /// A whole number up to a limit.
+    Number(u64, fn(&mut SettingsFile, u64)),
+    /// One of several words.
+    Choice(&'static [&'static str], fn(&mut SettingsFile, &str)),
+    /// An object whose keys are names that the user chooses; the function is called for each of them.
+    Named(fn(&mut SettingsFile, &str, &Value) -> Result<(), Wrong>),
+}
+
+/// What is wrong with a value.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    /// Where the value is, if it is within the one that was looked at.
+    pub within: String,
+    /// What it must be, after "must be".
+    pub expected: String,
+    /// What it is.
+    pub found: String,
+}
+
+/// A day. Nothing that bowline waits for takes longer.
+const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
+const MOST_PARALLEL_TOOLS: u64 = 1000;
+const MOST_RETRIES: u64 = 1000;
+/// More tokens than any model's window has.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
+const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+const QUEUE_MODES: &[&str] = &["one-at-a-time", "all"];
+
+use Kind::{Choice, Named, Number, Switch, Text, Texts};
+
+/// Every setting, in the order of the documentation.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        path: "defaultProvider",
+        kind: Text(|file, value| file.default_provider = Some(value)),
+        default: "none",
+        example: r#""anthropic""#,
+        about: "the provider of `defaultModel`; both are required",
+    },
+    Setting {
+        path: "defaultModel",
+        kind: Text(|file, value| file.default_model = Some(value)),
+        default: "none",
+        example: r#""claude-sonnet-5""#,
+        about: "the model to use if none is named",
+    },
+    Setting {
+        path: "defaultThinkingLevel",
+        kind: Choice(LEVELS, |file, value| file.default_thinking_level = ThinkingLevel::parse(value)),
+        default: r#""medium""#,
+        example: r#""low""#,
+        about: "`off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`",
+    },
+    Setting {
+        path: "enabledModels",
+        kind: Texts(|file, value| file.enabled_models = Some(value)),
+        default: "all with a key",
+        example: r#"["claude-*", "openai/gpt-5"]"#,
+        about: "a list of names and patterns, as for `--models`",
+    },
+    Setting {
+        path: "defaultTools",
+        kind: Texts(|file, value| file.default_tools = Some(value)),
+        default: "read, bash, edit, write",
+        example: r#"["read", "grep"]"#,
+        about: "a list of tools, as for `--tools`",
+    },
+    Setting {
+        path: "sessionDir",
+        kind: Text(|file, value| file.session_dir = Some(value)),
+        default: "`sessions` in the folder",
+        example: r#""~/sessions""#,
+        about: "one folder for the sessions of all projects, as `--session-dir`",
+    },
+    Setting {
+        path: "steeringMode",
+        kind: Choice(QUEUE_MODES, |file, value| file.steering_mode = QueueMode::parse(value)),
+        default: "`\"one-at-a-time\"`; in the dialect `opi`, `\"all\"`",
+        example: r#""all""#,
+        about: "`\"one-at-a-time\"` or `\"all\"`",
+    },
+    Setting {
+        path: "followUpMode",
+        kind: Choice(QUEUE_MODES, |file, value| file.follow_up_mode = QueueMode::parse(value)),
+        default: r#""one-at-a-time""#,
+        example: r#""all""#,
+        about: "`\"one-at-a-time\"` or `\"all\"`",
+    },
+    Setting {
+        path: "shellPath",
+        kind: Text(|file, value| file.shell_path = Some(value.into())),
+        default: "`/bin/bash`, or `sh`",
+        example: r#""/bin/bash""#,
+        about: "the shell for commands; it is called with `-c` and the command",
+    },
+    Setting {
+        path: "shellCommandPrefix",
+        kind: Text(|file, value| file.shell_command_prefix = Some(value)),
+        default: "none",
+        example: r#""source ~/.bash_aliases""#,
+        about: "inserted before each command, on a separate line",
+    },
+    Setting {
+        path: "commandTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.command_timeout_ms = Some(value)),
+        default: "600000",
+        example: "1800000",
+        about: "when the tool `bash` kills a command for which the model sets no `timeout`; 0 is never",
+    },
+    Setting {
+        path: "maxParallelTools",
+        kind: Number(MOST_PARALLEL_TOOLS, |file, value| {
+            file.max_parallel_tools = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "16",
+        example: "4",
+        about: "how many tool calls of an answer run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "sandbox.environment.inherit",
+        kind: Choice(&["scrubbed", "core", "all"], |file, value| {
+            file.command_variables = match value {
+                "core" => Inherit::Core,
+                "all" => Inherit::All,
+                _ => Inherit::Scrubbed,
+            };
+        }),
+        default: r#""scrubbed""#,
+        example: r#""core""#,
+        about: "which [variables](tools.md#environment-of-commands) commands get: `scrubbed` drops what looks secret, `core` \
+            keeps only the necessary, `all` drops nothing",
+    },
+    Setting {
+        path: "sandbox.environment.keep",
+        kind: Texts(|file, value| file.kept_variables = value),
+        default: "none",
+        example: r#"["SSH_AUTH_SOCK", "MY_*"]"#,
+        about: "names of variables that commands get in any case; a `*` at the end stands for any end",
+    },
+    Setting {
+        path: "images.autoResize",
+        kind: Switch(|file, value| file.resize_images = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether images that are too large for a model are [resized](protocol.md#prompting)",
+    },
+    Setting {
+        path: "retry.enabled",
+        kind: Switch(|file, value| file.retry.enabled = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether failed model calls are retried",
+    },
+    Setting {
+        path: "retry.maxRetries",
+        kind: Number(MOST_RETRIES, |file, value| file.retry.max_retries = u32::try_from(value).ok()),
+        default: "3",
+        example: "5",
+        about: "the maximum number of retries",
+    },
+    Setting {
+        path: "retry.baseDelayMs",
+        kind: Number(LONGEST_MS, |file, value| file.retry.base_delay_ms = Some(value)),
+        default: "2000",
+        example: "1000",
+        about: "the first delay; it doubles with each retry, minus a random part of up to a quarter",
+    },
+    Setting {
+        path: "retry.maxAgentDelayMs",
+        kind: Number(LONGEST_MS, |file, value| file.retry.max_agent_delay_ms = Some(value)),
+        default: "60000",
+        example: "30000",
+        about: "the longest delay; if a provider requests a longer one, the call is not retried",
+    },
+    Setting {
+        path: "httpConnectTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.http_connect_timeout_ms = Some(value)),
+        default: "30000",
+        example: "10000",
+        about: "the time limit for connecting; 0 is none",
+    },
+    Setting {
+        path: "httpFirstByteTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.http_first_byte_timeout_ms = Some(value)),
+        default: "`httpIdleTimeoutMs`",
+        example: "120000",
+        about: "the time limit for the first byte of an answer; 0 is none",
+    },
+    Setting {
+        path: "httpIdleTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.http_idle_timeout_ms = Some(value)),
+        default: "300000",
+        example: "60000",
+        about: "the longest time without data from the provider; 0 is no limit",
+    },
+    Setting {
+        path: "compaction.enabled",
+        kind: Switch(|file, value| file.compaction.enabled = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether long conversations are [compacted](compaction.md#settings) automatically",
+    },
+    Setting {
+        path: "compaction.reserveTokens",
+        kind: Number(MOST_TOKENS, |file, value| file.compaction.limits.reserve_tokens = Some(value)),
+        default: "16384",
+        example: "8192",
+        about: "how much of a model's window a compaction keeps free",
+    },
+    Setting {
+        path: "compaction.keepRecentTokens",
+        kind: Number(MOST_TOKENS, |file, value| file.compaction.limits.keep_recent_tokens = Some(value)),
+        default: "20000",
+        example: "10000",
+        about: "about how much of the newest messages a compaction keeps unchanged",
+    },
+    Setting {
+        path: "compaction.modelOverrides",
+        kind: Named(model_limits),
+        default: "none",
+        example: r#"{"anthropic/claude-sonnet-5": {"reserveTokens": 4000}}"#,
+        about: "`reserveTokens` and `keepRecentTokens` of some models, by `provider/id`",
+    },
+    Setting {
+        path: "durability",
+        kind: Choice(&["flush", "fsync"], |file, value| {
+            file.durability = Some(if value == "fsync" { Durability::Fsync } else { Durability::Flush });
+        }),
+        default: r#""flush""#,
+        example: r#""fsync""#,
+        about: "`fsync` waits for the disk after every session entry: [sessions.md](sessions.md#when-entries-are-written)",
+    },
+];
+
+/// Keys of pi's settings that bowline has no use for: the two share their settings, so they are no mistakes.
+pub(crate) const KEYS_OF_PI: &[&str] = &[
+    "autocompleteMaxVisible",
+    "branchSummary",
+    "cacheWarming",
+    "collapseChangelog",
+    "compaction.strategy",
+    "defaultProjectTrust",
+    "doubleEscapeAction",
+    "editorPaddingX",
+    "enableAnalytics",
+    "enableInstallTelemetry",
+    "enableSkillCommands",
+    "extensions",
+    "externalEditor",
+    "hideThinkingBlock",
+    "httpProxy",
+    "lastChangelogVersion",
+    "markdown",
+    "npmCommand",
+    "outputPad",
+    "packages",
+    "prompts",
+    "queueMode",
+    "quietStartup",
+    "retry.maxDelayMs",
+    "retry.provider",
+    "showCacheMissNotices",
+    "showHardwareCursor",
+    "skills",
+    "terminal",
+    "theme",
+    "themes",
+    "trackingId",
+    "transport",
+    "treeFilterMode",
+    "tuiMode",
+    "warnings",
+    "websocketConnectTimeoutMs",
+];
+
+impl Kind {
+    /// Checks a value and applies it.
+    pub fn apply(&self, file: &mut SettingsFile, value: &Value) -> Result<(), Wrong> {
+        let wrong = || Err(Wrong::new(&self.expected(), value));
+        match (self, value) {
+            (Switch(set), Value::Bool(value)) => set(file, *value),
+            (Text(set), Value::String(value)) => set(file, value.clone()),
+            (Texts(set), Value::Array(values)) => {
+                let texts: Option<Vec<_>> =
+                    values.iter().map(|value| value.as_str().map(ToOwned::to_owned)).collect();
+                let Some(texts) = texts else { return wrong() };
+                set(file, texts);
+            }
+            (Number(most, set), value) => set(file, whole_number(value, *most)?),
+            (Choice(words, set), Value::String(value)) if words.contains(&value.as_str()) => set(file, value),
+            (Named(set), Value::Object(members)) => {
+                for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+                    set(file, name, value).map_err(|wrong| wrong.in_member(name))?;
+                }
+            }
+            _ => return wrong(),
+        }
+        Ok(())
+    }
+
+    /// Returns what a value must be, after "must be".
+    pub fn expected(&self) -> String {
+        match self {
+            Switch(_) => "true or false".to_owned(),
+            Text(_) => "a text".to_owned(),
+            Texts(_) => "a list of texts".to_owned(),
+            Number(most, _) => expected_number(*most),
+            Choice(words, _) => {
+                let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                match quoted.split_last() {
+                    Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                    _ => quoted.concat(),
+                }
+            }
+            Named(_) => "an object".to_owned(),
+        }
+    }
+}
+
+impl Wrong {
+    pub fn new(expected: &str, found: &Value) -> Self {
+        Self { within: String::new(), expected: expected.to_owned(), found: described(found) }
+    }
+
+    /// The same, seen from the object that the value is in.
+    pub fn in_member(self, name: &str) -> Self {
+        Self { within: format!(".{name}{}", self.within), ..self }
+    }
+}
+
+/// Returns a value that must be a whole number up to a limit.
+pub(crate) fn whole_number(value: &Value, most: u64) -> Result<u64, Wrong> {
+    let number = value.as_u64().filter(|number| *number <= most);
+    number.ok_or_else(|| Wrong::new(&expected_number(most), value))
+}
+
+fn expected_number(most: u64) -> String {
+    format!("a whole number from 0 to {most}")
+}
+
+/// Sets the limits of one model.
+fn model_limits(file: &mut SettingsFile, model: &str, value: &Value) -> Result<(), Wrong> {
+    let Value::Object(members) = value else { return Err(Wrong::new("an object", value)) };
+    let mut limits = Limits::default();
+    for (place, name) in
+        [(&mut limits.reserve_tokens, "reserveTokens"), (&mut limits.keep_recent_tokens, "keepRecentTokens")]
+    {
+        if let Some(value) = members.get(name).filter(|value| !value.is_null()) {
+            *place = Some(whole_number(value, MOST_TOKENS).map_err(|wrong| wrong.in_member(name))?);
+        }
+    }
+    file.compaction.model_overrides.insert(model.to_owned(), limits);
+    Ok(())
+}
+
+/// Returns a value for an error. Texts are cut: a long one is no help.
+fn described(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    match value {
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::String(text) if text.chars().count() > LONGEST => {
+            let beginning: String = text.chars().take(LONGEST).collect();
+            format!("{}…", Value::String(beginning))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Returns a setting as it would stand in the file: `{"retry": {"maxRetries": 5}}`.
+pub(crate) fn in_place(path: &str, value: &str) -> String {
+    path.rsplit('.').fold(value.to_owned(), |inner, key| format!("{{\"{key}\": {inner}}}"))
+}
+
+/// Returns the settings as text for `bowline help settings`.
+pub(crate) fn help() -> String {
+    let mut text = "\
+Settings in settings.json, which is in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it). Flags take
+precedence over them. A dot stands for a nested object: retry.maxRetries is {\"retry\": {\"maxRetries\": 5}}.
+"
+    .to_owned();
+    for setting in SETTINGS {
+        let _ = write!(
+            text,
+            "\n{} (default: {})\n    {}\n    example: {}\n",
+            setting.path,
+            plain(setting.default),
+            plain(setting.about),
+            in_place(setting.path, setting.example)
+        );
+    }
+    text
+}
+
+/// Returns Markdown without its marks: no code marks, and of links only the text.
+fn plain(markdown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = markdown;
+    while let Some((before, after)) = rest.split_once("](") {
+        text.push_str(before);
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    text.push_str(rest);
+    text.replace(['`', '['], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The marks around the list in the documentation.
+    const BEGIN: &str = "<!-- The table of settings is generated: ./test update -->\n";
+    const END: &str = "<!-- end of the table -->\n";
+
+    fn table() -> String {
+        let rows = SETTINGS.iter().map(|setting| {
+            let is_value = serde_json::from_str::<Value>(setting.default).is_ok();
+            let default =
+                if is_value { format!("`{}`", setting.default) } else { setting.default.to_owned() };
+            format!("| `{}` | {default} | {} |\n", setting.path, setting.about)
+        });
+        format!("| key | default | |\n|---|---|---|\n{}", rows.collect::<String>())
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the switch that rewrites the file instead of checking it")]
+    fn documentation_lists_the_settings() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = page.split_once(BEGIN).unwrap();
+        let (_, after) = rest.split_once(END).unwrap();
+        let expected = format!("{before}{BEGIN}\n{}\n{END}{after}", table());
+        if std::env::var_os("BOWLINE_UPDATE").is_some() {
+            std::fs::write(&path, &expected).unwrap();
+        } else {
+            assert!(page == expected, "docs/configuration.md is out of date: run ./test update");
+        }
+    }
+
+    #[test]
+    fn help_has_no_marks_of_markdown() {
+        assert_eq!(plain("see [the page](a.md#b) or `x`: [y](z)"), "see the page or x: y");
+        assert!(help().contains("retry.maxRetries (default: 3)\n    the maximum number of retries\n"));
+    }
+}
