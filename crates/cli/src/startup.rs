@@ -43,6 +43,7 @@ pub(crate) fn prepare(
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
     };
@@ -199,6 +200,7 @@ fn scope(
 
 fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.home.clone_from(&environment.user_home);
     let text = |value: &String| text_or_file(environment, value);
     prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
         (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),

@@ -65,6 +65,7 @@ const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records,
+    unsupported: &[],
     capabilities: &[],
 };
 

@@ -4,6 +4,7 @@
 
 mod kills;
 mod network;
+mod placed_files;
 mod secrets;
 mod shutdown;
 mod slow_reader;
