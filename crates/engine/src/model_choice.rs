@@ -21,7 +21,7 @@ impl ModelChoice {
     /// Returns the choice for a session. The user's choice for this process takes precedence over what the session
     /// had, which takes precedence over the default.
     pub fn for_session(defaults: ModelDefaults, context: &Context, providers: &Providers) -> Self {
-        let stored = context.model.as_ref().and_then(|(provider, id)| providers.find(provider, id));
+        let stored = context.model.as_ref().and_then(|(provider, id)| providers.find_stored(provider, id));
         let usable = stored.filter(|model| providers.check_credentials(model).is_ok());
         let current = defaults.chosen_model.clone().or(usable).or_else(|| defaults.default_model.clone());
         let wanted = defaults.chosen_thinking_level.or(context.thinking_level);
