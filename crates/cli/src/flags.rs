@@ -60,7 +60,10 @@ pub(crate) const FLAGS: &[Flag] = &[
         Value("rpc"),
         "Serve a client over JSON lines on stdin and stdout",
         |arguments, value| {
-            if value != "rpc" {
+            if value == "rpc-ui" {
+                let text = "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
+                arguments.warnings.push(text.to_owned());
+            } else if value != "rpc" {
                 return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
             }
             arguments.action = Action::Rpc;

@@ -29,6 +29,7 @@ mod startup;
 mod subcommands;
 mod table;
 mod terminal;
+mod tool_names;
 mod transcript;
 
 use std::process::ExitCode;

@@ -16,6 +16,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
+use crate::tool_names::own_tools;
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -46,7 +47,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start.tools)?,
+        allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -92,17 +93,18 @@ pub(crate) fn prepare(
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
-    tools: Tools,
+    start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if tools == Tools::Usual {
-        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    if start.tools == Tools::Usual {
+        return Ok(named.or_else(|| file.default_tools.clone()));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
     };
-    if let Some(names) = &arguments.tools {
+    if let Some(names) = named {
         return match names.iter().find(|name| !may_use(name)) {
-            None => Ok(Some(names.clone())),
+            None => Ok(Some(names)),
             Some(name) => Err(Failure::Usage(format!(
                 "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
             ))),

@@ -12,11 +12,14 @@ pub struct Policy {
     pub fork_point: ForkPoint,
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
+    pub while_compacting: WhileCompacting,
     pub undeclared_thinking: UndeclaredThinking,
     pub truncated_answers: TruncatedAnswers,
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
+    pub advice: Advice,
+    pub end_of_input: EndOfInput,
     /// How many steering messages are delivered at once, unless the settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
@@ -38,6 +41,24 @@ pub enum Questions {
     Assumed,
     /// The client is asked.
     Asked,
+}
+
+/// What the texts of refused prompts advise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Also commands of pi: queueing the message, choosing another model.
+    WithCommands,
+    /// Nothing that needs a command, in dialects that have none of these.
+    WithoutCommands,
+}
+
+/// What the end of the client's input does to what is in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOfInput {
+    /// It is aborted.
+    Aborts,
+    /// It is finished first, as are the commands that wait.
+    Finishes,
 }
 
 /// When a prompt is replied to.
@@ -124,6 +145,17 @@ pub enum WhileRunning {
     Refused,
 }
 
+/// What happens to commands during a compaction that the user asked for. An abort ends it in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhileCompacting {
+    /// Prompts are refused, and queued messages wait for the next one.
+    PromptsRefused,
+    /// Messages wait until it is over, and so does whatever follows them, but for queries of the state.
+    MessagesWait,
+    /// Every command waits until it is over.
+    EverythingWaits,
+}
+
 /// The order in which commands are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -143,11 +175,14 @@ impl Default for Policy {
             fork_point: ForkPoint::BeforeUserMessage,
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
+            while_compacting: WhileCompacting::PromptsRefused,
             undeclared_thinking: UndeclaredThinking::Taken,
             truncated_answers: TruncatedAnswers::Retried,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,
+            advice: Advice::WithCommands,
+            end_of_input: EndOfInput::Aborts,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
         }

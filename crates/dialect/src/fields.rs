@@ -6,7 +6,8 @@ use bowline_core::message::Content;
 use bowline_core::thinking::ThinkingLevel;
 use serde_json::{Map, Value, json};
 
-use crate::pi_classic::attachments;
+use crate::family::attachments;
+use crate::operator::options;
 
 /// A field of a command.
 #[derive(Debug, PartialEq)]
@@ -32,14 +33,18 @@ pub(crate) enum Kind {
     /// An integer of at least 1.
     Count,
     OneOf(&'static [&'static str]),
+    /// One of these numbers.
+    OneNumberOf(&'static [u64]),
+    /// An integer of at least 1 and at most this.
+    CountTo(u64),
     /// The name of one of these thinking levels.
     Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
     Images,
     /// A list of images and documents as in the first generation of pi.
     Attachments,
-    /// Any value; it is ignored.
-    Anything,
+    /// The options of a prompt as in operator-use.
+    PromptOptions,
 }
 
 impl Field {
@@ -93,6 +98,8 @@ impl Kind {
             Self::Boolean => json!({ "type": "boolean" }),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
             Self::OneOf(names) => json!({ "enum": names }),
+            Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
+            Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
             Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
@@ -104,7 +111,7 @@ impl Kind {
                 "required": ["data", "mimeType"],
             } }),
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
-            Self::Anything => json!({}),
+            Self::PromptOptions => options::schema(),
         }
     }
 
@@ -115,20 +122,23 @@ impl Kind {
             Self::Boolean => "true or false".to_owned(),
             Self::Count => "an integer of at least 1".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
+            Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
+            Self::CountTo(most) => format!("an integer from 1 to {most}"),
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
-            Self::Anything => "anything".to_owned(),
+            Self::PromptOptions => "an object".to_owned(),
         }
     }
 
     fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match self {
-            Self::Anything => true,
             Self::Text => value.is_string(),
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
+            Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
+            Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);
@@ -140,6 +150,10 @@ impl Kind {
             },
             Self::Attachments => match value.as_array() {
                 Some(attachments) => return attachments::check(attachments),
+                None => false,
+            },
+            Self::PromptOptions => match value.as_object() {
+                Some(options) => return options::check(options),
                 None => false,
             },
         };
@@ -157,7 +171,8 @@ fn allow_null(schema: &mut Value) {
     }
 }
 
-fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
+/// Returns what is wrong with an image, if anything.
+pub(crate) fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
     let text = |name: &str| image.get(name).and_then(Value::as_str).unwrap_or_default();
     if image.get("type").is_some_and(|kind| kind != "image") {
         return Err(format!("[{index}].type must be \"image\""));
@@ -240,6 +255,13 @@ impl Fields {
         match self.0.remove(name) {
             Some(Value::Array(values)) => values,
             _ => Vec::new(),
+        }
+    }
+
+    pub fn object(&mut self, name: &str) -> Map<String, Value> {
+        match self.0.remove(name) {
+            Some(Value::Object(members)) => members,
+            _ => Map::new(),
         }
     }
 

@@ -37,7 +37,7 @@ const TABLE: &[Row] = &[
         fields: &[Field::required("text", Text, "The text of the user message.")],
         result: Some(schema_of::<PromptResult>),
         action: Engine(|mut fields| Command::Prompt {
-            message: Draft { text: fields.text("text"), images: Vec::new() },
+            message: Draft { text: fields.text("text"), ..Draft::default() },
             when_busy: None,
         }),
     },
@@ -102,6 +102,7 @@ impl Dialect for JsonRpcDialect {
             Ok(Decoded::Request(request)) => Some(Incoming::Request { session, request }),
             Ok(Decoded::Answer(answer)) => Some(Incoming::Answer { session, answer: decision(&answer)? }),
             Ok(Decoded::Quit(_)) => Some(Incoming::Quit),
+            Ok(Decoded::Negotiated { .. }) => None,
             Ok(Decoded::ProtocolInfo(origin)) => {
                 let info = encoding::to_line(&ProtocolInfo::from(&PROTOCOL));
                 records.extend(respond(&origin, "result", &serde_json::from_slice(&info).unwrap()));
@@ -199,7 +200,7 @@ mod tests {
     }
 
     fn prompt(text: &str) -> Command {
-        Command::Prompt { message: Draft { text: text.to_owned(), images: Vec::new() }, when_busy: None }
+        Command::Prompt { message: Draft { text: text.to_owned(), ..Draft::default() }, when_busy: None }
     }
 
     #[test]

@@ -10,12 +10,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use bowline_core::ask::AskId;
-use bowline_core::command::Origin;
+use bowline_core::command::{Origin, Queue};
+use bowline_core::policy::IdleQueue;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::input::{Inputs, Step, TaskStep};
+use crate::session::Receipt;
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,8 @@ pub(crate) enum Awaited {
     Backoff,
     /// The images of a prompt that has not started its run yet.
     Images,
+    /// The images of a message that is for a queue.
+    QueuedImages(QueuedImages),
     /// The summary of a compaction or of a branch.
     Summary,
     /// The session that the client changes to.
@@ -42,6 +46,16 @@ pub(crate) enum Awaited {
     Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
     UserCommand(UserCommand),
+}
+
+/// A message that is queued when its images are small enough. Later commands wait, so that messages keep their order.
+#[derive(Debug)]
+pub(crate) struct QueuedImages {
+    pub origin: Origin,
+    pub receipt: Receipt,
+    pub queue: Queue,
+    /// Whether it starts a run if none is in progress by then.
+    pub otherwise: IdleQueue,
 }
 
 /// Whether commands wait for a job.
@@ -131,13 +145,18 @@ impl Pending {
 
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
-        self.entries.values().any(|entry| matches!(entry.awaited, Awaited::Job { .. }))
+        let is_job = |entry: &Entry| matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_));
+        self.entries.values().any(is_job)
     }
 
     /// Tells whether there is a job that commands wait for.
     pub fn has_exclusive_jobs(&self) -> bool {
-        let is_exclusive =
-            |entry: &Entry| matches!(entry.awaited, Awaited::Job { order: JobOrder::Exclusive, .. });
+        let is_exclusive = |entry: &Entry| {
+            matches!(
+                entry.awaited,
+                Awaited::Job { order: JobOrder::Exclusive, .. } | Awaited::QueuedImages(_)
+            )
+        };
         self.entries.values().any(is_exclusive)
     }
 

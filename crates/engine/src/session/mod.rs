@@ -167,6 +167,9 @@ impl Session {
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
+            (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
+                self.queued_images_resized(id, message);
+            }
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
@@ -221,6 +224,11 @@ impl Session {
 
     fn system_prompt(&mut self) -> Arc<str> {
         self.instructions.system_prompt(self.transcript.working_directory(), self.agent.clock())
+    }
+
+    /// Returns the files that the system prompt contains.
+    fn context_files(&mut self) -> Arc<[PathBuf]> {
+        self.instructions.context_files(self.transcript.working_directory(), self.agent.clock())
     }
 
     /// Returns the retry settings with what the client switched.
