@@ -10,7 +10,6 @@ mod call_ids;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock,
@@ -256,6 +255,7 @@ fn text(text: &str) -> Option<&str> {
 pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use std::sync::Arc;
 
     /// Returns a model with some fields overridden.
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]

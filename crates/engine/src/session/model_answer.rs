@@ -54,6 +54,7 @@ impl Session {
             max_tokens: None,
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
+            options: self.agent.settings().request_options,
         };
         let mut stream = self.agent.providers().stream(request);
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
