@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bowline_core::model::Model;
 use bowline_core::Policy;
+use bowline_core::model::Model;
+use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hardening;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
 use crate::tool_names::own_tools;
@@ -37,13 +39,20 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    let named = arguments.model.as_deref();
+    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let options = Options {
         shell: file.shell_path.clone(),
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        environment: command_environment(environment, &file, &providers),
+        watcher: hardening::watcher(),
+        command_timeout: file.command_timeout(),
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
@@ -51,9 +60,6 @@ pub(crate) fn prepare(
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
-    let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
-    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -87,7 +93,21 @@ pub(crate) fn prepare(
         gate: Arc::new(RunEverything),
         clock,
     };
-    Ok(Prepared { parts, session: OpenedSession::new(session)? })
+    let session = OpenedSession::new(session)?;
+    if let Some((damage, file)) = session.damage().zip(session.file()) {
+        warn_about(damage, file);
+    }
+    Ok(Prepared { parts, session })
+}
+
+/// Returns what commands get of the environment.
+fn command_environment(
+    environment: &Environment,
+    file: &SettingsFile,
+    providers: &Providers,
+) -> CommandEnvironment {
+    let providers = providers.clone();
+    file.command_environment(environment.all_variables.clone(), move || providers.key_variables())
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
@@ -195,6 +215,7 @@ fn scope(
 
 fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.home.clone_from(&environment.user_home);
     let text = |value: &String| text_or_file(environment, value);
     prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
         (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),
@@ -250,10 +271,18 @@ fn open_session(
     clock: &Clock,
 ) -> Result<Session, Failure> {
     let here = environment.working_directory.as_path();
+    let mut new_file = None;
     let existing = match &plan.store {
         None => None,
         Some(store) => match (&arguments.session, &arguments.session_id) {
-            (Some(text), _) => Some(store.find(here, text)?),
+            (Some(text), _) => match store.find(here, text) {
+                // Clients choose the file of a session before there is one.
+                Err(bowline_session::Error::NotFound { file }) => {
+                    new_file = Some(file);
+                    None
+                }
+                found => Some(found?),
+            },
             (None, Some(id)) => store.with_id(here, id)?,
             (None, None) if arguments.continue_session => store.latest(here)?,
             (None, None) => None,
@@ -261,9 +290,10 @@ fn open_session(
     };
     let new = |id: Option<String>| NewSession {
         working_directory: here.to_owned(),
-        location: match &plan.store {
-            Some(store) => Location::Directory(store.directory_for(here)),
-            None => Location::Memory,
+        location: match (&new_file, &plan.store) {
+            (Some(file), _) => Location::File(file.clone()),
+            (None, Some(store)) => Location::Directory(store.directory_for(here)),
+            (None, None) => Location::Memory,
         },
         id,
         parent: None,
@@ -286,12 +316,27 @@ fn open_session(
 fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
     let session = Session::open(path, here)?;
     session.check_working_directory()?;
-    if session.malformed_lines() > 0 {
-        note(format_args!(
-            "bowline: {}: {} lines cannot be read and are left out",
-            path.display(),
-            session.malformed_lines()
-        ));
-    }
     Ok(session)
+}
+
+/// Says what could not be read of a session.
+fn warn_about(damage: SessionDamage, file: &Path) {
+    let mut found = Vec::new();
+    if damage.unreadable_lines > 0 {
+        found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
+    }
+    if damage.relinked_entries > 0 {
+        let entries = counted(damage.relinked_entries, "entry has", "entries have");
+        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+    }
+    if damage.unreadable_messages > 0 {
+        let messages = counted(damage.unreadable_messages, "message", "messages");
+        found.push(format!("the content of {messages} cannot be read"));
+    }
+    let (found, file) = (found.join("; "), file.display());
+    note(format_args!("bowline: {file}: {found}. To mend the file: bowline sessions fsck --repair {file}"));
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -1,7 +1,7 @@
 //! The directory in which sessions are stored, and how sessions in it are found.
 
 use std::cmp::Reverse;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{self, Path, PathBuf};
 use std::time::SystemTime;
@@ -81,17 +81,18 @@ impl Store {
         Ok(here.into_iter().find(|found| found.header.id == id).map(|found| found.file))
     }
 
-    /// Deletes a session of this store, unless it is open in this or another process.
-    pub fn delete(&self, path: &Path) -> Result<(), Error> {
+    /// Deletes a session of this store, unless it is open in this or another process. Returns its id.
+    pub fn delete(&self, path: &Path) -> Result<String, Error> {
         let file = path.canonicalize().map_err(|error| Error::read(path, error))?;
         let root = self.root.canonicalize().map_err(|error| Error::read(&self.root, error))?;
         let is_here = file.starts_with(&root) && is_session(&file);
-        if !is_here || look_at(file.clone()).is_none() {
+        let Some(found) = look_at(file.clone()).filter(|_| is_here) else {
             return Err(Error::OutsideStore { file: path.to_path_buf(), root: self.root.clone() });
-        }
+        };
         // Held until the file is deleted, so that nobody opens it in between.
         let _lock = SessionFile::open(&file)?;
-        fs::remove_file(&file).map_err(|error| Error::write(&file, error))
+        fs::remove_file(&file).map_err(|error| Error::write(&file, error))?;
+        Ok(found.header.id)
     }
 
     fn all_here(&self, working_directory: &Path) -> Result<Vec<Found>, Error> {
@@ -107,8 +108,8 @@ impl Store {
         Ok(self.all_files()?.into_iter().filter_map(look_at).collect())
     }
 
-    /// Returns the files of all sessions.
-    pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
+    /// Returns the files of all sessions, damaged ones too.
+    pub fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
         let mut files = session_files(&self.root)?;
         if self.layout == Layout::ByWorkingDirectory {
             for directory in
@@ -188,7 +189,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
 
 /// Returns the file with its header, if it is a session.
 fn look_at(file: PathBuf) -> Option<Found> {
-    let header = read_header(&mut BufReader::new(File::open(&file).ok()?))?;
+    let header = read_header(&mut BufReader::new(bowline_files::open(&file).ok()?))?;
     Some(Found { file, header })
 }
 
@@ -202,6 +203,7 @@ pub(crate) fn read_header(reader: &mut impl BufRead) -> Option<Header> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::time::Duration;
 
     use super::*;

@@ -27,7 +27,10 @@ impl Session {
         let options = self.agent.settings().request_options;
         let session_id = self.transcript.session_id().to_owned();
         let clock = self.agent.clock().clone();
+        let system = self.system_prompt();
         let id = self.pending.start(Awaited::Summary, |reporter| async move {
+            // The size of the conversation afterwards includes it.
+            system.text(&reporter).await;
             let summarizer = Summarizer {
                 reporter,
                 providers,
