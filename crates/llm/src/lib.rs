@@ -21,6 +21,7 @@ mod failure;
 mod json_comments;
 mod json_shape;
 mod key_status;
+mod key_variables;
 mod local_servers;
 mod login;
 mod models_file;
