@@ -1,6 +1,6 @@
 //! The text of the system prompt.
 
-use std::env::consts::{ARCH, OS};
+use std::env::consts::OS;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -83,10 +83,7 @@ impl SystemPrompt {
             push_context_file(&mut prompt, file);
         }
         let (folder, today) = (one_line(directory), clock.today());
-        let _ = write!(
-            prompt,
-            "\n\nWorking folder: {folder}\nOperating system: {OS} ({ARCH})\nToday's date: {today}"
-        );
+        let _ = write!(prompt, "\n\nWorking folder: {folder}\nOperating system: {OS}\nToday's date: {today}");
         prompt
     }
 }
@@ -236,7 +233,7 @@ mod tests {
     fn uncommitted_work_is_protected_and_choices_are_made() {
         let advised = advice(&[]);
         assert!(advised.contains("do not reset, revert, restore") && advised.contains("decide, say in"));
-        assert!(advised.contains(&format!("Operating system: {OS} ({ARCH})")));
+        assert!(advised.contains(&format!("Operating system: {OS}")));
     }
 
     #[test]
