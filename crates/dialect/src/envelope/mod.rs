@@ -19,6 +19,9 @@ use serde_json::{Map, Value};
 use crate::command_table::Row;
 use crate::decode::Problem;
 
+/// How deeply an id may be nested.
+const ID_DEPTH: usize = 32;
+
 /// The layout that all lines of a protocol share.
 pub(crate) trait Envelope: fmt::Debug + Sync {
     /// Returns the member that names a command.
@@ -62,7 +65,13 @@ impl Head {
         let mut head = Self::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let seed = HeadSeed { envelope, head: &mut head };
-        match seed.deserialize(&mut deserializer).and_then(|()| deserializer.end()) {
+        let read = seed.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        // Returned as it is, it would make the response unreadable for most parsers.
+        if head.id.as_deref().is_some_and(|id| !is_shallow(id)) {
+            let reason = format!("the id is nested more than {ID_DEPTH} levels deep");
+            return Err(Problem::Unreadable { id: None, reason });
+        }
+        match read {
             Ok(()) => Ok(head),
             Err(error) => Err(Problem::Unreadable { id: head.id, reason: error.to_string() }),
         }
@@ -134,6 +143,12 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
     }
+}
+
+/// Tells whether JSON is not nested too deeply for an id. Brackets in texts count too, but few ids have any.
+fn is_shallow(json: &str) -> bool {
+    !json.starts_with(['[', '{'])
+        || json.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= ID_DEPTH
 }
 
 /// Returns the name of a command; error texts show anything but a string as JSON.
