@@ -39,7 +39,7 @@ fn unreadable() -> Vec<String> {
         lines.push(format!("[{value}]"));
         lines.push(format!("{{\"id\":{value}"));
     }
-    for id in [deep(100), deep(100_000), deep_object(100_000)] {
+    for id in [deep(120), deep(100_000), deep_object(100_000)] {
         lines.push(format!(r#"{{"id":{id},"type":"get_protocol_info"}}"#));
         lines.push(format!(r#"{{"type":"prompt","message":"x","id":{id}}}"#));
     }

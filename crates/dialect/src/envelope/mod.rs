@@ -20,7 +20,7 @@ use crate::command_table::Row;
 use crate::decode::Problem;
 
 /// How deeply an id may be nested.
-const ID_DEPTH: usize = 32;
+const ID_DEPTH: usize = 100;
 
 /// The layout that all lines of a protocol share.
 pub(crate) trait Envelope: fmt::Debug + Sync {
@@ -66,9 +66,11 @@ impl Head {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let seed = HeadSeed { envelope, head: &mut head };
         let read = seed.deserialize(&mut deserializer).and_then(|()| deserializer.end());
-        // Returned as it is, it would make the response unreadable for most parsers.
-        if head.id.as_deref().is_some_and(|id| !is_shallow(id)) {
-            let reason = format!("the id is nested more than {ID_DEPTH} levels deep");
+        if head.id.as_deref().is_some_and(|id| !can_be_returned(id)) {
+            let reason = format!(
+                "the id cannot be returned: it is nested more than {ID_DEPTH} levels deep, or has a number or \
+                 character that other programs cannot read"
+            );
             return Err(Problem::Unreadable { id: None, reason });
         }
         match read {
@@ -145,10 +147,13 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
     }
 }
 
-/// Tells whether JSON is not nested too deeply for an id. Brackets in texts count too, but few ids have any.
-fn is_shallow(json: &str) -> bool {
-    !json.starts_with(['[', '{'])
-        || json.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= ID_DEPTH
+/// Tells whether a response with this id can be read by most parsers. Reading a head does not look into values.
+fn can_be_returned(id: &str) -> bool {
+    let is_plain_text = id.starts_with('"') && !id.contains('\\');
+    let is_small_number = id.len() < 16 && id.bytes().all(|byte| byte.is_ascii_digit());
+    // Brackets in texts count too, but few ids have any.
+    let depth = || id.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    is_plain_text || is_small_number || (depth() <= ID_DEPTH && serde_json::from_str::<Value>(id).is_ok())
 }
 
 /// Returns the name of a command; error texts show anything but a string as JSON.
