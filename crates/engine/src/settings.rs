@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 
 /// The engine's settings.
@@ -17,6 +18,8 @@ pub struct Settings {
     pub compaction: CompactionSettings,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
+    /// The user's wishes for every request to a model.
+    pub request_options: RequestOptions,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
     /// reproducible output needs this off.
     pub reports_progress: bool,
@@ -86,6 +89,7 @@ impl Default for Settings {
             auto_compaction: true,
             compaction: CompactionSettings::default(),
             resize_images: true,
+            request_options: RequestOptions::default(),
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
         }
