@@ -98,10 +98,10 @@ fn commands_with_wrong_fields(protocol: &Protocol) -> Vec<String> {
         json!([{ "data": "aGk=", "mimeType": 7 }]),
     ];
     let mut lines = Vec::new();
-    for definition in protocol.definition("Command")["oneOf"].as_array().unwrap() {
+    for definition in protocol.definition("Command")["oneOf"].as_array().into_iter().flatten() {
         let command = protocol.resolve(definition);
         let Some(name) = command["properties"]["type"]["const"].as_str() else { continue };
-        for field in command["properties"].as_object().unwrap().keys() {
+        for field in command["properties"].as_object().into_iter().flat_map(|members| members.keys()) {
             for value in values.iter().filter(|_| field != "id" && field != "type") {
                 let line = json!({ "id": "x", "type": name, field: value });
                 if protocol.check_command(&line).is_err() {
