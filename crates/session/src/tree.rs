@@ -14,7 +14,7 @@ const RECENT: usize = 32;
 pub(crate) type Position = u32;
 
 /// An entry without its content.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) id: EntryId,
     pub(crate) parent: Option<Position>,
@@ -26,7 +26,7 @@ pub(crate) struct Node {
 }
 
 /// All entries of a session and the current leaf.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
     /// Built when it is first needed: most look-ups are for one of the last entries.

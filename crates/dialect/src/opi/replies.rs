@@ -216,6 +216,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'re
         | Answer::ForkMessages(_)
         | Answer::Entries { .. }
         | Answer::Tree { .. }
+        | Answer::FlatTree { .. }
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
