@@ -2,10 +2,12 @@
 //! `docs/configuration.md`.
 
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_session::Durability;
+use bowline_tools::Inherit;
 use serde_json::Value;
 
 use crate::settings_file::{Limits, SettingsFile};
@@ -49,6 +51,7 @@ pub(crate) struct Wrong {
 
 /// A day. Nothing that bowline waits for takes longer.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
+const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
 /// More tokens than any model's window has.
 const MOST_TOKENS: u64 = 1_000_000_000;
@@ -80,6 +83,41 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: r#""medium""#,
         example: r#""low""#,
         about: "`off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`",
+    },
+    Setting {
+        path: "modelThinkingLevels",
+        kind: Named(model_level),
+        default: "none",
+        example: r#"{"anthropic/claude-sonnet-5": "high"}"#,
+        about: "the level of some models, by `provider/id`, when a session starts with them or changes to them and no level was named",
+    },
+    Setting {
+        path: "thinkingBudgets.minimal",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.minimal = Some(value)),
+        default: "`1024` for Claude",
+        example: "2000",
+        about: "[how many tokens](models.md#thinking-levels) a model may think for at this level, if its API takes a budget",
+    },
+    Setting {
+        path: "thinkingBudgets.low",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.low = Some(value)),
+        default: "`2048` for Claude",
+        example: "4000",
+        about: "the same for `low`",
+    },
+    Setting {
+        path: "thinkingBudgets.medium",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.medium = Some(value)),
+        default: "`8192` for Claude; in the dialect `opi`, `10000`",
+        example: "10000",
+        about: "the same for `medium`",
+    },
+    Setting {
+        path: "thinkingBudgets.high",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.high = Some(value)),
+        default: "`16384` for Claude; in the dialect `opi`, `20000`",
+        example: "20000",
+        about: "the same for `high` and the levels above",
     },
     Setting {
         path: "enabledModels",
@@ -131,11 +169,55 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "inserted before each command, on a separate line",
     },
     Setting {
+        path: "commandTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.command_timeout_ms = Some(value)),
+        default: "600000",
+        example: "1800000",
+        about: "when the tool `bash` kills a command for which the model sets no `timeout`; 0 is never",
+    },
+    Setting {
+        path: "maxParallelTools",
+        kind: Number(MOST_PARALLEL_TOOLS, |file, value| {
+            file.max_parallel_tools = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "16",
+        example: "4",
+        about: "how many tool calls of an answer run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "sandbox.environment.inherit",
+        kind: Choice(&["scrubbed", "core", "all"], |file, value| {
+            file.command_variables = match value {
+                "core" => Inherit::Core,
+                "all" => Inherit::All,
+                _ => Inherit::Scrubbed,
+            };
+        }),
+        default: r#""scrubbed""#,
+        example: r#""core""#,
+        about: "which [variables](tools.md#environment-of-commands) commands get: `scrubbed` drops what looks secret, `core` \
+            keeps only the necessary, `all` drops nothing",
+    },
+    Setting {
+        path: "sandbox.environment.keep",
+        kind: Texts(|file, value| file.kept_variables = value),
+        default: "none",
+        example: r#"["SSH_AUTH_SOCK", "MY_*"]"#,
+        about: "names of variables that commands get in any case; a `*` at the end stands for any end",
+    },
+    Setting {
         path: "images.autoResize",
         kind: Switch(|file, value| file.resize_images = Some(value)),
         default: "true",
         example: "false",
         about: "whether images that are too large for a model are [resized](protocol.md#prompting)",
+    },
+    Setting {
+        path: "images.blockImages",
+        kind: Switch(|file, value| file.block_images = Some(value)),
+        default: "false",
+        example: "true",
+        about: "whether images are never sent to a provider; a note takes the place of each",
     },
     Setting {
         path: "retry.enabled",
@@ -343,6 +425,13 @@ fn model_limits(file: &mut SettingsFile, model: &str, value: &Value) -> Result<(
         }
     }
     file.compaction.model_overrides.insert(model.to_owned(), limits);
+    Ok(())
+}
+
+fn model_level(file: &mut SettingsFile, model: &str, value: &Value) -> Result<(), Wrong> {
+    let level = value.as_str().and_then(ThinkingLevel::parse);
+    let expected = || Choice(LEVELS, |_, _| ()).expected();
+    file.model_thinking_levels.insert(model.to_owned(), level.ok_or_else(|| Wrong::new(&expected(), value))?);
     Ok(())
 }
 

@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::reply::SessionDamage;
-use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hardening;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
 use crate::tool_names::own_tools;
@@ -38,13 +39,20 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    let named = arguments.model.as_deref();
+    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let options = Options {
         shell: file.shell_path.clone(),
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        environment: command_environment(environment, &file, &providers),
+        watcher: hardening::watcher(),
+        command_timeout: file.command_timeout(),
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
@@ -52,9 +60,6 @@ pub(crate) fn prepare(
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
-    let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
-    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -73,7 +78,8 @@ pub(crate) fn prepare(
         chosen_model: chosen.map(|choice| choice.model),
         chosen_thinking_level,
         default_model,
-        default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
+        default_thinking_level: file.default_thinking_level,
+        thinking_level_by_model: Arc::new(file.model_thinking_levels.clone()),
         scope: scope.into(),
     };
     let parts = Parts {
@@ -92,6 +98,16 @@ pub(crate) fn prepare(
         warn_about(damage, file);
     }
     Ok(Prepared { parts, session })
+}
+
+/// Returns what commands get of the environment.
+fn command_environment(
+    environment: &Environment,
+    file: &SettingsFile,
+    providers: &Providers,
+) -> CommandEnvironment {
+    let providers = providers.clone();
+    file.command_environment(environment.all_variables.clone(), move || providers.key_variables())
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
@@ -199,6 +215,7 @@ fn scope(
 
 fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.home.clone_from(&environment.user_home);
     let text = |value: &String| text_or_file(environment, value);
     prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
         (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),

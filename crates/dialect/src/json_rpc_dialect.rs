@@ -65,6 +65,7 @@ const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records,
+    unsupported: &[],
     capabilities: &[],
 };
 
@@ -383,6 +384,7 @@ mod tests {
                     "array" => value.is_array(),
                     "string" => value.is_string(),
                     "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
                     "boolean" => value.is_boolean(),
                     "null" => value.is_null(),
                     other => panic!("{other}"),

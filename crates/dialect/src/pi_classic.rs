@@ -47,6 +47,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
     records,
+    unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };
 

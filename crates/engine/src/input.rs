@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
+use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
 use crate::tool_call_states::ToolStep;
@@ -23,6 +24,8 @@ pub enum Input {
     Answer(AskAnswer),
     /// A task of the session reports.
     Step(TaskStep),
+    /// What is in progress is to be stopped; nobody is replied to for it.
+    Abort,
     /// The session is to end: everything is stopped.
     Shutdown,
 }
@@ -49,15 +52,26 @@ pub(crate) enum Step {
     Job(Box<Result<Answer, Refusal>>),
     /// The session to change to was opened, forked or cloned.
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
+    /// The system prompt was built for what the task is about.
+    SystemPrompt(BuiltPrompt),
     /// The task panicked, with this message.
     Panicked(String),
 }
 
-/// An input together with the session that it is for.
+/// What something in the background reports, together with the session that it is for.
 #[derive(Debug)]
 pub struct Tagged {
     pub session: SessionTag,
-    pub input: Input,
+    pub report: Report,
+}
+
+/// A report from the background.
+#[derive(Debug)]
+pub enum Report {
+    /// A task of the session reports. It becomes an [`Input`].
+    Step(TaskStep),
+    /// The session was opened, or could not be.
+    Opened(Box<Result<OpenedSession, Refusal>>),
 }
 
 /// The way back into a session for its tasks.
@@ -84,7 +98,7 @@ impl Inputs {
     }
 
     fn tagged(&self, step: TaskStep) -> Tagged {
-        Tagged { session: self.session, input: Input::Step(step) }
+        Tagged { session: self.session, report: Report::Step(step) }
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) enum Awaited {
     Summary,
     /// The session that the client changes to.
     SessionChange,
+    /// The system prompt, for these requests of the state that shows it.
+    State { origins: Vec<Origin> },
     /// A command that is carried out in the background and replied to when it is done.
     Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
@@ -145,7 +147,9 @@ impl Pending {
 
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
-        let is_job = |entry: &Entry| matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_));
+        let is_job = |entry: &Entry| {
+            matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_) | Awaited::State { .. })
+        };
         self.entries.values().any(is_job)
     }
 
@@ -154,10 +158,20 @@ impl Pending {
         let is_exclusive = |entry: &Entry| {
             matches!(
                 entry.awaited,
-                Awaited::Job { order: JobOrder::Exclusive, .. } | Awaited::QueuedImages(_)
+                Awaited::Job { order: JobOrder::Exclusive, .. }
+                    | Awaited::QueuedImages(_)
+                    | Awaited::State { .. }
             )
         };
         self.entries.values().any(is_exclusive)
+    }
+
+    /// Returns the requests of the state that wait for the system prompt, if any do.
+    pub fn state_requests_mut(&mut self) -> Option<&mut Vec<Origin>> {
+        self.entries.values_mut().find_map(|entry| match &mut entry.awaited {
+            Awaited::State { origins } => Some(origins),
+            _ => None,
+        })
     }
 
     /// Returns the user-initiated shell commands that are running.

@@ -1,9 +1,11 @@
 //! The engine's settings.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 
 /// The engine's settings.
@@ -16,10 +18,18 @@ pub struct Settings {
     pub compaction: CompactionSettings,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
+    /// The user's wishes for every request to a model.
+    pub request_options: RequestOptions,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
     /// reproducible output needs this off.
     pub reports_progress: bool,
+    /// How many tool calls of an answer run at the same time; the others wait.
+    pub max_parallel_tools: NonZeroUsize,
 }
+
+/// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
+/// runs out of file descriptors nor starves the machine.
+pub const DEFAULT_MAX_PARALLEL_TOOLS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// When and how a failed call of the model is tried again.
 #[derive(Debug, Clone)]
@@ -79,7 +89,9 @@ impl Default for Settings {
             auto_compaction: true,
             compaction: CompactionSettings::default(),
             resize_images: true,
+            request_options: RequestOptions::default(),
             reports_progress: true,
+            max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! exchange is written at once when it has ended, because a key that a server repeats may be split between chunks.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -76,7 +76,9 @@ impl Recorder {
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
-        let mut file = private_files::options().truncate(true).open(path).map_err(failed)?;
+        let opened = bowline_files::open_by(&mut private_files::options(), path);
+        let mut file = opened.map_err(|error| failed(error.into_io()))?;
+        private_files::restrict(&file).and_then(|()| file.set_len(0)).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
         file.write_all(format!("{head}\n").as_bytes()).map_err(failed)?;
         Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new((file, 0)) })))
@@ -172,7 +174,7 @@ impl Exchange {
         text.push_str(&format!("{end}\n"));
         let text = self.secrets.iter().fold(text, |text, secret| secret.redact_in_json(text));
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0.write_all(text.as_bytes())
+        append(&mut state.0, text.as_bytes())
     }
 
     fn now(&self) -> u64 {
@@ -187,6 +189,15 @@ impl Drop for Exchange {
             let _ = self.write(Outcome::Left);
         }
     }
+}
+
+/// Appends to a file, wholly or not at all: a part of an exchange would make the rest of the file unreadable.
+fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
+    let start = file.stream_position()?;
+    file.write_all(bytes).inspect_err(|_| {
+        // The failure that is reported is the one of the write.
+        let _ = file.set_len(start).and_then(|()| file.seek(SeekFrom::Start(start)));
+    })
 }
 
 /// Returns the chunks with every secret overwritten, including those split between chunks.

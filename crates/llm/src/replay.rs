@@ -30,6 +30,9 @@ pub(crate) const PROVIDER: &str = "replay";
 /// The members of a request that hold the conversation, across all APIs.
 const CONVERSATION: &[&str] = &["messages", "input", "contents"];
 
+/// The largest recording.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
 /// How much of a text is shown where it differs.
 const SHOWN: usize = 80;
 
@@ -273,7 +276,8 @@ fn wrong(id: &str, reason: impl Into<String>) -> Error {
 }
 
 fn load(id: &str) -> Result<Vec<Exchange>, Error> {
-    let text = std::fs::read_to_string(Path::new(id)).map_err(|error| wrong(id, error.to_string()))?;
+    let text = bowline_files::read_text(Path::new(id), LARGEST)
+        .map_err(|error| wrong(id, error.into_io().to_string()))?;
     let mut exchanges: Vec<(u64, Exchange)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let place = |reason: String| wrong(id, format!("line {}: {reason}", index + 1));

@@ -296,6 +296,8 @@ impl Flow {
             }
             if let Some(StreamEvent::Done { .. }) = events.last() {
                 if let Err(error) = incoming.drain() {
+                    // Nothing after the end of an answer would be heard.
+                    events.pop();
                     self.stage = Stage::Failing(error);
                 }
                 return events;

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Duration;
 
 use bowline_core::SessionTag;
@@ -11,18 +10,22 @@ use bowline_core::command::Request;
 use bowline_core::policy::EndOfInput;
 use bowline_core::reply::{Refusal, Reply};
 use bowline_dialect::{Dialect, Incoming};
-use bowline_engine::{Agent, Input, OpenedSession, Output, Tagged};
+use bowline_engine::{Agent, Input, OpenedSession, Output, Report, Tagged};
 use bowline_wire::{DEFAULT_LINE_LIMIT, Line, Lines, Outbox, Record};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use crate::sessions::{Report, Sessions, unknown_session};
+use crate::sessions::{Sessions, unknown_session};
 
 /// How much may be queued while one input is handled. One piece of a stream can hold hundreds of deltas, and in some
 /// dialects each repeats the whole message: only an outbox that knows that the reader lags joins them.
 const FLUSHED_ABOVE: usize = 256 * 1024;
 
 /// How long a connection may take to end.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(4);
+
+/// A second request to abort within this time ends the connection.
+const ABORT_REPEATED: Duration = Duration::from_secs(2);
 
 /// The limits of a connection.
 #[derive(Debug)]
@@ -39,6 +42,16 @@ impl Default for Limits {
     }
 }
 
+/// What interrupts a connection from outside, such as a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// The connection ends with an exit code.
+    Stop(u8),
+    /// What is in progress is aborted, and the connection goes on. It ends with the exit code if nothing is in progress,
+    /// or if this is repeated soon.
+    Abort { exit_code: u8 },
+}
+
 /// One client and the sessions it uses.
 pub struct Connection {
     dialect: Box<dyn Dialect>,
@@ -47,14 +60,16 @@ pub struct Connection {
     /// What the dialect has just encoded; kept only to be reused.
     records: Vec<Record>,
     outbox: Outbox,
+    /// When the connection was last asked from outside to abort what is in progress.
+    last_abort: Option<Instant>,
 }
 
 /// What happened to a connection.
 enum Happened {
     Read(io::Result<usize>),
-    Report(Report),
+    Report(Tagged),
     Written(io::Result<()>),
-    Stop(u8),
+    Interrupted(Interruption),
 }
 
 impl Connection {
@@ -66,6 +81,7 @@ impl Connection {
             lines: Lines::new(limits.line),
             records: Vec::new(),
             outbox: limits.outbox,
+            last_abort: None,
         }
     }
 
@@ -74,23 +90,13 @@ impl Connection {
         self.sessions.add(SessionTag::FIRST, opened, working_directory)
     }
 
-    /// Serves the client until it closes its end, quits or cannot be written to, or until `stop` returns an exit code.
+    /// Serves the client until it closes its end, quits or cannot be written to, or until an interruption ends it.
     /// Returns the exit code.
     pub async fn serve(
-        self,
-        input: bowline_wire::Input,
-        output: bowline_wire::Output,
-        stop: impl Future<Output = u8>,
-    ) -> u8 {
-        self.serve_until(input, output, std::pin::pin!(stop)).await
-    }
-
-    /// The loop. It is not generic, so that it is compiled once, with the settings of this crate.
-    async fn serve_until(
         mut self,
         mut input: bowline_wire::Input,
         mut output: bowline_wire::Output,
-        mut stop: Pin<&mut dyn Future<Output = u8>>,
+        mut interruptions: UnboundedReceiver<Interruption>,
     ) -> u8 {
         let mut buffer = Vec::new();
         self.dialect.opening(&mut self.records);
@@ -107,7 +113,7 @@ impl Connection {
                     Happened::Report(report)
                 }
                 written = write(&mut self.outbox, &mut output) => Happened::Written(written),
-                code = &mut stop => Happened::Stop(code),
+                Some(interruption) = interruptions.recv() => Happened::Interrupted(interruption),
             };
             let written = match happened {
                 Happened::Read(Ok(0)) => {
@@ -135,14 +141,20 @@ impl Connection {
                 Happened::Report(report) => {
                     self.take_report(report, &mut output);
                     while !self.outbox.is_over_bound()
-                        && let Some(Tagged { session, input }) = self.sessions.try_report()
+                        && let Some(report) = self.sessions.try_report()
                     {
-                        self.take_input(session, input, &mut output);
+                        self.take_report(report, &mut output);
                     }
                     self.outbox.flush_now(&mut output)
                 }
                 Happened::Written(result) => result,
-                Happened::Stop(code) => break code,
+                Happened::Interrupted(Interruption::Stop(code)) => break code,
+                Happened::Interrupted(Interruption::Abort { exit_code }) => {
+                    if self.abort_everything(&mut output).is_break() {
+                        break exit_code;
+                    }
+                    self.outbox.flush_now(&mut output)
+                }
             };
             if let Err(error) = written {
                 // The client does not read any more: the same as the end of its input, but for the exit code.
@@ -151,6 +163,20 @@ impl Connection {
             }
         };
         self.shut_down(code, output).await
+    }
+
+    /// Aborts what is in progress in every session. Breaks if nothing is, or if this has just been done.
+    fn abort_everything(&mut self, output: &mut bowline_wire::Output) -> ControlFlow<()> {
+        let now = Instant::now();
+        let is_repeated = self.last_abort.is_some_and(|last| now.duration_since(last) < ABORT_REPEATED);
+        if is_repeated || self.sessions.are_idle() {
+            return ControlFlow::Break(());
+        }
+        self.last_abort = Some(now);
+        for tag in self.sessions.tags() {
+            self.take_input(tag, Input::Abort, output);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Stops what is in progress, writes what is due and returns the exit code.
@@ -188,11 +214,12 @@ impl Connection {
         let incoming = self.dialect.decode(line, &mut self.records);
         self.post();
         match incoming {
-            Some(Incoming::Request { session, request }) if self.sessions.is_open(session) => {
-                self.take_input(session, Input::Request(request), output);
-            }
-            Some(Incoming::Request { session, request: Request { origin, .. } }) => {
-                self.reply(session, &Reply { origin, result: Err(unknown_session()) });
+            Some(Incoming::Request { session, request }) => {
+                if let Some(Input::Request(Request { origin, .. })) =
+                    self.take_input(session, Input::Request(request), output)
+                {
+                    self.reply(session, &Reply { origin, result: Err(unknown_session()) });
+                }
             }
             // An answer to a session that is gone is as late as any other.
             Some(Incoming::Answer { session, answer }) => {
@@ -204,10 +231,14 @@ impl Connection {
                 }
             }
             Some(Incoming::Close { session, origin }) => {
-                if let Some(reply) = self.sessions.close(session, origin) {
-                    self.reply(session, &reply);
+                let reply = match self.sessions.get(session) {
+                    Some(open) => open.close(origin),
+                    None => Some(Reply { origin, result: Err(unknown_session()) }),
+                };
+                match reply {
+                    Some(reply) => self.reply(session, &reply),
+                    None => drop(self.take_input(session, Input::Shutdown, output)),
                 }
-                self.forward_outputs(session, output);
             }
             Some(Incoming::Quit) => return ControlFlow::Break(()),
             None => {}
@@ -215,36 +246,46 @@ impl Connection {
         ControlFlow::Continue(())
     }
 
-    fn take_report(&mut self, report: Report, output: &mut bowline_wire::Output) {
+    fn take_report(&mut self, tagged: Tagged, output: &mut bowline_wire::Output) {
+        let Tagged { session, report } = tagged;
         match report {
-            Report::Task(Tagged { session, input }) => {
-                self.take_input(session, input, output);
-            }
-            Report::Opened(opened) => {
-                let (session, reply) = self.sessions.finish_opening(*opened);
-                self.reply(session, &reply);
+            // A report to a session that is gone is as late as any other.
+            Report::Step(step) => drop(self.take_input(session, Input::Step(step), output)),
+            Report::Opened(result) => {
+                if let Some(reply) = self.sessions.finish_opening(session, *result) {
+                    self.reply(session, &reply);
+                }
             }
         }
     }
 
-    /// Gives a session something to handle and encodes what it emits.
-    fn take_input(&mut self, session: SessionTag, input: Input, output: &mut bowline_wire::Output) {
-        self.sessions.handle(session, input);
-        self.forward_outputs(session, output);
-    }
-
-    fn forward_outputs(&mut self, session: SessionTag, output: &mut bowline_wire::Output) {
-        while let Some(emitted) = self.sessions.next_output(session) {
+    /// Gives a session something to handle, encodes what it emits, and removes it if it is over. Returns the input if the
+    /// session is not open.
+    fn take_input(
+        &mut self,
+        session: SessionTag,
+        input: Input,
+        output: &mut bowline_wire::Output,
+    ) -> Option<Input> {
+        let Some(open) = self.sessions.get(session) else { return Some(input) };
+        open.handle(input);
+        while let Some(emitted) = open.next_output() {
             match emitted {
                 Output::Event(event) => self.dialect.event(session, &event, &mut self.records),
                 Output::Reply(reply) => self.dialect.reply(session, &reply, &mut self.records),
             }
-            self.post();
+            post(&mut self.records, &mut self.outbox);
             if self.outbox.queued_bytes() > FLUSHED_ABOVE {
                 // A broken output is still broken at the next flush, which is where it is handled.
                 let _ = self.outbox.flush_now(output);
             }
         }
+        if open.is_over()
+            && let Some(reply) = self.sessions.remove(session)
+        {
+            self.reply(session, &reply);
+        }
+        None
     }
 
     fn reply(&mut self, session: SessionTag, reply: &Reply) {
@@ -252,11 +293,15 @@ impl Connection {
         self.post();
     }
 
-    /// Puts what the dialect has encoded into the outbox.
     fn post(&mut self) {
-        for record in self.records.drain(..) {
-            self.outbox.push(record);
-        }
+        post(&mut self.records, &mut self.outbox);
+    }
+}
+
+/// Puts what the dialect has encoded into the outbox.
+fn post(records: &mut Vec<Record>, outbox: &mut Outbox) {
+    for record in records.drain(..) {
+        outbox.push(record);
     }
 }
 

@@ -1,10 +1,10 @@
 //! What the tools need of Windows: the output pipe and status of a command, and the names of a file.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::process::{ChildStdin, ExitStatus};
 
 use tokio::process::Command;
 
@@ -25,6 +25,15 @@ pub(crate) fn separate(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
+/// Does nothing: no process watches this one here.
+pub(crate) fn separate_watcher(_command: &mut std::process::Command) {}
+
+/// Does nothing, for the same reason.
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+pub(crate) fn set_nonblocking(_pipe: &ChildStdin) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns nothing: there are no signals.
 pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
     None
@@ -40,6 +49,11 @@ pub(crate) fn private_file() -> OpenOptions {
     OpenOptions::new()
 }
 
+/// Returns true: the folder for temporary files is this user's.
+pub(crate) fn is_own(_metadata: &Metadata) -> bool {
+    true
+}
+
 /// Returns false: the number of hard links is not known here.
 pub(crate) fn has_other_names(_metadata: &Metadata) -> bool {
     false
@@ -47,3 +61,13 @@ pub(crate) fn has_other_names(_metadata: &Metadata) -> bool {
 
 /// Does nothing: a new file already belongs to this user.
 pub(crate) fn keep_owner(_file: &File, _metadata: &Metadata) {}
+
+/// Returns the permissions of a file.
+pub(crate) fn plain_permissions(metadata: &Metadata) -> Permissions {
+    metadata.permissions()
+}
+
+/// Does nothing: a new file inherits its access list from the directory.
+pub(crate) fn keep_attributes(_old: &File, _new: &File) -> io::Result<()> {
+    Ok(())
+}

@@ -4,6 +4,8 @@
 
 mod kills;
 mod network;
+mod placed_files;
+mod processes;
 mod secrets;
 mod shutdown;
 mod slow_reader;

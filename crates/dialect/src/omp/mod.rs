@@ -5,9 +5,9 @@
 
 mod commands;
 mod other_tools;
-mod refused;
 mod replies;
 mod state;
+mod unsupported;
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use bowline_core::message::Message;
 use bowline_core::policy::{
     IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
 };
-use bowline_core::reply::{Refusal, Reply};
+use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::decode::Problem;
 use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::family::error_code::ErrorCode;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
@@ -47,6 +48,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records,
+    unsupported: unsupported::COMMANDS,
     capabilities: &["entry_ids", "error_codes", "joined_deltas"],
 };
 
@@ -199,7 +201,12 @@ impl Dialect for Omp {
                 let mut refusal: Refusal = refusal.clone();
                 replies::reword(&mut refusal);
                 let (id, name) = (reply.origin.id.as_deref(), reply.origin.name);
-                records.push(responses::failure(id, Some(name), &refusal.message, refusal.code.as_str()));
+                records.push(responses::failure(
+                    id,
+                    Some(name),
+                    &refusal.message,
+                    ErrorCode::Refused(refusal.code),
+                ));
             }
         }
     }
@@ -221,13 +228,18 @@ fn refuse(problem: &Problem) -> Record {
         Problem::Unreadable { reason, .. } => {
             responses::refuse(&Problem::Unreadable { id: None, reason: reason.clone() })
         }
-        Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = refused::reason(name) => {
+        Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = unsupported::reason(name) => {
             let error = format!("{name} is not supported: {reason}");
-            responses::failure(id.as_deref(), Some(name), &error, "unsupported")
+            responses::failure(id.as_deref(), Some(name), &error, ErrorCode::Unsupported)
         }
         Problem::BadField { origin, value: Some(version), .. } if origin.name == "negotiate_protocol" => {
             let error = format!("Unsupported RPC protocol version: {version}");
-            responses::failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
+            responses::failure(
+                origin.id.as_deref(),
+                Some(origin.name),
+                &error,
+                ErrorCode::Refused(RefusalCode::InvalidArgument),
+            )
         }
         Problem::UnknownCommand { .. } | Problem::BadField { .. } => responses::refuse(problem),
     }
@@ -244,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn refused_commands_are_not_in_the_table() {
-        for (name, _) in refused::COMMANDS {
+    fn unsupported_commands_are_not_in_the_table() {
+        for (name, _) in unsupported::COMMANDS {
             assert!(commands::TABLE.iter().all(|row| row.name != *name), "{name}");
         }
     }

@@ -39,6 +39,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records: records::wrapped,
+    unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };
 

@@ -17,7 +17,7 @@ use super::messages::{self, MessageRecord};
 use super::records::CompactionRecord;
 use crate::json;
 use crate::local_data::LocalData;
-use crate::schema::variants;
+use crate::schema::{CommandId, variants};
 
 /// The context window that is reported if no model is selected.
 const DEFAULT_WINDOW: u64 = 200_000;
@@ -33,6 +33,7 @@ enum Response<'reply> {
         command: &'reply str,
         /// The command's id; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<CommandId>")]
         id: Option<&'reply RawValue>,
         success: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +68,7 @@ enum Data<'reply> {
     State(StateRecord<'reply>),
     Statistics(StatisticsRecord<'reply>),
     Model(Model<'reply>),
-    Level(Level<'reply>),
+    Level(Level),
     Enabled(Enabled<'reply>),
     Compacted(CompactionRecord<'reply>),
     Local(LocalData),
@@ -114,11 +115,11 @@ pub(super) struct Model<'reply> {
     provider: &'reply str,
 }
 
-/// The thinking level that was set.
+/// The thinking level in effect.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Level<'reply> {
-    #[schemars(with = "ThinkingLevel")]
-    level: &'reply RawValue,
+pub(super) struct Level {
+    /// The level that was set, or the nearest that the model has.
+    level: ThinkingLevel,
 }
 
 /// The value of the setting.
@@ -237,8 +238,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         Answer::State(state) => Data::State(state_record(state)),
         Answer::Model(model) => Data::Model(Model { model_id: &model.id, provider: &model.provider }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
+        Answer::ThinkingLevelSet(thinking) => Data::Level(Level { level: thinking.level }),
         Answer::Done => match (reply.origin.name, echo()) {
-            ("set_thinking_level", Some(level)) => Data::Level(Level { level }),
             ("set_auto_compaction", Some(enabled)) => Data::Enabled(Enabled { enabled }),
             _ => Data::Nothing(Nothing {}),
         },

@@ -47,6 +47,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Text,
     answered: Answered::All,
     records: records::records,
+    unsupported: &[],
     capabilities: &["joined_deltas", "run_errors", "search_tools_when_mutating"],
 };
 
@@ -67,6 +68,7 @@ impl Dialect for Opi {
             undeclared_thinking: UndeclaredThinking::Refused,
             truncated_answers: TruncatedAnswers::Kept,
             steering_mode: QueueMode::All,
+            thinking_budgets: thinking::BUDGETS,
             ..Policy::default()
         }
     }

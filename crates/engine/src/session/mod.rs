@@ -23,7 +23,6 @@ mod turns;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
@@ -34,7 +33,7 @@ use bowline_tools::Toolbox;
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
-use crate::instructions::Instructions;
+use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
@@ -90,7 +89,7 @@ impl Session {
     ) -> Result<Self, Refusal> {
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
-        let models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
+        let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
         let queues = Queues::new(settings.steering_mode, settings.follow_up_mode);
         let switches = Switches {
             auto_compaction: settings.auto_compaction,
@@ -99,7 +98,7 @@ impl Session {
         };
         let instructions = Instructions::new(agent.toolbox().clone(), agent.system_prompt().clone());
         Ok(Self {
-            transcript: commands::sessions::enter(&agent, opened, &models)?,
+            transcript: commands::sessions::enter(&agent, opened, &mut models)?,
             working_directory,
             models,
             instructions,
@@ -123,6 +122,10 @@ impl Session {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
+            Input::Abort => {
+                self.stop();
+                self.abort_commands();
+            }
             Input::Shutdown => self.shut_down(),
         }
         self.work_off_backlog();
@@ -163,6 +166,8 @@ impl Session {
         let Some(awaited) = self.pending.awaited(id) else { return };
         match (awaited, step) {
             (_, Step::Panicked(message)) => self.task_panicked(id, &message),
+            (Awaited::State { .. }, Step::SystemPrompt(built)) => self.state_ready(id, built),
+            (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
@@ -222,13 +227,8 @@ impl Session {
         self.activity.run_mut()
     }
 
-    fn system_prompt(&mut self) -> Arc<str> {
-        self.instructions.system_prompt(self.transcript.working_directory(), self.agent.clock())
-    }
-
-    /// Returns the files that the system prompt contains.
-    fn context_files(&mut self) -> Arc<[PathBuf]> {
-        self.instructions.context_files(self.transcript.working_directory(), self.agent.clock())
+    fn system_prompt(&mut self) -> Prompt {
+        self.instructions.prompt(self.transcript.working_directory(), self.agent.clock())
     }
 
     /// Returns the retry settings with what the client switched.
