@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use bowline_core::command::{Origin, Queue};
 use bowline_core::message::StopReason;
 use bowline_core::policy::StateDetail;
-use bowline_core::reply::{Answer, ContextUsage, Instructions, ModelUsage, SessionStatistics, State};
+use bowline_core::reply::{
+    Answer, ContextUsage, Instructions, ModelUsage, Refusal, SessionStatistics, State,
+};
 
 use crate::agent::session_unavailable;
 use crate::estimate::reported_tokens;
