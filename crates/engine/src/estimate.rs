@@ -18,7 +18,7 @@ pub(crate) fn reported_tokens(fresh: &[Arc<Message>]) -> Option<u64> {
         let counted = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
         (counted && answer.usage.total_tokens > 0).then_some((index, answer.usage.total_tokens))
     })?;
-    Some(reported + estimated_tokens(&fresh[index + 1..]))
+    Some(reported.saturating_add(estimated_tokens(&fresh[index + 1..])))
 }
 
 /// Returns an estimate for messages that no model has counted.

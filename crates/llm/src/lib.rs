@@ -10,6 +10,7 @@
 
 mod address;
 mod api;
+mod arguments;
 mod assembly;
 mod auth_file;
 mod catalog;
@@ -20,8 +21,10 @@ mod error;
 mod failure;
 mod json_comments;
 mod key_status;
+mod limits;
 mod local_servers;
 mod login;
+mod lone_surrogates;
 mod models_file;
 mod near;
 mod output_limit;

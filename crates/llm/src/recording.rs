@@ -4,7 +4,7 @@
 //! exchange is written at once when it has ended, because a key that a server repeats may be split between chunks.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,12 +17,16 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::failure::KINDS;
+use crate::limits::RECORDING_BYTES;
 use crate::private_files;
 use crate::secret::Secret;
 use crate::transport::Outgoing;
 
 /// The version of the file format.
 pub(crate) const VERSION: u64 = 1;
+
+/// The chunks of an answer that are told apart; those after them count as one.
+const MOST_CHUNKS: usize = 100_000;
 
 /// The request headers whose values are not secret.
 const PLAIN_HEADERS: &[&str] = &["content-type", "accept", "anthropic-version", "anthropic-beta"];
@@ -45,8 +49,19 @@ pub(crate) struct Recorder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// The file, and the number of exchanges started.
-    state: Mutex<(File, u64)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// How much was written, and how much may be.
+    bytes: u64,
+    limit: u64,
+    /// The number of exchanges started.
+    exchanges: u64,
+    /// Why an exchange could not be written. Those after it would be played for it, so there are none.
+    failure: Option<String>,
 }
 
 /// An exchange being recorded.
@@ -57,8 +72,9 @@ pub(crate) struct Exchange {
     started: Instant,
     secrets: Vec<Secret>,
     lines: Vec<Value>,
-    /// The chunks so far, with their arrival times.
-    chunks: Vec<(u64, Bytes)>,
+    /// What was received, and when each chunk of it arrived and how long it is.
+    received: Vec<u8>,
+    chunks: Vec<(u64, usize)>,
     is_written: bool,
 }
 
@@ -78,16 +94,22 @@ impl Recorder {
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
         let mut file = private_files::options().truncate(true).open(path).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
-        file.write_all(format!("{head}\n").as_bytes()).map_err(failed)?;
-        Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new((file, 0)) })))
+        let head = format!("{head}\n");
+        file.write_all(head.as_bytes()).map_err(failed)?;
+        let state =
+            State { file, bytes: head.len() as u64, limit: RECORDING_BYTES, exchanges: 0, failure: None };
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new(state) })))
     }
 
     /// Starts recording an exchange.
-    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Exchange {
+    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Result<Exchange, StreamError> {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.1 += 1;
-            state.1
+            if let Some(reason) = &state.failure {
+                return Err(self.failure(reason));
+            }
+            state.exchanges += 1;
+            state.exchanges
         };
         let http = &outgoing.http;
         let shown = |name: &str| PLAIN_HEADERS.iter().any(|plain| plain.eq_ignore_ascii_case(name));
@@ -103,15 +125,24 @@ impl Recorder {
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&http.body).into_owned()));
         let request = json!({ "type": "request", "exchange": number, "url": http.url, "headers": headers,
             "keyFrom": outgoing.key_origin(), "model": &*outgoing.model, "body": body });
-        Exchange {
+        Ok(Exchange {
             recorder: self.clone(),
             number,
             started: Instant::now(),
             secrets: secrets.to_vec(),
             lines: vec![request],
+            received: Vec::new(),
             chunks: Vec::new(),
             is_written: false,
-        }
+        })
+    }
+
+    fn failure(&self, reason: &str) -> StreamError {
+        let path = self.0.path.display();
+        let message = format!(
+            "The recording {path} cannot be written: {reason}. Free some space, start another recording, or run without --record."
+        );
+        StreamError::new(FailureKind::Storage, message)
     }
 }
 
@@ -129,21 +160,21 @@ impl Exchange {
     /// Records more of the response.
     pub(crate) fn received(&mut self, bytes: &Bytes) {
         let now = self.now();
-        self.chunks.push((now, bytes.clone()));
+        // A server that sends single bytes must not cost more than they do.
+        let is_full = self.chunks.len() >= MOST_CHUNKS;
+        match self.chunks.last_mut().filter(|_| is_full) {
+            Some((_, length)) => *length += bytes.len(),
+            None => self.chunks.push((now, bytes.len())),
+        }
+        self.received.extend_from_slice(bytes);
     }
 
     /// Writes the exchange to the file.
     pub(crate) fn finish(mut self, outcome: Outcome<'_>) -> Result<(), StreamError> {
-        self.write(outcome).map_err(|error| {
-            let path = self.recorder.0.path.display();
-            let message = format!(
-                "The recording {path} cannot be written: {error}. Free some space, or run without --record."
-            );
-            StreamError::new(FailureKind::Storage, message)
-        })
+        self.write(outcome).map_err(|reason| self.recorder.failure(&reason))
     }
 
-    fn write(&mut self, outcome: Outcome<'_>) -> std::io::Result<()> {
+    fn write(&mut self, outcome: Outcome<'_>) -> Result<(), String> {
         self.is_written = true;
         let mut end = json!({ "type": "end", "exchange": self.number, "atMs": self.now() });
         match outcome {
@@ -157,22 +188,27 @@ impl Exchange {
                 end["message"] = json!(error.message);
             }
         }
-        let mut text = String::new();
-        for line in std::mem::take(&mut self.lines) {
-            text.push_str(&format!("{line}\n"));
+        let mut received = std::mem::take(&mut self.received);
+        // The whole at once, because a secret may be split between chunks.
+        for secret in &self.secrets {
+            secret.mask(&mut received);
         }
-        for (at, bytes) in masked(&self.chunks, &self.secrets) {
-            let mut line = json!({ "type": "chunk", "exchange": self.number, "atMs": at });
-            match std::str::from_utf8(&bytes) {
-                Ok(text) => line["text"] = json!(text),
-                Err(_) => line["base64"] = json!(BASE64.encode(&bytes)),
-            }
-            text.push_str(&format!("{line}\n"));
-        }
-        text.push_str(&format!("{end}\n"));
-        let text = self.secrets.iter().fold(text, |text, secret| secret.redact_in_json(text));
+        let mut rest = received.as_slice();
+        let chunks = std::mem::take(&mut self.chunks).into_iter().map(|(at, length)| {
+            let (bytes, after) = rest.split_at(length);
+            rest = after;
+            chunk_line(self.number, at, bytes)
+        });
+        let lines = std::mem::take(&mut self.lines).into_iter().chain(chunks).chain([end]);
+        let lines = lines.map(|line| {
+            self.secrets.iter().fold(format!("{line}\n"), |text, secret| secret.redact_in_json(text))
+        });
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0.write_all(text.as_bytes())
+        let outcome = state.append(lines);
+        if let Err(reason) = &outcome {
+            state.failure.get_or_insert_with(|| reason.clone());
+        }
+        outcome
     }
 
     fn now(&self) -> u64 {
@@ -189,31 +225,81 @@ impl Drop for Exchange {
     }
 }
 
-/// Returns the chunks with every secret overwritten, including those split between chunks.
-fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
-    let mut all: Vec<u8> = chunks.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-    for secret in secrets {
-        secret.mask(&mut all);
+impl State {
+    /// Appends lines as far as the file may grow. Nothing is written after a failure.
+    fn append(&mut self, lines: impl Iterator<Item = String>) -> Result<(), String> {
+        if let Some(reason) = &self.failure {
+            return Err(reason.clone());
+        }
+        let mut file = BufWriter::new(&self.file);
+        for line in lines {
+            self.bytes += line.len() as u64;
+            if self.bytes > self.limit {
+                return Err(format!("it has reached the limit of {} MiB", self.limit / (1024 * 1024)));
+            }
+            file.write_all(line.as_bytes()).map_err(|error| error.to_string())?;
+        }
+        file.flush().map_err(|error| error.to_string())
     }
-    let mut rest = all.as_slice();
-    let mut take = |length: usize| {
-        let (chunk, after) = rest.split_at(length);
-        rest = after;
-        chunk.to_vec()
-    };
-    chunks.iter().map(|(at, bytes)| (*at, take(bytes.len()))).collect()
+}
+
+/// Returns the line of a chunk.
+fn chunk_line(exchange: u64, at: u64, bytes: &[u8]) -> Value {
+    let mut line = json!({ "type": "chunk", "exchange": exchange, "atMs": at });
+    match std::str::from_utf8(bytes) {
+        Ok(text) => line["text"] = json!(text),
+        Err(_) => line["base64"] = json!(BASE64.encode(bytes)),
+    }
+    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn exchange(recorder: &Recorder, secrets: Vec<Secret>) -> Exchange {
+        Exchange {
+            recorder: recorder.clone(),
+            number: 1,
+            started: Instant::now(),
+            secrets,
+            lines: Vec::new(),
+            received: Vec::new(),
+            chunks: Vec::new(),
+            is_written: false,
+        }
+    }
+
     #[test]
     fn secret_split_between_chunks_is_masked() {
-        let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
-        let masked = masked(&chunks, &[Secret::new("sk-0123456789")]);
-        let texts: Vec<_> =
-            masked.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
-        assert_eq!(texts, [(1, "your key ********".to_owned()), (2, "***** is bad".to_owned())]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let recorder = Recorder::create(&path).unwrap();
+        let mut exchange = exchange(&recorder, vec![Secret::new("sk-0123456789")]);
+        exchange.received(&Bytes::from("your key sk-01234"));
+        exchange.received(&Bytes::from("56789 is bad"));
+        exchange.finish(Outcome::Complete).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let chunks: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(
+            (&chunks[1]["text"], &chunks[2]["text"]),
+            (&json!("your key ********"), &json!("***** is bad"))
+        );
+    }
+
+    #[test]
+    fn recording_stops_at_its_limit_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let recorder = Recorder::create(&path).unwrap();
+        recorder.0.state.lock().unwrap().limit = 2000;
+        let mut large = exchange(&recorder, Vec::new());
+        large.received(&Bytes::from("x".repeat(3000)));
+        let error = large.finish(Outcome::Complete).unwrap_err();
+        assert_eq!(error.kind, FailureKind::Storage);
+        assert!(error.message.contains("limit"), "{error}");
+        // What comes after it would be played in its place.
+        assert!(exchange(&recorder, Vec::new()).finish(Outcome::Complete).is_err());
+        assert!(std::fs::metadata(&path).unwrap().len() < 2000);
     }
 }

@@ -18,11 +18,14 @@ use incoming::Incoming;
 use pool::Pool;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::address::{self, Address};
 use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
+use crate::limits::{
+    ERROR_TEXT, PROVIDER_TEXT, RECORDED_STREAM_BYTES, STREAM_BYTES, exceeded, mebibytes, shorten,
+};
 use crate::proxy::ProxySettings;
 use crate::recording::{Outcome, Recorder};
 use crate::replay::RecordedAnswer;
@@ -48,6 +51,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two bytes of the answer.
     pub idle: Duration,
+    /// From the request to the end of the answer, whatever is sent meanwhile; `None` is for ever.
+    pub total: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -56,6 +61,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(30),
             first_byte: Duration::from_secs(300),
             idle: Duration::from_secs(300),
+            total: Some(Duration::from_hours(1)),
         }
     }
 }
@@ -113,6 +119,10 @@ struct Flow {
     host: String,
     /// Whether a byte of the answer has arrived.
     has_begun: bool,
+    /// How many have.
+    received: usize,
+    /// When the answer must have ended.
+    deadline: Option<Instant>,
 }
 
 enum Stage {
@@ -152,6 +162,8 @@ impl Transport {
             secrets: Vec::new(),
             host: String::new(),
             has_begun: false,
+            received: 0,
+            deadline: None,
         };
         Box::pin(futures_util::stream::unfold(flow, Flow::next))
     }
@@ -231,6 +243,8 @@ impl Flow {
                 (Incoming::recorded(answer)?, origin)
             }
             Prepared::Send(outgoing) => {
+                self.deadline =
+                    self.shared.timeouts.total.and_then(|total| Instant::now().checked_add(total));
                 let origin = outgoing.key_origin();
                 (self.send(outgoing).await?, origin)
             }
@@ -250,11 +264,13 @@ impl Flow {
         let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
-        let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
+        let recorder = self.shared.recorder.as_ref();
+        let exchange = recorder.map(|recorder| recorder.begin(&outgoing, &self.secrets)).transpose()?;
         let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
-        let failure = match timeout(self.shared.timeouts.first_byte, pool.send(request)).await {
+        let limit = self.within_deadline(self.shared.timeouts.first_byte);
+        let failure = match timeout(limit, pool.send(request)).await {
             Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
-            Err(_) => self.silent(),
+            Err(_) => self.overdue(),
             Ok(Err(error)) => trouble::before_answer(&error, &self.host, self.shared.timeouts.connect),
         };
         if let Some(exchange) = exchange {
@@ -267,14 +283,17 @@ impl Flow {
     async fn read(&mut self, mut incoming: Box<Incoming>) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         let limit = if self.has_begun { self.shared.timeouts.idle } else { self.shared.timeouts.first_byte };
+        let limit = self.within_deadline(limit);
         let outcome = match timeout(limit, incoming.chunk(&self.host)).await {
-            Err(_) => Err(self.silent()),
+            // A server that never pauses is stopped, too.
+            _ if limit.is_zero() => Err(self.overdue()),
+            Err(_) => Err(self.overdue()),
             Ok(Err(error)) => Err(error),
             Ok(Ok(Some(bytes))) => {
                 self.has_begun = true;
                 return self.feed(bytes, incoming, events);
             }
-            Ok(Ok(None)) => self.decoder.finish(&mut events),
+            Ok(Ok(None)) => self.finish(&mut events),
         };
         self.end(incoming, outcome);
         events
@@ -289,7 +308,7 @@ impl Flow {
         mut events: Vec<StreamEvent>,
     ) -> Vec<StreamEvent> {
         let outcome = loop {
-            if let Err(error) = self.decoder.feed(&bytes, &mut events) {
+            if let Err(error) = self.decode(&bytes, &mut events) {
                 break Err(error);
             }
             if let Some(StreamEvent::Done { .. }) = events.last() {
@@ -301,7 +320,7 @@ impl Flow {
             let next = if events.len() < LARGEST_BATCH { incoming.chunk_now(&self.host) } else { None };
             match next {
                 Some(Ok(Some(more))) => bytes = more,
-                Some(Ok(None)) => break self.decoder.finish(&mut events),
+                Some(Ok(None)) => break self.finish(&mut events),
                 Some(Err(error)) => break Err(error),
                 None => {
                     self.stage = Stage::Reading(incoming);
@@ -311,6 +330,43 @@ impl Flow {
         };
         self.end(incoming, outcome);
         events
+    }
+
+    /// Decodes a chunk, within the limits of an answer.
+    fn decode(&mut self, bytes: &[u8], events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let limit = if self.shared.recorder.is_some() { RECORDED_STREAM_BYTES } else { STREAM_BYTES };
+        self.received = self.received.saturating_add(bytes.len());
+        if self.received > limit {
+            return Err(exceeded(&format!("more than {} for one answer", mebibytes(limit))));
+        }
+        self.decoder.feed(bytes, events)?;
+        self.decoder.check()
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.decoder.finish(events)?;
+        self.decoder.check()
+    }
+
+    /// Returns how long to wait at most, so that the answer ends in time.
+    fn within_deadline(&self, limit: Duration) -> Duration {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.map_or(limit, |left| limit.min(left))
+    }
+
+    /// Returns the failure of an answer that did not come in time.
+    fn overdue(&self) -> StreamError {
+        match (self.deadline, self.shared.timeouts.total) {
+            (Some(deadline), Some(total)) if deadline <= Instant::now() => {
+                let message = format!(
+                    "The answer of {} took more than {} s in all and was stopped; what had arrived is kept. Send the prompt again; if the model needs longer, raise httpTotalTimeoutMs in settings.json.",
+                    self.host,
+                    total.as_secs_f32()
+                );
+                StreamError::new(FailureKind::TooSlow, message)
+            }
+            _ => self.silent(),
+        }
     }
 
     /// Closes a finished or failed answer.
@@ -340,6 +396,7 @@ impl Flow {
 
     fn redact(&self, mut error: StreamError) -> StreamError {
         error.message = self.secrets.iter().fold(error.message, |text, secret| secret.redact(text));
+        error.message = shorten(&error.message, ERROR_TEXT);
         error
     }
 }
@@ -398,7 +455,10 @@ async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamErr
     let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
-        let target = incoming.header("location").map_or_else(|| "another address".to_owned(), address::shown);
+        let target = incoming.header("location").map_or_else(
+            || "another address".to_owned(),
+            |target| shorten(&address::shown(target), PROVIDER_TEXT),
+        );
         let message = format!(
             "{status}: the server redirects to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );
