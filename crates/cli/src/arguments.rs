@@ -6,9 +6,24 @@ use bowline_core::ThinkingLevel;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Takes};
+use crate::flags::{FLAGS, Group, Takes};
 use crate::foreign_flags;
+use crate::help;
 use crate::similar::nearest;
+use crate::subcommands::{self, Subcommand};
+
+/// Further short forms of flags.
+pub(crate) const SHORT_FORMS: &[(&str, &str)] = &[("-V", "--version")];
+
+/// Flags that add up if they are given more than once.
+const REPEATABLE: &[&str] = &["--append-system-prompt", "--exclude-tools"];
+
+/// Flags that look at an empty value themselves: it means something, or is an error.
+const TAKES_EMPTY: &[&str] = &["--mode", "--dialect", "--cwd", "--tools", "--search"];
+
+/// Flags that narrow or change what `--list-models` shows.
+const LISTING: &[&str] =
+    &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +48,10 @@ pub(crate) enum Action {
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
+    pub subcommand: Option<&'static Subcommand>,
+    pub wants_help: bool,
+    pub wants_version: bool,
+    pub lists_models: bool,
     /// The folder to work in instead of the current one.
     pub working_directory: Option<String>,
     pub provider: Option<String>,
@@ -41,6 +60,8 @@ pub(crate) struct Arguments {
     pub thinking: Option<ThinkingLevel>,
     pub api_key: Option<String>,
     pub system_prompt: Option<String>,
+    /// The file that replaces the instructions.
+    pub system_file: Option<String>,
     pub append_system_prompt: Vec<String>,
     pub no_context_files: bool,
     pub session: Option<String>,
@@ -73,6 +94,19 @@ pub(crate) struct Arguments {
     pub words: Vec<String>,
     /// Warnings for stderr: flags without effect.
     pub warnings: Vec<String>,
+    /// The long names of the flags that were given, in order.
+    used: Vec<&'static str>,
+    unknown: Vec<Unknown>,
+}
+
+/// An argument that has no meaning to bowline. Whether that is an error depends on the rest of the command line.
+#[derive(Debug)]
+enum Unknown {
+    Flag(String),
+    /// The very first argument, which was probably meant to be a subcommand.
+    First(String),
+    /// Any other word. Its text is not kept: it may be the value of a mistyped flag, and so a key.
+    Word,
 }
 
 impl Arguments {
@@ -81,22 +115,39 @@ impl Arguments {
         matches!(self.clock, Some(Clock::Fixed(_)))
     }
 
+    /// Returns what help is asked about: nothing in particular, or a subcommand or other subject.
+    pub fn help_topic(&self) -> Option<&str> {
+        let subcommand = self.subcommand.map(|subcommand| subcommand.name);
+        match subcommand {
+            Some("help") if !self.words.is_empty() => self.words.first().map(String::as_str),
+            Some("help") if !self.wants_help => None,
+            named => named,
+        }
+    }
+
+    /// Returns the text for a command line that names no action.
+    pub fn nothing_to_do(&self) -> String {
+        let flag = self
+            .used
+            .first()
+            .map(|flag| format!("bowline: {flag} alone does nothing; to serve a client, add --mode rpc\n\n"));
+        flag.unwrap_or_default() + help::usage().trim_end()
+    }
+
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
     pub fn parse(words: Vec<String>, dialect: &str, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
         let mut arguments = Self::default();
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.next() {
-            if arguments.action == Action::Nothing
-                && let Some(action) = subcommand(&word)
-            {
-                arguments.action = action;
-            } else if word.starts_with('-') && word.len() > 1 {
-                let long = short_flags.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
+        let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
+        while let Some((word, is_first)) = words.next() {
+            if word.starts_with('-') && word.len() > 1 {
+                let aliases = short_flags.iter().chain(SHORT_FORMS);
+                let long = aliases.into_iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
                 arguments.take_flag(long.unwrap_or(&word), dialect, &mut words)?;
             } else {
-                arguments.take_text(&word)?;
+                arguments.take_word(word, is_first)?;
             }
         }
+        arguments.settle()?;
         arguments.check()?;
         Ok(arguments)
     }
@@ -105,7 +156,7 @@ impl Arguments {
         &mut self,
         word: &str,
         dialect: &str,
-        words: &mut Peekable<impl Iterator<Item = String>>,
+        words: &mut Peekable<impl Iterator<Item = (String, bool)>>,
     ) -> Result<(), Failure> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
@@ -113,43 +164,93 @@ impl Arguments {
         };
         if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) {
             let value = take_value(flag.long, flag.takes, attached, words)?;
+            let has_value = matches!(flag.takes, Takes::Value(_));
+            if has_value && self.used.contains(&flag.long) && !REPEATABLE.contains(&flag.long) {
+                self.warnings.push(format!("{} is given more than once; the last one counts", flag.long));
+            }
+            self.used.push(flag.long);
+            if value.is_empty() && matches!(flag.takes, Takes::Value(_)) && !TAKES_EMPTY.contains(&flag.long)
+            {
+                // As in pi: clients pass on settings that are not set.
+                self.warnings.push(format!("{} is ignored: its value is empty", flag.long));
+                return Ok(());
+            }
             return (flag.apply)(self, value)
                 .map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)));
         }
         let Some(flag) = foreign_flags::find(dialect, name) else {
-            return self.unknown(name);
+            if !name.starts_with("--") {
+                return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
+            }
+            self.unknown.push(Unknown::Flag(name.to_owned()));
+            return Ok(());
         };
         let value = take_value(flag.long, flag.takes, attached, words)?;
         self.warnings.push(flag.judge(&value).map_err(Failure::Usage)?);
         Ok(())
     }
 
-    /// Accepts an unknown long flag with a warning: it may belong to an extension of pi and must not stop a client.
-    fn unknown(&mut self, name: &str) -> Result<(), Failure> {
-        if !name.starts_with("--") {
-            return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
-        }
-        let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
-        let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
-        self.warnings.push(format!("unknown option {name} is ignored{hint}"));
-        Ok(())
-    }
-
-    fn take_text(&mut self, word: &str) -> Result<(), Failure> {
-        if matches!(
-            self.action,
-            Action::Auth | Action::Sessions | Action::Export | Action::Schema | Action::Help
-        ) {
-            self.words.push(word.to_owned());
+    fn take_word(&mut self, word: String, is_first: bool) -> Result<(), Failure> {
+        if self.subcommand.is_some() {
+            self.words.push(word);
             return Ok(());
         }
-        if word.starts_with('@') {
+        let is_serving = self.action == Action::Rpc;
+        if let Some(subcommand) = subcommands::find(&word).filter(|_| !is_serving) {
+            self.subcommand = Some(subcommand);
+        } else if word.starts_with('@') {
             return Err(Failure::Usage(
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
             ));
+        } else {
+            self.unknown.push(if is_first { Unknown::First(word) } else { Unknown::Word });
         }
-        // Not repeated: it may be the value of a mistyped flag, and so a key.
-        self.warnings.push("an argument that is no flag is ignored: messages are sent over stdin".to_owned());
+        Ok(())
+    }
+
+    /// Decides what to do, now that everything was read.
+    fn settle(&mut self) -> Result<(), Failure> {
+        if self.wants_help || self.wants_version {
+            self.action = if self.wants_help { Action::Help } else { Action::Version };
+            return Ok(());
+        }
+        if let Some(subcommand) = self.subcommand {
+            self.action = subcommand.action;
+            return self.check_subcommand(subcommand);
+        }
+        if self.lists_models {
+            self.action = Action::ListModels;
+            let idle = self.used.iter().filter(|name| !LISTING.contains(name));
+            let idle = idle.map(|name| format!("{name} has no effect with --list-models"));
+            self.warnings.extend(idle);
+            return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
+        }
+        if self.action != Action::Rpc {
+            return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
+        }
+        // Unknown flags may belong to extensions of pi, and must not stop a client.
+        self.warnings.extend(self.unknown.iter().map(Unknown::warning));
+        let idle =
+            FLAGS.iter().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
+        self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
+        Ok(())
+    }
+
+    fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
+        let name = subcommand.name;
+        if let Some(unknown) = self.unknown.first() {
+            return Err(unknown.error(Some(subcommand)));
+        }
+        if let Some(flag) = self.used.iter().find(|flag| !subcommand.has_flag(flag)) {
+            return Err(Failure::Usage(format!(
+                "{flag} is not an option of bowline {name} (see bowline help {name})"
+            )));
+        }
+        if !subcommand.takes_words && !self.words.is_empty() {
+            return Err(Failure::Usage(format!(
+                "bowline {name} takes no arguments (see bowline help {name})"
+            )));
+        }
         Ok(())
     }
 
@@ -169,6 +270,9 @@ impl Arguments {
         {
             return Err(Failure::Usage(format!("--no-session and {flag} cannot be used together")));
         }
+        if self.system_prompt.is_some() && self.system_file.is_some() {
+            return Err(Failure::Usage("--system and --system-prompt cannot be used together".to_owned()));
+        }
         if self.local && self.action != Action::ListModels {
             return Err(Failure::Usage("--local is for --list-models".to_owned()));
         }
@@ -186,30 +290,53 @@ fn take_value(
     name: &str,
     takes: Takes,
     attached: Option<String>,
-    words: &mut Peekable<impl Iterator<Item = String>>,
+    words: &mut Peekable<impl Iterator<Item = (String, bool)>>,
 ) -> Result<String, Failure> {
     match takes {
         Takes::Nothing if attached.is_some() => Err(Failure::Usage(format!("{name} takes no value"))),
         Takes::Nothing => Ok(String::new()),
         Takes::Optional(_) => {
-            Ok(attached.or_else(|| words.next_if(|next| !next.starts_with(['-', '@']))).unwrap_or_default())
+            let next = || words.next_if(|(next, _)| !next.starts_with(['-', '@'])).map(|(word, _)| word);
+            Ok(attached.or_else(next).unwrap_or_default())
         }
         Takes::Value(what) => attached
-            .or_else(|| words.next())
+            .or_else(|| words.next().map(|(word, _)| word))
             .ok_or_else(|| Failure::Usage(format!("{name} needs a value: {name} {what}"))),
     }
 }
 
-/// Returns the action of a subcommand.
-fn subcommand(word: &str) -> Option<Action> {
-    match word {
-        "demo" => Some(Action::Demo),
-        "sessions" => Some(Action::Sessions),
-        "export" => Some(Action::Export),
-        "auth" => Some(Action::Auth),
-        "schema" => Some(Action::Schema),
-        "help" => Some(Action::Help),
-        _ => None,
+impl Unknown {
+    /// Returns the error that it is if bowline does not serve a client.
+    fn error(&self, subcommand: Option<&Subcommand>) -> Failure {
+        let help =
+            subcommand.map_or("bowline help".to_owned(), |named| format!("bowline help {}", named.name));
+        let (what, near) = match self {
+            Self::Flag(name) => {
+                let known = FLAGS.iter().map(|flag| flag.long);
+                let fitting = known.filter(|flag| subcommand.is_none_or(|named| named.has_flag(flag)));
+                (format!("Unknown option: {name}"), nearest(name, fitting))
+            }
+            Self::First(word) => {
+                (format!("unknown subcommand \"{word}\""), nearest(word, subcommands::names()))
+            }
+            Self::Word => ("an argument is neither an option nor a subcommand".to_owned(), None),
+        };
+        let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        Failure::Usage(format!("{what}{hint} (see {help})"))
+    }
+
+    /// Returns the warning that it is if bowline serves a client.
+    fn warning(&self) -> String {
+        match self {
+            Self::Flag(name) => {
+                let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
+                let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
+                format!("unknown option {name} is ignored{hint}")
+            }
+            Self::First(_) | Self::Word => {
+                "an argument that is no flag is ignored: messages are sent over stdin".to_owned()
+            }
+        }
     }
 }
 
@@ -220,6 +347,11 @@ mod tests {
     fn parse(line: &str) -> Result<Arguments, String> {
         Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[])
             .map_err(|failure| failure.to_string())
+    }
+
+    #[track_caller]
+    fn refused(line: &str) -> String {
+        parse(line).unwrap_err()
     }
 
     #[test]
@@ -287,11 +419,57 @@ mod tests {
 
     #[test]
     fn bad_arguments_are_refused() {
-        let refused = |line| parse(line).unwrap_err();
         assert_eq!(refused("-Z"), "Unknown option: -Z (see bowline --help)");
         assert_eq!(refused("--mode json"), "--mode: \"json\" is not a mode; the only one is rpc");
         assert_eq!(refused("--mode rpc --model"), "--model needs a value: --model PROVIDER/ID[:LEVEL]");
         assert!(refused("--mode rpc @file.txt").starts_with("@file arguments are not supported in RPC mode"));
         assert_eq!(refused("--session a --continue"), "--session and --continue cannot be used together");
+    }
+
+    #[test]
+    fn only_serving_a_client_tolerates_what_is_unknown() {
+        assert_eq!(refused("dmeo"), "unknown subcommand \"dmeo\"; did you mean demo? (see bowline help)");
+        assert_eq!(refused("--modle x"), "Unknown option: --modle; did you mean --model? (see bowline help)");
+        assert_eq!(
+            refused("sessions list --al"),
+            "Unknown option: --al; did you mean --all? (see bowline help sessions)"
+        );
+        assert_eq!(
+            refused("export a --repair"),
+            "--repair is not an option of bowline export (see bowline help export)"
+        );
+        assert_eq!(
+            refused("demo --mode rpc"),
+            "--mode is not an option of bowline demo (see bowline help demo)"
+        );
+        assert_eq!(refused("demo x"), "bowline demo takes no arguments (see bowline help demo)");
+        assert_eq!(
+            refused("--no-session sk-secret"),
+            "an argument is neither an option nor a subcommand (see bowline help)"
+        );
+        assert_eq!(parse("--mode rpc demo").unwrap().action, Action::Rpc);
+    }
+
+    #[test]
+    fn help_and_version_take_precedence() {
+        for line in ["--help", "sessions --help", "-h --mode rpc --unheard-of", "help", "help sessions"] {
+            assert_eq!(parse(line).unwrap().action, Action::Help, "{line}");
+        }
+        for line in ["--version", "-v", "-V", "--mode rpc --version", "--version --mode rpc"] {
+            assert_eq!(parse(line).unwrap().action, Action::Version, "{line}");
+        }
+    }
+
+    #[test]
+    fn repeated_and_empty_values_are_warned_about() {
+        let arguments = parse("--mode rpc --model a --model b --provider= -xt a -xt b").unwrap();
+        assert_eq!((arguments.model.as_deref(), arguments.provider.as_deref()), (Some("b"), None));
+        assert_eq!(
+            arguments.warnings,
+            [
+                "--model is given more than once; the last one counts",
+                "--provider is ignored: its value is empty"
+            ]
+        );
     }
 }

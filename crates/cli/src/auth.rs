@@ -13,7 +13,7 @@ use crate::table::{Align, render};
 use crate::terminal::{note, say};
 use crate::{hidden_input, online_check, startup};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline auth list                    show where keys were found
 bowline auth set --provider NAME     store a key in auth.json; reads it from stdin or prompts for it
 bowline auth remove --provider NAME  remove a key or login from auth.json

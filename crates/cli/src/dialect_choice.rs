@@ -7,6 +7,7 @@ use bowline_dialect::{Entry, PROGRAMS, Program, Start};
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Takes};
 use crate::foreign_flags;
+use crate::similar::nearest;
 
 /// The default dialect.
 const DEFAULT: &str = "pi";
@@ -20,6 +21,7 @@ pub(crate) struct Choice {
     /// The agent under whose name bowline was started.
     pub program: Option<&'static Program>,
     dialect: String,
+    is_serving: bool,
 }
 
 impl Choice {
@@ -28,20 +30,29 @@ impl Choice {
     pub fn new(started_as: &str, words: &[String]) -> Self {
         let name = Path::new(started_as).file_name().map(|name| name.to_string_lossy());
         let program = PROGRAMS.iter().find(|program| name.as_deref() == Some(program.name));
-        let (mut named, mut is_rpc) = (None, false);
+        let (mut named, mut is_rpc, mut is_serving) = (None, false, false);
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("--dialect", "") => named = words.next(),
                 ("--dialect", name) => named = Some(name),
-                ("--rpc", _) => is_rpc = true,
+                ("--rpc", _) => (is_rpc, is_serving) = (true, true),
+                ("--mode", value) => {
+                    is_serving = true;
+                    let _ = value.is_empty().then(|| words.next());
+                }
                 (flag, "") if takes_value(flag) => drop(words.next()),
                 _ => {}
             }
         }
         let by_name = program.map(|program| program.dialect);
         let dialect = named.or(is_rpc.then_some(RPC)).or(by_name).unwrap_or(DEFAULT).to_owned();
-        Self { program, dialect }
+        Self { program, dialect, is_serving }
+    }
+
+    /// Tells whether a mode was named, so that a client expects records on stdout.
+    pub fn is_serving(&self) -> bool {
+        self.is_serving
     }
 
     /// Returns the name of the chosen dialect, which may be unknown.
@@ -53,8 +64,10 @@ impl Choice {
     pub fn entry(&self) -> Result<&'static Entry, Failure> {
         bowline_dialect::find(&self.dialect).ok_or_else(|| {
             let names: Vec<_> = bowline_dialect::DIALECTS.iter().map(|entry| entry.name).collect();
+            let hint = nearest(&self.dialect, names.iter().copied());
+            let hint = hint.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default();
             Failure::Usage(format!(
-                "unknown dialect \"{}\"; the dialects are: {}",
+                "unknown dialect \"{}\"{hint}; the dialects are: {}",
                 self.dialect,
                 names.join(", ")
             ))

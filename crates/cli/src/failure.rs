@@ -12,6 +12,8 @@ use crate::terminal::note;
 pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
+    #[error("argument {0} is not UTF-8 text")]
+    NotText(usize),
     #[error(transparent)]
     Providers(#[from] bowline_llm::Error),
     #[error(transparent)]
@@ -41,15 +43,14 @@ impl Failure {
     }
 
     /// Reports the failure on stderr and returns the exit code.
-    pub fn tell(&self, called: &str) -> ExitCode {
+    pub fn tell(&self, called: &str, code: ExitCode) -> ExitCode {
         note(format_args!("{called}: {self}"));
-        ExitCode::FAILURE
+        code
     }
 
     /// Reports the failure on stderr and, as a record, on stdout, and returns the dialect's exit code for it.
     pub fn report(self, start: &Start) -> ExitCode {
-        self.tell(start.called);
-        let code = ExitCode::from(start.failure_code);
+        let code = self.tell(start.called, ExitCode::from(start.failure_code));
         let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
             return code;
         };

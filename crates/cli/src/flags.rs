@@ -60,7 +60,10 @@ pub(crate) const FLAGS: &[Flag] = &[
         Value("rpc"),
         "Serve a client over JSON lines on stdin and stdout",
         |arguments, value| {
-            if value != "rpc" {
+            if value == "rpc-ui" {
+                let text = "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
+                arguments.warnings.push(text.to_owned());
+            } else if value != "rpc" {
                 return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
             }
             arguments.action = Action::Rpc;
@@ -110,12 +113,19 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
-    flag(Mode, "--help", Some("-h"), Nothing, "Show this help", |arguments, _| {
-        arguments.action = Action::Help;
-        Ok(())
-    }),
+    flag(
+        Mode,
+        "--help",
+        Some("-h"),
+        Nothing,
+        "Show the help; after a subcommand, that of the subcommand",
+        |arguments, _| {
+            arguments.wants_help = true;
+            Ok(())
+        },
+    ),
     flag(Mode, "--version", Some("-v"), Nothing, "Print the version", |arguments, _| {
-        arguments.action = Action::Version;
+        arguments.wants_version = true;
         Ok(())
     }),
     flag(
@@ -180,7 +190,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         Optional("SEARCH"),
         "List the known models that match",
         |arguments, value| {
-            arguments.action = Action::ListModels;
+            arguments.lists_models = true;
             arguments.search = value;
             Ok(())
         },
@@ -330,9 +340,14 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Replace bowline's instructions",
         |arguments, value| set(&mut arguments.system_prompt, value),
     ),
-    flag(Prompt, "--system", None, Value("FILE"), "The same, for clients of opi", |arguments, value| {
-        set(&mut arguments.system_prompt, value)
-    }),
+    flag(
+        Prompt,
+        "--system",
+        None,
+        Value("FILE"),
+        "The same from a file, for clients of opi",
+        |arguments, value| set(&mut arguments.system_file, value),
+    ),
     flag(
         Prompt,
         "--append-system-prompt",

@@ -1,27 +1,63 @@
-//! The help text, generated from the table of flags.
+//! The help text, generated from the tables of flags and subcommands.
 
 use std::fmt::Write as _;
 
+use crate::arguments::SHORT_FORMS;
+use crate::failure::Failure;
 use crate::flags::{FLAGS, Flag, Group, Takes};
 use crate::foreign_flags::FOREIGN_FLAGS;
+use crate::settings_table;
+use crate::similar::nearest;
+use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
 
 /// Returns the usage in a few lines.
-pub(crate) fn usage() -> &'static str {
-    "bowline is a headless coding agent: another program drives it over stdin and stdout.
+pub(crate) fn usage() -> String {
+    let mut text = "\
+bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.
 
-  bowline demo          show an exchange (no key, no network)
-  bowline --mode rpc    serve a client: one JSON object per line, both ways
-  bowline sessions      sessions on disk: list, show, rm, fsck
-  bowline auth          keys: list, set, remove, check
-  bowline --list-models list the known models
-  bowline export FILE   render a session as HTML (--out FILE)
-  bowline schema        the protocol as JSON Schema (--dialect NAME)
-  bowline --help        all options"
+  bowline demo           start here: an exchange with a scripted model (no key, no network)
+  bowline --mode rpc     serve a client, in the protocol that --dialect names
+  bowline --list-models  list the known models
+"
+    .to_owned();
+    for subcommand in SUBCOMMANDS.iter().filter(|subcommand| subcommand.name != "demo") {
+        let _ = writeln!(text, "  bowline {:<14} {}", subcommand.name, subcommand.about);
+    }
+    text
+}
+
+/// Returns the help for the words after `help`, or for a subcommand that was called with `--help`.
+pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
+    match topic {
+        None => Ok(text()),
+        Some("settings") => Ok(settings_table::help()),
+        Some(name) => subcommands::find(name).map(of_subcommand).ok_or_else(|| {
+            let near = nearest(name, subcommands::names().chain(["settings"]));
+            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            let topics: Vec<_> = subcommands::names().collect();
+            Failure::Usage(format!(
+                "there is no help for \"{name}\"{hint} (there is for {} and settings)",
+                topics.join(", ")
+            ))
+        }),
+    }
+}
+
+fn of_subcommand(subcommand: &Subcommand) -> String {
+    let mut text = format!("{}\nOptions:\n", subcommand.usage);
+    for flag in FLAGS.iter().filter(|flag| subcommand.has_flag(flag.long)) {
+        let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
+    }
+    text.push_str("\nExamples:\n");
+    for example in subcommand.examples.lines() {
+        let _ = writeln!(text, "  {example}");
+    }
+    text
 }
 
 /// Returns the whole help.
-pub(crate) fn text() -> String {
-    let mut text = format!("{}\n", usage());
+fn text() -> String {
+    let mut text = usage();
     for (group, heading) in Group::ALL {
         let flags = FLAGS.iter().filter(|flag| flag.group == group);
         let _ = write!(text, "\n{heading}:\n");
@@ -41,6 +77,11 @@ pub(crate) fn text() -> String {
     }
     text.push_str(
         "
+Examples:
+  ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5
+  bowline --mode rpc --continue --tools read,grep,find,ls
+  bowline --list-models opus
+
 A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.
 
 Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
@@ -65,7 +106,9 @@ fn write_foreign(text: &mut String, heading: &str, is_refused: bool) {
 }
 
 fn spelling(flag: &Flag) -> String {
-    let mut spelling = flag.short.map(|short| format!("{short}, ")).unwrap_or_default();
+    let further = SHORT_FORMS.iter().filter(|(_, long)| *long == flag.long).map(|(short, _)| *short);
+    let mut spelling: String =
+        flag.short.into_iter().chain(further).map(|short| format!("{short}, ")).collect();
     spelling.push_str(flag.long);
     let _ = match flag.takes {
         Takes::Nothing => Ok(()),

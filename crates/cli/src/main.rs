@@ -26,8 +26,10 @@ mod settings_table;
 mod signals;
 mod similar;
 mod startup;
+mod subcommands;
 mod table;
 mod terminal;
+mod tool_names;
 mod transcript;
 
 use std::process::ExitCode;
@@ -36,20 +38,28 @@ use arguments::{Action, Arguments};
 use dialect_choice::Choice;
 use failure::Failure;
 
+/// The exit code for a command line that does not say what to do.
+const USAGE: u8 = 2;
+
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the command line")]
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut words = std::env::args_os();
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
-    let choice = Choice::new(&started_as, &words);
+    let readable: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let choice = Choice::new(&started_as.to_string_lossy(), &readable);
     let report = |failure: Failure| failure.report(choice.start());
-    let arguments = match Arguments::parse(words, choice.dialect(), choice.start().short_flags) {
+    let parsed = match words.iter().position(|word| word.to_str().is_none()) {
+        Some(index) => Err(Failure::NotText(index + 1)),
+        None => Arguments::parse(readable, choice.dialect(), choice.start().short_flags),
+    };
+    let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(failure) => return report(failure),
+        Err(failure) if choice.is_serving() => return report(failure),
+        Err(failure) => return failure.tell("bowline", ExitCode::from(USAGE)),
     };
     let result = match arguments.action {
-        Action::Help if arguments.words == ["settings"] => terminal::say(&settings_table::help()),
-        Action::Help => terminal::say(&help::text()),
+        Action::Help => help::about(arguments.help_topic()).and_then(|text| terminal::say(&text)),
         Action::Version => terminal::say(&choice.version(arguments.verbose)),
         Action::Rpc => {
             return choice.entry().and_then(|entry| rpc::main(&arguments, entry)).unwrap_or_else(report);
@@ -61,8 +71,8 @@ fn main() -> ExitCode {
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Export => export::main(&arguments, choice.start()),
         Action::Nothing => {
-            eprintln!("{}", help::usage());
-            return ExitCode::from(2);
+            terminal::note(arguments.nothing_to_do());
+            return ExitCode::from(USAGE);
         }
     };
     finish(result.map(|()| ExitCode::SUCCESS))
@@ -84,6 +94,6 @@ fn finish(result: Result<ExitCode, Failure>) -> ExitCode {
         Ok(code) => code,
         // Whoever reads the help through a pipe may close it early.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => failure.tell("bowline"),
+        Err(failure) => failure.tell("bowline", ExitCode::FAILURE),
     }
 }

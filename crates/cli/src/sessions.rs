@@ -19,7 +19,7 @@ use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};
 use crate::transcript;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 bowline sessions list                 list the sessions of this folder, newest first
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
 bowline sessions show PATH|ID         show the details and the messages of a session

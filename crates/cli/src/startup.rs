@@ -16,6 +16,10 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
+use crate::tool_names::own_tools;
+
+/// The longest file of instructions, in bytes.
+const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
 
 /// The parts of an agent, and the session that it starts with.
 pub(crate) struct Prepared {
@@ -43,7 +47,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start.tools)?,
+        allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -56,6 +60,7 @@ pub(crate) fn prepare(
         Some(choice) => Some(Arc::clone(&choice.model)),
         None => default_model(&providers, preferred, &scope),
     };
+    let system_prompt = system_prompt(arguments, environment)?;
     let session_plan = session_plan(arguments, environment, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     let session = open_session(arguments, environment, &session_plan, &clock)?;
@@ -75,7 +80,7 @@ pub(crate) fn prepare(
         policy,
         providers,
         toolbox,
-        system_prompt: system_prompt(arguments, environment),
+        system_prompt,
         session_plan,
         models,
         gate: Arc::new(RunEverything),
@@ -88,17 +93,18 @@ pub(crate) fn prepare(
 fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
-    tools: Tools,
+    start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
-    if tools == Tools::Usual {
-        return Ok(arguments.tools.clone().or_else(|| file.default_tools.clone()));
+    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    if start.tools == Tools::Usual {
+        return Ok(named.or_else(|| file.default_tools.clone()));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
     };
-    if let Some(names) = &arguments.tools {
+    if let Some(names) = named {
         return match names.iter().find(|name| !may_use(name)) {
-            None => Ok(Some(names.clone())),
+            None => Ok(Some(names)),
             Some(name) => Err(Failure::Usage(format!(
                 "mutating tool '{name}' requires --allow-mutating in non-interactive mode"
             ))),
@@ -186,18 +192,32 @@ fn scope(
     Ok(scope)
 }
 
-fn system_prompt(arguments: &Arguments, environment: &Environment) -> SystemPrompt {
+fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
-    prompt.replacement = arguments.system_prompt.as_deref().map(|text| text_or_file(environment, text));
-    let additions = arguments.append_system_prompt.iter().map(|text| text_or_file(environment, text));
-    prompt.additions = additions.collect();
+    let text = |value: &String| text_or_file(environment, value);
+    prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
+        (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),
+        (None, value) => value.as_ref().map(text).transpose()?,
+    };
+    prompt.additions = arguments.append_system_prompt.iter().map(text).collect::<Result<_, _>>()?;
     prompt.use_context_files = !arguments.no_context_files;
-    prompt
+    Ok(prompt)
 }
 
-/// Returns the text of the file that a value names, or the value itself.
-fn text_or_file(environment: &Environment, value: &str) -> String {
-    std::fs::read_to_string(environment.expand(value)).unwrap_or_else(|_| value.to_owned())
+/// Returns the text of the file that a value names, or the value itself. A value that can only be meant as a path must
+/// name a file: as instructions, it would go unnoticed.
+fn text_or_file(environment: &Environment, value: &str) -> Result<String, Failure> {
+    match bowline_files::read_text(&environment.expand(value), LONGEST_INSTRUCTIONS) {
+        Ok(text) => Ok(text),
+        Err(error) if is_path(value) => Err(error.into()),
+        Err(_) => Ok(value.to_owned()),
+    }
+}
+
+/// Tells whether a value looks like a path and not like instructions.
+fn is_path(value: &str) -> bool {
+    let has_ending = [".md", ".txt"].iter().any(|ending| value.ends_with(ending));
+    !value.contains(char::is_whitespace) && (value.contains('/') || has_ending)
 }
 
 pub(crate) fn session_plan(

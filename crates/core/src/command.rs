@@ -52,6 +52,11 @@ pub enum Command {
 
     GetState,
     GetMessages,
+    /// Returns some of the messages; `cursor` is where the previous page ended.
+    GetMessagesPage {
+        cursor: Option<String>,
+        limit: usize,
+    },
     GetCommands,
     GetLastAssistantText,
     GetSessionStatistics,

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     AnswerTooSlow,
     /// The run reached the limit on its turns.
     TooManyTurns,
+    /// There was no conversation to continue.
+    NoConversation,
     /// The user, or the end of the process, stopped it.
     Aborted,
     /// A session or a recording could not be written.
@@ -58,6 +60,7 @@ impl ErrorKind {
         Self::AnswerTooLarge,
         Self::AnswerTooSlow,
         Self::TooManyTurns,
+        Self::NoConversation,
         Self::Aborted,
         Self::Storage,
         Self::Internal,
@@ -79,6 +82,7 @@ impl ErrorKind {
             Self::AnswerTooLarge => "answer_too_large",
             Self::AnswerTooSlow => "answer_too_slow",
             Self::TooManyTurns => "too_many_turns",
+            Self::NoConversation => "no_conversation",
             Self::Aborted => "aborted",
             Self::Storage => "storage",
             Self::Internal => "internal",

@@ -102,6 +102,10 @@ pub enum Event {
     SummaryRetryStart(SummaryPurpose),
     /// The retries are over. Whatever the summary was for reports the outcome.
     SummaryRetryEnd,
+    /// A message of the run could not be written. The run ends at its next decision.
+    StorageFailed {
+        error: String,
+    },
     /// An answer was removed from the context, or restored, by an entry that no other event announces. The entry is the
     /// line of the file.
     EntryAppended {

@@ -12,6 +12,7 @@ pub struct Policy {
     pub fork_point: ForkPoint,
     pub tool_results: ToolResults,
     pub while_running: WhileRunning,
+    pub while_compacting: WhileCompacting,
     pub undeclared_thinking: UndeclaredThinking,
     pub truncated_answers: TruncatedAnswers,
     pub order: Order,
@@ -124,6 +125,17 @@ pub enum WhileRunning {
     Refused,
 }
 
+/// What happens to commands during a compaction that the user asked for. An abort ends it in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhileCompacting {
+    /// Prompts are refused, and queued messages wait for the next one.
+    PromptsRefused,
+    /// Messages wait until it is over, and so does whatever follows them, but for queries of the state.
+    MessagesWait,
+    /// Every command waits until it is over.
+    EverythingWaits,
+}
+
 /// The order in which commands are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -143,6 +155,7 @@ impl Default for Policy {
             fork_point: ForkPoint::BeforeUserMessage,
             tool_results: ToolResults::AfterAll,
             while_running: WhileRunning::Allowed,
+            while_compacting: WhileCompacting::PromptsRefused,
             undeclared_thinking: UndeclaredThinking::Taken,
             truncated_answers: TruncatedAnswers::Retried,
             order: Order::Concurrent,

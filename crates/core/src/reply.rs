@@ -39,6 +39,7 @@ pub enum Answer {
     },
     State(Box<State>),
     Messages(Vec<Arc<Message>>),
+    MessagesPage(MessagesPage),
     Commands(Vec<SlashCommand>),
     Model(Arc<Model>),
     /// `None` when there is nothing to cycle through.
@@ -76,6 +77,16 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
+}
+
+/// Some of the messages of a conversation.
+#[derive(Debug, Clone)]
+pub struct MessagesPage {
+    pub messages: Vec<Arc<Message>>,
+    /// Requests the next page; absent on the last one.
+    pub next_cursor: Option<String>,
+    /// The number of messages on all pages.
+    pub total: usize,
 }
 
 /// A user's message that a session can be forked before.
@@ -158,6 +169,8 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instructions {
     pub system_prompt: Arc<str>,
+    /// The files that the system prompt contains.
+    pub context_files: Arc<[PathBuf]>,
     pub tools: Arc<[ToolDefinition]>,
 }
 
@@ -246,6 +259,10 @@ pub enum RefusalCode {
     ModelNotFound,
     InvalidArgument,
     SessionUnavailable,
+    /// The session is changing, so that nothing stable can be returned.
+    SessionBusy,
+    /// The conversation has changed since the cursor was returned.
+    StaleCursor,
     StorageFailed,
     /// The model failed.
     ModelFailed,
@@ -267,6 +284,8 @@ impl RefusalCode {
             Self::ModelNotFound => "model_not_found",
             Self::InvalidArgument => "invalid_argument",
             Self::SessionUnavailable => "session_unavailable",
+            Self::SessionBusy => "session_busy",
+            Self::StaleCursor => "stale_cursor",
             Self::StorageFailed => "storage_failed",
             Self::ModelFailed => "model_failed",
             Self::ShuttingDown => "shutting_down",

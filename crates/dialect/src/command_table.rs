@@ -28,6 +28,8 @@ pub(crate) enum Action {
     Quit,
     /// The dialect describes itself.
     ProtocolInfo,
+    /// The client chooses the version of the protocol, in this field.
+    Negotiate(&'static str),
 }
 
 impl Action {
@@ -37,6 +39,10 @@ impl Action {
             Self::Engine(build) => Decoded::Request(Request { origin, command: build(Fields::new(fields)) }),
             Self::Quit => Decoded::Quit(origin),
             Self::ProtocolInfo => Decoded::ProtocolInfo(origin),
+            Self::Negotiate(field) => {
+                let protocol_version = fields.get(*field).and_then(Value::as_u64).unwrap_or_default();
+                Decoded::Negotiated { origin, protocol_version }
+            }
         }
     }
 }

@@ -17,6 +17,11 @@ pub(crate) enum Decoded {
     Answer(ClientAnswer),
     Quit(Origin),
     ProtocolInfo(Origin),
+    /// The client chooses a version of the protocol, one that the command's field allows.
+    Negotiated {
+        origin: Origin,
+        protocol_version: u64,
+    },
 }
 
 /// The client's answer to something that the agent asked.

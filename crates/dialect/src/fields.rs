@@ -32,6 +32,10 @@ pub(crate) enum Kind {
     /// An integer of at least 1.
     Count,
     OneOf(&'static [&'static str]),
+    /// One of these numbers.
+    OneNumberOf(&'static [u64]),
+    /// An integer of at least 1 and at most this.
+    CountTo(u64),
     /// The name of one of these thinking levels.
     Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
@@ -93,6 +97,8 @@ impl Kind {
             Self::Boolean => json!({ "type": "boolean" }),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
             Self::OneOf(names) => json!({ "enum": names }),
+            Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
+            Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
             Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
@@ -115,6 +121,8 @@ impl Kind {
             Self::Boolean => "true or false".to_owned(),
             Self::Count => "an integer of at least 1".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
+            Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
+            Self::CountTo(most) => format!("an integer from 1 to {most}"),
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
@@ -129,6 +137,8 @@ impl Kind {
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
+            Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
+            Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);

@@ -102,6 +102,7 @@ impl Dialect for JsonRpcDialect {
             Ok(Decoded::Request(request)) => Some(Incoming::Request { session, request }),
             Ok(Decoded::Answer(answer)) => Some(Incoming::Answer { session, answer: decision(&answer)? }),
             Ok(Decoded::Quit(_)) => Some(Incoming::Quit),
+            Ok(Decoded::Negotiated { .. }) => None,
             Ok(Decoded::ProtocolInfo(origin)) => {
                 let info = encoding::to_line(&ProtocolInfo::from(&PROTOCOL));
                 records.extend(respond(&origin, "result", &serde_json::from_slice(&info).unwrap()));

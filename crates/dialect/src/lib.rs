@@ -28,6 +28,7 @@ mod fields;
 mod json;
 #[cfg(test)]
 mod json_rpc_dialect;
+mod local_data;
 mod omp;
 mod operator;
 mod opi;
@@ -119,6 +120,8 @@ pub struct Start {
     /// The exit code when it cannot start.
     pub failure_code: u8,
     pub tools: Tools,
+    /// The tools of the emulated agent that bowline does not have. Clients may name them.
+    pub other_tools: &'static [OtherTool],
     /// Short flags that only this dialect has, or that differ in it, each with its long flag.
     pub short_flags: &'static [(&'static str, &'static str)],
     /// The environment variable that names the model.
@@ -135,11 +138,20 @@ pub enum Tools {
     ReadOnlyUnlessAllowed,
 }
 
+/// A tool that the emulated agent has and bowline does not.
+#[derive(Debug)]
+pub struct OtherTool {
+    pub name: &'static str,
+    /// The tool of bowline that does the same.
+    pub instead: Option<&'static str>,
+}
+
 /// How the process starts in dialects without other expectations.
 const START: Start = Start {
     called: "bowline",
     failure_code: 1,
     tools: Tools::Usual,
+    other_tools: &[],
     short_flags: &[],
     model_variable: None,
     sessions_variable: None,
@@ -181,7 +193,7 @@ pub const DIALECTS: &[Entry] = &[
     Entry {
         name: omp::PROTOCOL.dialect,
         about: "clients of omp --mode rpc",
-        start: START,
+        start: Start { other_tools: omp::OTHER_TOOLS, ..START },
         protocol: &omp::PROTOCOL,
         make: || Box::new(omp::Omp::default()),
     },
@@ -192,6 +204,7 @@ pub const DIALECTS: &[Entry] = &[
             called: "opi",
             failure_code: 2,
             tools: Tools::ReadOnlyUnlessAllowed,
+            other_tools: opi::OTHER_TOOLS,
             short_flags: &[("-m", "--model"), ("-c", "--config"), ("-s", "--system"), ("-v", "--verbose")],
             model_variable: Some("OPI_MODEL"),
             sessions_variable: Some("OPI_SESSIONS_DIR"),

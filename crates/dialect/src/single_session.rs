@@ -7,15 +7,15 @@ use bowline_wire::Record;
 
 use crate::Incoming;
 use crate::decode::Decoded;
+use crate::local_data::{LocalData, Negotiated};
 use crate::protocol::Protocol;
-use crate::protocol_info::ProtocolInfo;
 
 /// Forwards a line to the engine, or answers it here: an invalid line, or a command that the engine has no part in.
 /// `respond` encodes a success response.
 pub(crate) fn forward(
     decoded: Result<Decoded, Record>,
     protocol: &Protocol,
-    respond: impl FnOnce(&Origin, Option<ProtocolInfo>) -> Record,
+    respond: impl FnOnce(&Origin, Option<LocalData>) -> Record,
     records: &mut Vec<Record>,
 ) -> Option<Incoming> {
     match decoded {
@@ -27,7 +27,13 @@ pub(crate) fn forward(
             Some(Incoming::Quit)
         }
         Ok(Decoded::ProtocolInfo(origin)) => {
-            records.push(respond(&origin, Some(protocol.into())));
+            let info = LocalData::ProtocolInfo(Box::new(protocol.into()));
+            records.push(respond(&origin, Some(info)));
+            None
+        }
+        Ok(Decoded::Negotiated { origin, protocol_version }) => {
+            let negotiated = LocalData::Negotiated(Negotiated { protocol_version });
+            records.push(respond(&origin, Some(negotiated)));
             None
         }
         Err(refusal) => {

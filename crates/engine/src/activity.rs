@@ -137,6 +137,17 @@ impl Activity {
         }
     }
 
+    /// Tells whether a compaction is in progress that the user asked for.
+    pub fn is_compacting_on_request(&self) -> bool {
+        let Self::Summarizing(summarizing) = self else { return false };
+        matches!(summarizing.subject, SummarySubject::Compaction { reason: CompactionReason::Manual, .. })
+    }
+
+    /// Tells whether a prompt waits for a compaction before its run.
+    pub fn is_admitting(&self) -> bool {
+        matches!(self, Self::Summarizing(summarizing) if matches!(summarizing.then, Continuation::Admit(_)))
+    }
+
     pub fn summarizing_mut(&mut self) -> Option<&mut Summarizing> {
         match self {
             Self::Summarizing(summarizing) => Some(summarizing),

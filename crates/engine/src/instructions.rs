@@ -14,9 +14,17 @@ use crate::system_prompt::SystemPrompt;
 pub(crate) struct Instructions {
     toolbox: Toolbox,
     system_prompt: SystemPrompt,
-    /// The text that was built, and the directory it is for. Providers cache by the text, so it stays the same until
-    /// something changes.
-    built: Option<(PathBuf, Arc<str>)>,
+    /// Providers cache by the text, so it stays the same until something changes.
+    built: Option<Built>,
+}
+
+/// A system prompt that was built.
+#[derive(Debug)]
+struct Built {
+    /// The directory that it is for.
+    directory: PathBuf,
+    text: Arc<str>,
+    context_files: Arc<[PathBuf]>,
 }
 
 impl Instructions {
@@ -34,14 +42,23 @@ impl Instructions {
 
     /// Returns the system prompt for a working directory.
     pub fn system_prompt(&mut self, directory: &Path, clock: &Clock) -> Arc<str> {
-        if let Some((built_for, text)) = &self.built
-            && built_for == directory
-        {
-            return Arc::clone(text);
-        }
-        let text: Arc<str> = self.system_prompt.build(directory, &self.definitions(), clock).into();
-        self.built = Some((directory.to_owned(), Arc::clone(&text)));
-        text
+        Arc::clone(&self.built(directory, clock).text)
+    }
+
+    /// Returns the files that the system prompt for a working directory contains.
+    pub fn context_files(&mut self, directory: &Path, clock: &Clock) -> Arc<[PathBuf]> {
+        Arc::clone(&self.built(directory, clock).context_files)
+    }
+
+    fn built(&mut self, directory: &Path, clock: &Clock) -> &Built {
+        let current = self.built.take().filter(|built| built.directory == directory);
+        let built = current.unwrap_or_else(|| {
+            let files = self.system_prompt.context_files(directory);
+            let text = self.system_prompt.build(directory, &files, &self.definitions(), clock);
+            let context_files = files.into_iter().map(|file| file.path).collect();
+            Built { directory: directory.to_owned(), text: text.into(), context_files }
+        });
+        self.built.insert(built)
     }
 
     /// Uses other tools from the next call of the model on.

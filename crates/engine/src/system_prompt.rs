@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::tool::ToolDefinition;
-use bowline_extension::context_files;
+use bowline_extension::context_files::{self, ContextFile};
 use bowline_session::Clock;
 
 /// The standing instructions when the user gives none.
@@ -38,8 +38,19 @@ impl SystemPrompt {
         Self { home, use_context_files: true, ..Self::default() }
     }
 
+    /// Returns the files whose texts become part of the prompt.
+    pub(crate) fn context_files(&self, directory: &Path) -> Vec<ContextFile> {
+        if self.use_context_files { context_files::load(&self.home, directory) } else { Vec::new() }
+    }
+
     /// Returns the prompt for a working directory.
-    pub(crate) fn build(&self, directory: &Path, tools: &[ToolDefinition], clock: &Clock) -> String {
+    pub(crate) fn build(
+        &self,
+        directory: &Path,
+        context_files: &[ContextFile],
+        tools: &[ToolDefinition],
+        clock: &Clock,
+    ) -> String {
         let mut prompt = match &self.replacement {
             Some(text) => text.clone(),
             None => format!("{PREAMBLE}{}", tool_advice(tools)),
@@ -47,15 +58,9 @@ impl SystemPrompt {
         for addition in &self.additions {
             let _ = write!(prompt, "\n\n{addition}");
         }
-        if self.use_context_files {
-            for file in context_files::load(&self.home, directory) {
-                let path = file.path.display();
-                let _ = write!(
-                    prompt,
-                    "\n\n<instructions from=\"{path}\">\n{}\n</instructions>",
-                    file.text.trim()
-                );
-            }
+        for file in context_files {
+            let (path, text) = (file.path.display(), file.text.trim());
+            let _ = write!(prompt, "\n\n<instructions from=\"{path}\">\n{text}\n</instructions>");
         }
         let today = clock.today();
         let _ = write!(prompt, "\n\nWorking folder: {}\nToday's date: {today}", directory.display());
@@ -103,8 +108,8 @@ mod tests {
     #[test]
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
-        let prompt = SystemPrompt { use_context_files: false, ..SystemPrompt::new(PathBuf::new()) };
-        let prompt = prompt.build(Path::new("/somewhere/to/work"), &tools, &Clock::System);
+        let prompt = SystemPrompt::new(PathBuf::new());
+        let prompt = prompt.build(Path::new("/somewhere/to/work"), &[], &tools, &Clock::System);
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -118,10 +123,9 @@ mod tests {
         let prompt = SystemPrompt {
             replacement: Some("Be terse.".to_owned()),
             additions: vec!["And kind.".to_owned()],
-            use_context_files: false,
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.build(Path::new("/w"), &[], &Clock::System);
+        let text = prompt.build(Path::new("/w"), &[], &[], &Clock::System);
         assert!(text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nToday's date: "), "{text}");
     }
 }

@@ -50,6 +50,10 @@ pub(crate) const APIS: &[Api] = &[
     bedrock_converse_stream::API,
 ];
 
+/// APIs that models of pi may be on and bowline does not support. They are no mistakes in `models.json`.
+pub(crate) const UNSUPPORTED: &[&str] =
+    &["google-vertex", "openai-codex-responses", "pi-messages", "bedrock-converse-stream"];
+
 /// Returns the API with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Api> {
     APIS.iter().find(|api| api.name == name)

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::models_file::{Ordered, malformed, read_text};
+use crate::json_shape::{self, Problem, Shape, not_json};
+use crate::models_file::{misconfigured, read_text};
 use crate::private_files;
+use crate::secret::Secret;
 use crate::setting_value::SettingValue;
 
 /// How long another process may hold the lock.
@@ -20,29 +22,66 @@ const LOCK_GLANCE: Duration = Duration::from_millis(20);
 /// A login that expires this soon counts as expired: the request also takes time to arrive.
 const MARGIN_MS: u64 = 60_000;
 
-/// The contents of the file.
+/// The contents of the file, in its order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct AuthFile(Ordered<Login>);
+pub(crate) struct AuthFile(Vec<(String, Login)>);
 
 /// A provider's entry. Other fields belong to other programs.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Debug, Clone)]
 pub(crate) enum Login {
     ApiKey {
         key: SettingValue,
     },
     Oauth(Tokens),
-    #[serde(other)]
+    /// An entry of a type that bowline does not know.
     Unknown,
 }
 
-/// The tokens of a login.
-#[derive(Debug, Clone, serde::Deserialize)]
+/// The tokens of a login. They are literal, because a server made them.
+#[derive(Debug, Clone)]
 pub(crate) struct Tokens {
-    pub(crate) access: SettingValue,
-    pub(crate) refresh: Option<SettingValue>,
+    pub(crate) access: Secret,
+    pub(crate) refresh: Option<Secret>,
     /// Milliseconds since the Unix epoch.
     expires: Option<u64>,
+}
+
+/// What the file must contain. The members of an entry depend on its type.
+const FILE: Shape = Shape::Named(&Shape::Rule(entry));
+const FILE_EXAMPLE: &str = r#"{"groq": {"type": "api_key", "key": "$MY_GROQ_KEY"}}"#;
+
+fn entry(value: &Value) -> Result<(), String> {
+    let is_text = |name: &str| value.get(name).is_some_and(Value::is_string);
+    let is_absent = |name: &str| value.get(name).is_none_or(Value::is_null);
+    let wrong = |expected: &str| Err(expected.to_owned());
+    match value.get("type").and_then(Value::as_str) {
+        None => wrong("an object with a \"type\""),
+        Some("api_key") if !is_text("key") => wrong("an object with a text as \"key\""),
+        Some("oauth") if !is_text("access") => wrong("an object with a text as \"access\""),
+        Some("oauth") if !is_text("refresh") && !is_absent("refresh") => {
+            wrong("an object with a text as \"refresh\"")
+        }
+        Some("oauth") if value["expires"].as_u64().is_none() && !is_absent("expires") => {
+            wrong("an object with milliseconds since 1970 as \"expires\"")
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+impl Login {
+    /// Returns an entry that has been checked.
+    fn of(value: &Value) -> Self {
+        let text = |name: &str| value[name].as_str();
+        match (text("type"), text("key"), text("access")) {
+            (Some("api_key"), Some(key), _) => Self::ApiKey { key: SettingValue::new(key) },
+            (Some("oauth"), _, Some(access)) => Self::Oauth(Tokens {
+                access: Secret::new(access),
+                refresh: text("refresh").map(Secret::new),
+                expires: value["expires"].as_u64(),
+            }),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl Tokens {
@@ -57,24 +96,26 @@ impl AuthFile {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         match read_text(path)? {
             Some(text) if !text.trim().is_empty() => {
-                Self::parse(&text).map_err(|error| malformed(path, &error))
+                Self::parse(&text).map_err(|problem| misconfigured(path, problem))
             }
             _ => Ok(Self::default()),
         }
     }
 
-    pub(crate) fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text).map(Self)
+    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
+        let value = json_shape::parse(text, &FILE, FILE_EXAMPLE)?;
+        let entries = value.as_object().into_iter().flatten();
+        Ok(Self(entries.map(|(name, value)| (name.clone(), Login::of(value))).collect()))
     }
 
     /// Returns a provider's entry.
     pub(crate) fn login(&self, provider: &str) -> Option<&Login> {
-        self.0.0.iter().find(|(name, _)| name == provider).map(|(_, login)| login)
+        self.0.iter().find(|(name, _)| name == provider).map(|(_, login)| login)
     }
 
     /// Returns the providers with an entry.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
-        self.0.0.iter().map(|(name, _)| name.as_str())
+        self.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
@@ -125,7 +166,7 @@ impl Lock {
         let path = &self.path;
         let mut entries: Map<String, Value> = match read_text(path)? {
             Some(text) if !text.trim().is_empty() => {
-                serde_json::from_str(&text).map_err(|error| malformed(path, &error))?
+                serde_json::from_str(&text).map_err(|error| misconfigured(path, not_json(&error)))?
             }
             _ => Map::new(),
         };
@@ -169,11 +210,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_file_error_names_the_line() {
+    fn invalid_file_error_names_the_entry_and_an_example() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        std::fs::write(&path, "{\"groq\": 1}").unwrap();
-        assert!(matches!(AuthFile::read(&path), Err(Error::Malformed { line: 1, .. })));
+        for (text, expected) in [
+            (
+                r#"{"groq": 1}"#,
+                r#"auth.json is not valid: groq: this must be an object with a "type", for example "groq": {"type":"api_key","key":"$MY_GROQ_KEY"}."#,
+            ),
+            (
+                r#"{"groq": {"type": "api_key", "kee": "s"}}"#,
+                r#"groq: this must be an object with a text as "key""#,
+            ),
+            (
+                r#"{"x": {"type": "oauth", "access": "s", "expires": "soon"}}"#,
+                r#"x: this must be an object with milliseconds since 1970 as "expires""#,
+            ),
+            (
+                "{\n",
+                "auth.json is not valid: this is not JSON at line 2, column 0: a closing bracket is missing at the end.",
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = AuthFile::read(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

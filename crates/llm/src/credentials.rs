@@ -1,11 +1,14 @@
 //! Finds the key to send: `--api-key` takes precedence over `auth.json`, then `models.json`, then the environment.
+//!
+//! `auth.json` is read again for each request, so that a new key takes effect at once. Its commands and variables are
+//! not: a tool may have written them, and whoever can write a file must not thereby run a command.
 
 use std::collections::HashMap;
 
 use bowline_core::stream::{FailureKind, StreamError};
 
 use crate::auth_file::{AuthFile, Login};
-use crate::login;
+use crate::models_file::TokenServer;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
 
@@ -54,6 +57,9 @@ const VARIABLES: &[(&str, &[(&str, Scheme)])] = &[
     ("amazon-bedrock", &[("AWS_BEARER_TOKEN_BEDROCK", Scheme::Bearer), ("AWS_ACCESS_KEY_ID", Scheme::Key)]),
 ];
 
+/// Why a key that appeared in `auth.json` while the process runs is not used.
+const NEW_REFERENCE: &str = "it names a command or a variable and was not there when bowline started. Commands and variables in auth.json are read at start only: restart bowline to use it";
+
 /// Returns the variables that may hold a provider's key.
 pub(crate) fn variables(provider: &str) -> Vec<(String, Scheme)> {
     match VARIABLES.iter().find(|(name, _)| *name == provider) {
@@ -69,6 +75,10 @@ pub(crate) struct KeySources<'a> {
     /// The key from the command line, if it is for this provider.
     pub(crate) argument: Option<&'a Secret>,
     pub(crate) auth: &'a AuthFile,
+    /// `auth.json` as it was when the process started.
+    pub(crate) auth_at_start: &'a AuthFile,
+    /// Where a login is renewed, if the user has a token server.
+    pub(crate) token_server: Option<&'a TokenServer>,
     /// The key from `models.json`.
     pub(crate) setting: Option<&'a SettingValue>,
     pub(crate) environment: &'a HashMap<String, String>,
@@ -91,6 +101,8 @@ pub(crate) enum Found<'a> {
     },
     /// An expired login that can be renewed.
     Renewable,
+    /// An expired login, and no other key.
+    Expired,
     Nothing,
 }
 
@@ -127,10 +139,14 @@ impl KeySources<'_> {
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         match self.first() {
             Found::Text { .. } | Found::Renewable => Ok(()),
+            Found::Value { value, origin, .. } if self.is_new(value, &origin) => {
+                Err(self.unusable(&origin, NEW_REFERENCE))
+            }
             Found::Value { value, origin, .. } => match value.missing_variable(self.environment) {
                 Some(name) => Err(self.unusable(&origin, &format!("the variable {name} is not set"))),
                 None => Ok(()),
             },
+            Found::Expired => Err(self.expired()),
             Found::Nothing if self.optional => Ok(()),
             Found::Nothing => Err(self.missing()),
         }
@@ -143,11 +159,15 @@ impl KeySources<'_> {
         };
         match self.first() {
             Found::Text { secret, scheme, origin } => Ok(found(secret, scheme, origin)),
+            Found::Value { value, origin, .. } if self.is_new(value, &origin) => {
+                Err(self.unusable(&origin, NEW_REFERENCE))
+            }
             Found::Value { value, scheme, origin } => match value.evaluate(self.environment, cache).await {
                 Ok(secret) => Ok(found(secret, scheme, origin)),
                 Err(reason) => Err(self.unusable(&origin, &reason)),
             },
             Found::Renewable => Ok(KeyForRequest::Renew),
+            Found::Expired => Err(self.expired()),
             Found::Nothing if self.optional => Ok(KeyForRequest::Here(None)),
             Found::Nothing => Err(self.missing()),
         }
@@ -164,10 +184,10 @@ impl KeySources<'_> {
                 return Found::Value { value: key, scheme: Scheme::Key, origin: Origin::AuthFile };
             }
             Some(Login::Oauth(tokens)) if !tokens.is_over() => {
-                let (value, scheme) = (&tokens.access, Scheme::Login);
-                return Found::Value { value, scheme, origin: Origin::AuthFile };
+                let (secret, scheme) = (tokens.access.clone(), Scheme::Login);
+                return Found::Text { secret, scheme, origin: Origin::AuthFile };
             }
-            Some(Login::Oauth(tokens)) if tokens.refresh.is_some() && login::can_renew(self.provider) => {
+            Some(Login::Oauth(tokens)) if tokens.refresh.is_some() && self.token_server.is_some() => {
                 return Found::Renewable;
             }
             _ => {}
@@ -180,22 +200,43 @@ impl KeySources<'_> {
                 return Found::Text { secret: Secret::new(key), scheme, origin: Origin::Variable(name) };
             }
         }
-        Found::Nothing
+        match self.auth.login(self.provider) {
+            Some(Login::Oauth(_)) => Found::Expired,
+            _ => Found::Nothing,
+        }
+    }
+
+    /// Returns whether a value of `auth.json` names a command or a variable and was not there at the start.
+    fn is_new(&self, value: &SettingValue, origin: &Origin) -> bool {
+        let was_there = || match self.auth_at_start.login(self.provider) {
+            Some(Login::ApiKey { key }) => key == value,
+            _ => false,
+        };
+        *origin == Origin::AuthFile && !value.is_literal() && !was_there()
     }
 
     fn missing(&self) -> StreamError {
         let provider = self.provider;
-        let names: Vec<String> = variables(provider).into_iter().map(|(name, _)| name).collect();
-        // The last one is the plain key, which most users have.
-        let name = names.last().map_or("", String::as_str);
-        let why = match self.auth.login(provider) {
-            Some(Login::Oauth(_)) => "The login in auth.json has expired",
-            _ => "There is no API key",
-        };
         let message = format!(
-            "{why} for the provider \"{provider}\". Set the variable {name}, or store a key in auth.json: bowline auth set --provider {provider}."
+            "There is no API key for the provider \"{provider}\". Set the variable {}, or store a key in auth.json: bowline auth set --provider {provider}.",
+            self.usual_variable()
         );
         StreamError::new(FailureKind::Authentication, message)
+    }
+
+    /// A login is not renewed in the name of the program that made it.
+    fn expired(&self) -> StreamError {
+        let provider = self.provider;
+        let message = format!(
+            "The login in auth.json for the provider \"{provider}\" has expired. Renew it with the program that made it, or use an API key: set the variable {}, or run bowline auth set --provider {provider}.",
+            self.usual_variable()
+        );
+        StreamError::new(FailureKind::Authentication, message)
+    }
+
+    /// Returns the variable of the plain key, which is the last one and which most users have.
+    fn usual_variable(&self) -> String {
+        variables(self.provider).pop().map(|(name, _)| name).unwrap_or_default()
     }
 
     fn unusable(&self, origin: &Origin, reason: &str) -> StreamError {
@@ -213,7 +254,7 @@ mod tests {
         AuthFile::parse(json).unwrap()
     }
 
-    async fn key(sources: &KeySources<'_>) -> Credential {
+    async fn key_of(sources: &KeySources<'_>) -> Credential {
         match sources.credential(&CommandCache::default()).await.unwrap() {
             KeyForRequest::Here(Some(credential)) => credential,
             other => panic!("{other:?}"),
@@ -235,6 +276,8 @@ mod tests {
             provider: "groq",
             argument: Some(&argument),
             auth: &file,
+            auth_at_start: &file,
+            token_server: None,
             setting: Some(&setting),
             environment: &variables,
             optional: false,
@@ -247,7 +290,7 @@ mod tests {
                 3 => sources.setting = None,
                 _ => {}
             }
-            seen.push(key(&sources).await.secret.expose().to_owned());
+            seen.push(key_of(&sources).await.secret.expose().to_owned());
         }
         assert_eq!(seen, ["from argument", "from auth", "from models", "from environment"]);
         let empty = HashMap::new();
@@ -264,21 +307,45 @@ mod tests {
             let file = auth(&format!(
                 r#"{{"anthropic": {{"type": "oauth", "access": "a", "expires": {expires}}}}}"#
             ));
-            assert_eq!(key(&sources("anthropic", &file, &variables)).await.scheme, scheme);
+            assert_eq!(key_of(&sources("anthropic", &file, &variables)).await.scheme, scheme);
         }
     }
 
-    #[tokio::test]
-    async fn expired_login_is_renewed_where_supported() {
+    #[test]
+    fn expired_login_is_renewed_only_by_a_token_server_of_the_user() {
         let variables = HashMap::new();
-        for (provider, renews) in [("anthropic", true), ("groq", false)] {
-            let file = auth(&format!(
-                r#"{{"{provider}": {{"type": "oauth", "access": "a", "refresh": "r", "expires": 1}}}}"#
-            ));
-            let sources = sources(provider, &file, &variables);
-            assert_eq!(sources.check().is_ok(), renews, "{provider}");
-            assert_eq!(matches!(sources.first(), Found::Renewable), renews, "{provider}");
+        let file = auth(r#"{"anthropic": {"type": "oauth", "access": "a", "refresh": "r", "expires": 1}}"#);
+        let mut sources = KeySources { optional: true, ..sources("anthropic", &file, &variables) };
+        let error = sources.check().unwrap_err();
+        assert!(
+            error.message.contains("Renew it with the program that made it, or use an API key"),
+            "{error}"
+        );
+        let server = TokenServer { token_url: String::new(), client_id: String::new(), scope: None };
+        sources.token_server = Some(&server);
+        assert!(sources.check().is_ok());
+        assert!(matches!(sources.first(), Found::Renewable));
+    }
+
+    #[tokio::test]
+    async fn command_or_variable_that_appears_later_is_not_used() {
+        let variables = environment(&[("OTHER_KEY", "another provider's"), ("PATH", "/usr/bin:/bin")]);
+        let entry = |key: &str| auth(&format!(r#"{{"groq": {{"type": "api_key", "key": "{key}"}}}}"#));
+        let (plain, later, other, none) =
+            (entry("plain"), entry("later"), entry("!echo other"), AuthFile::default());
+        for key in ["!echo secret", "$OTHER_KEY", "${OTHER_KEY}x"] {
+            let now = entry(key);
+            let at_start = |auth_at_start| KeySources { auth_at_start, ..sources("groq", &now, &variables) };
+            for before in [&plain, &none, &other] {
+                let error = at_start(before).check().unwrap_err();
+                assert!(error.message.contains("restart bowline"), "{error}");
+                assert!(at_start(before).credential(&CommandCache::default()).await.is_err());
+            }
+            assert!(at_start(&now).check().is_ok());
+            key_of(&at_start(&now)).await;
         }
+        let renewed = KeySources { auth_at_start: &plain, ..sources("groq", &later, &variables) };
+        assert_eq!(key_of(&renewed).await.secret.expose(), "later");
     }
 
     #[test]
@@ -331,6 +398,15 @@ mod tests {
         auth: &'a AuthFile,
         environment: &'a HashMap<String, String>,
     ) -> KeySources<'a> {
-        KeySources { provider, argument: None, auth, setting: None, environment, optional: false }
+        KeySources {
+            provider,
+            argument: None,
+            auth,
+            auth_at_start: auth,
+            token_server: None,
+            setting: None,
+            environment,
+            optional: false,
+        }
     }
 }

@@ -9,9 +9,7 @@ pub enum Error {
     Unreadable { reason: String },
     #[error("Cannot write {}: {reason}", path.display())]
     Unwritable { path: PathBuf, reason: String },
-    #[error("{} is not valid: {reason} at line {line}, column {column}.", path.display())]
-    Malformed { path: PathBuf, line: usize, column: usize, reason: String },
-    #[error("{} is not valid: {place}: {reason}.", path.display())]
+    #[error("{} is not valid: {place}{}{reason}.", path.display(), if place.is_empty() { "" } else { ": " })]
     Misconfigured { path: PathBuf, place: String, reason: String },
     #[error(
         "Model \"{pattern}\" not found. Use --list-models to see available models.{}",

@@ -109,8 +109,8 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
             Ok(()) => (KeyState::Ready, Some(origin), None),
             Err(StreamError { message, .. }) => (KeyState::Invalid, Some(origin), Some(message)),
         },
+        Found::Expired => (KeyState::Expired, Some(Origin::AuthFile), problem(sources)),
         Found::Nothing => match login {
-            Some(Login::Oauth(_)) => (KeyState::Expired, Some(Origin::AuthFile), problem(sources)),
             Some(Login::Unknown) => {
                 let note = "the entry in auth.json has an unknown type".to_owned();
                 (KeyState::Invalid, Some(Origin::AuthFile), Some(note))
@@ -153,7 +153,8 @@ mod tests {
 
     fn providers(folder: &Path, auth: &str, variables: &[(&str, &str)]) -> Providers {
         std::fs::write(folder.join("auth.json"), auth).unwrap();
-        std::fs::write(folder.join("models.json"), r#"{"providers": {"home": {"baseUrl": "http://h", "api": "openai-completions", "models": [{"id": "m"}]}}}"#).unwrap();
+        std::fs::write(folder.join("models.json"), r#"{"providers": {"home": {"baseUrl": "http://h", "api": "openai-completions", "models": [{"id": "m"}]},
+            "anthropic": {"oauth": {"tokenUrl": "https://login.example/token", "clientId": "c"}}}}"#).unwrap();
         let environment =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let sources = Sources {

@@ -20,6 +20,7 @@ mod credentials;
 mod error;
 mod failure;
 mod json_comments;
+mod json_shape;
 mod key_status;
 mod limits;
 mod local_servers;

@@ -1,35 +1,25 @@
-//! Renews a login whose access token has expired, and stores the new tokens in `auth.json`.
+//! Renews a login whose access token has expired at the token server that the user named for it in `models.json`, and
+//! stores the new tokens in `auth.json`.
+//!
+//! A login that another program obtained belongs to that program's client id. bowline has none of its own, so without
+//! the user's it renews nothing.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
 use bowline_core::stream::{FailureKind, StreamError};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::auth_file::{AuthFile, Lock, Login, now};
 use crate::credentials::{Credential, Scheme};
+use crate::models_file::TokenServer;
 use crate::secret::Secret;
-use crate::setting_value::CommandCache;
 use crate::transport::Transport;
 
-/// The token server of a provider.
-struct TokenServer {
-    provider: &'static str,
-    url: &'static str,
-    /// A variable that overrides the URL, for tests and proxies.
-    variable: &'static str,
-    /// The program that made the login. It is public, and a login can only be renewed in its name.
-    client_id: &'static str,
-}
-
-const SERVERS: &[TokenServer] = &[TokenServer {
-    provider: "anthropic",
-    url: "https://platform.claude.com/v1/oauth/token",
-    variable: "BOWLINE_ANTHROPIC_TOKEN_URL",
-    client_id: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
-}];
+/// The characters that are encoded in a form.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How long the renewal may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -43,17 +33,12 @@ struct Renewed {
     expires_in: Option<u64>,
 }
 
-/// Returns whether a provider's logins can be renewed.
-pub(crate) fn can_renew(provider: &str) -> bool {
-    SERVERS.iter().any(|server| server.provider == provider)
-}
-
 /// Renews a provider's login and returns its new access token. If several processes find the login expired, one renews
 /// it and the others use its result: a refresh token works only once.
 pub(crate) async fn renew(
     provider: &str,
+    server: &TokenServer,
     path: &Path,
-    environment: &HashMap<String, String>,
     transport: &Transport,
 ) -> Result<Credential, StreamError> {
     let failed = |reason: String| {
@@ -61,9 +46,6 @@ pub(crate) async fn renew(
             "The login of the provider \"{provider}\" in auth.json has expired and could not be renewed: {reason}. Log in again with the program that made it, or store a key: bowline auth set --provider {provider}."
         );
         StreamError::new(FailureKind::Authentication, message)
-    };
-    let Some(server) = SERVERS.iter().find(|server| server.provider == provider) else {
-        return Err(failed("renewal is not supported for this provider".to_owned()));
     };
     let place = path.to_owned();
     // Another process may hold the lock during its request.
@@ -73,14 +55,11 @@ pub(crate) async fn renew(
     let Some(Login::Oauth(tokens)) = file.login(provider) else {
         return Err(failed("it is no longer in the file".to_owned()));
     };
-    let cache = CommandCache::default();
     if !tokens.is_over() {
-        return tokens.access.evaluate(environment, &cache).await.map(bearer).map_err(failed);
+        return Ok(bearer(tokens.access.clone()));
     }
     let Some(refresh) = &tokens.refresh else { return Err(failed("it has no refresh token".to_owned())) };
-    let refresh = refresh.evaluate(environment, &cache).await.map_err(failed)?;
-    let url = environment.get(server.variable).map_or(server.url, String::as_str);
-    let renewed = ask(server, url, &refresh, transport).await?.map_err(failed)?;
+    let renewed = ask(server, refresh, transport).await?.map_err(failed)?;
     let expires = renewed.expires_in.map(|seconds| now().saturating_add(seconds.saturating_mul(1000)));
     let stored = lock.change(|entries| {
         let entry = &mut entries[provider];
@@ -98,16 +77,24 @@ fn bearer(secret: Secret) -> Credential {
     Credential { secret, scheme: Scheme::Login, origin: "auth.json".to_owned() }
 }
 
-/// Requests new tokens. The outer error may succeed on retry; the inner one is a refusal.
+/// Requests new tokens, as OAuth 2.0 describes it. The outer error may succeed on retry; the inner one is a refusal.
 async fn ask(
     server: &TokenServer,
-    url: &str,
     refresh: &Secret,
     transport: &Transport,
 ) -> Result<Result<Renewed, String>, StreamError> {
-    let body = json!({ "grant_type": "refresh_token", "refresh_token": refresh.expose(),
-        "client_id": server.client_id });
-    let (status, answer) = transport.post_json(url, body.to_string().into_bytes(), LIMIT).await?;
+    let mut fields = vec![
+        ("grant_type", "refresh_token"),
+        ("refresh_token", refresh.expose()),
+        ("client_id", &server.client_id),
+    ];
+    fields.extend(server.scope.as_deref().map(|scope| ("scope", scope)));
+    let encoded: Vec<String> = fields
+        .into_iter()
+        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, ENCODED)))
+        .collect();
+    let (status, answer) =
+        transport.post_form(&server.token_url, encoded.join("&").into_bytes(), LIMIT).await?;
     if status >= 500 || status == 429 {
         let message = format!("The token server returned status {status}. Try again later.");
         return Err(StreamError {

@@ -10,8 +10,11 @@ use bowline_core::model::{InputKind, Price};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::api;
+use crate::choose::LEVELS;
 use crate::error::Error;
 use crate::json_comments;
+use crate::json_shape::{self, Member, Problem, Shape};
 use crate::setting_value::SettingValue;
 
 /// The largest file that is read.
@@ -38,9 +41,21 @@ pub(crate) struct ProviderSettings {
     pub(crate) headers: Ordered<SettingValue>,
     /// Whether the key is sent as `Authorization: Bearer` instead of the API's own scheme.
     pub(crate) auth_header: bool,
+    /// Where a login of this provider is renewed.
+    pub(crate) oauth: Option<TokenServer>,
     pub(crate) compat: Option<Value>,
     pub(crate) models: Vec<ModelSettings>,
     pub(crate) model_overrides: Ordered<ModelSettings>,
+}
+
+/// A token server of the user's own, which renews a provider's login.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TokenServer {
+    pub(crate) token_url: String,
+    /// The client that the login was made for.
+    pub(crate) client_id: String,
+    pub(crate) scope: Option<String>,
 }
 
 /// The settings of one model: a new one, or changes to a known one.
@@ -71,12 +86,123 @@ pub(crate) struct PriceSettings {
     cache_write: Option<f64>,
 }
 
+/// What the file must contain.
+const FILE: Shape = Shape::Object(&[Member::new("providers", Shape::Named(&PROVIDER), PROVIDERS_EXAMPLE)]);
+
+const FILE_EXAMPLE: &str = r#"{"providers": {"home": {"baseUrl": "http://localhost:8080/v1", "api": "openai-completions", "models": [{"id": "my-model"}]}}}"#;
+const PROVIDERS_EXAMPLE: &str = r#"{"home": {"baseUrl": "http://localhost:8080/v1", "api": "openai-completions", "models": [{"id": "my-model"}]}}"#;
+
+const PROVIDER: Shape = Shape::Object(&[
+    Member::new("baseUrl", Shape::Text, r#""http://localhost:8080/v1""#),
+    Member::new("api", Shape::Rule(api_name), r#""openai-completions""#),
+    Member::new("apiKey", Shape::Text, r#""$MY_API_KEY""#),
+    Member::new("headers", Shape::Named(&Shape::Text), r#"{"x-team": "blue"}"#),
+    Member::new("authHeader", Shape::Switch, "true"),
+    Member::new("oauth", Shape::Object(OAUTH), OAUTH_EXAMPLE),
+    Member::new("compat", Shape::Rule(object), r#"{"supportsDeveloperRole": false}"#),
+    Member::new("models", Shape::List(&Shape::Object(MODEL)), r#"[{"id": "my-model"}]"#),
+    Member::new(
+        "modelOverrides",
+        Shape::Named(&Shape::Object(MODEL)),
+        r#"{"my-model": {"maxTokens": 8192}}"#,
+    ),
+]);
+
+const OAUTH_EXAMPLE: &str = r#"{"tokenUrl": "https://login.example/token", "clientId": "my-client"}"#;
+const OAUTH: &[Member] = &[
+    Member::new("tokenUrl", Shape::Rule(token_url), r#""https://login.example/token""#),
+    Member::new("clientId", Shape::Text, r#""my-client""#),
+    Member::new("scope", Shape::Text, r#""models""#),
+];
+
+const MODEL: &[Member] = &[
+    Member::new("id", Shape::Text, r#""my-model""#),
+    Member::new("name", Shape::Text, r#""My model""#),
+    Member::new("api", Shape::Rule(api_name), r#""openai-completions""#),
+    Member::new("baseUrl", Shape::Text, r#""http://localhost:8080/v1""#),
+    Member::new("reasoning", Shape::Switch, "true"),
+    Member::new("thinkingLevelMap", Shape::Rule(level_map), r#"{"xhigh": "xhigh", "off": null}"#),
+    Member::new("input", Shape::Rule(input_kinds), r#"["text", "image"]"#),
+    Member::new("cost", Shape::Object(COST), r#"{"input": 3, "output": 15}"#),
+    Member::new("contextWindow", Shape::Count, "128000"),
+    Member::new("maxTokens", Shape::Count, "8192"),
+    Member::new("headers", Shape::Named(&Shape::Text), r#"{"x-team": "blue"}"#),
+    Member::new("compat", Shape::Rule(object), r#"{"supportsDeveloperRole": false}"#),
+];
+
+const COST: &[Member] = &[
+    Member::new("input", Shape::Number, "3"),
+    Member::new("output", Shape::Number, "15"),
+    Member::new("cacheRead", Shape::Number, "0.3"),
+    Member::new("cacheWrite", Shape::Number, "3.75"),
+];
+
+fn api_name(value: &Value) -> Result<(), String> {
+    let is_known = |name: &str| api::find(name).is_some() || api::UNSUPPORTED.contains(&name);
+    if value.as_str().is_some_and(is_known) {
+        return Ok(());
+    }
+    let names: Vec<&str> = api::APIS.iter().map(|api| api.name).collect();
+    Err(format!("the name of an API ({})", names.join(", ")))
+}
+
+fn object(value: &Value) -> Result<(), String> {
+    value.is_object().then_some(()).ok_or_else(|| "an object".to_owned())
+}
+
+fn level_map(value: &Value) -> Result<(), String> {
+    let is_level = |(name, value): (&String, &Value)| {
+        ThinkingLevel::parse(name).is_some() && (value.is_string() || value.is_null())
+    };
+    let is_right = value.as_object().is_some_and(|members| members.iter().all(is_level));
+    is_right
+        .then_some(())
+        .ok_or_else(|| format!("an object with a text or null for some of the levels {LEVELS}"))
+}
+
+fn input_kinds(value: &Value) -> Result<(), String> {
+    let is_kind = |value: &Value| matches!(value.as_str(), Some("text" | "image"));
+    let is_right = value.as_array().is_some_and(|values| values.iter().all(is_kind));
+    is_right.then_some(()).ok_or_else(|| "a list of \"text\" and \"image\"".to_owned())
+}
+
+/// A refresh token is sent there, so the way must be private.
+fn token_url(value: &Value) -> Result<(), String> {
+    let url = value.as_str().and_then(|text| reqwest::Url::parse(text).ok());
+    let is_local = |url: &reqwest::Url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let is_private =
+        |url: &reqwest::Url| url.scheme() == "https" || (url.scheme() == "http" && is_local(url));
+    url.filter(is_private)
+        .map(drop)
+        .ok_or_else(|| "an https address (http is for a server on this machine only)".to_owned())
+}
+
 impl ModelsFile {
     /// Reads the file; a missing file is empty.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let Some(text) = read_text(path)? else { return Ok(Self::default()) };
-        let plain = json_comments::blank(&text);
-        serde_json::from_str(&plain).map_err(|error| malformed(path, &error))
+        Self::parse(&json_comments::blank(&text)).map_err(|problem| misconfigured(path, problem))
+    }
+
+    fn parse(text: &str) -> Result<Self, Problem> {
+        let value = json_shape::parse(text, &FILE, FILE_EXAMPLE)?;
+        let is_foreign = |members: &serde_json::Map<String, Value>| {
+            !members.contains_key("providers") && members.keys().any(|name| !name.starts_with('$'))
+        };
+        if value.as_object().is_some_and(is_foreign) {
+            return Err(Problem::new("", format!("the key \"providers\" is missing: {FILE_EXAMPLE}")));
+        }
+        let whole =
+            |name: &str| format!("this needs a \"tokenUrl\" and a \"clientId\": \"{name}\": {OAUTH_EXAMPLE}");
+        for (name, provider) in value["providers"].as_object().into_iter().flatten() {
+            let oauth = provider.get("oauth");
+            if oauth.is_some_and(|oauth| oauth.get("tokenUrl").is_none() || oauth.get("clientId").is_none()) {
+                return Err(Problem::new(format!("providers.{name}.oauth"), whole("oauth")));
+            }
+        }
+        // The shape covers everything that could fail here.
+        serde_json::from_value(value)
+            .map_err(|_| Problem::new("", format!("this is not as docs/models.md describes: {FILE_EXAMPLE}")))
     }
 
     /// Returns the settings of a provider.
@@ -113,15 +239,10 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Returns the error for a file with invalid JSON.
-pub(crate) fn malformed(path: &Path, error: &serde_json::Error) -> Error {
-    let (line, column) = (error.line(), error.column());
-    let reason = error.to_string();
-    let place = format!(" at line {line} column {column}");
-    let reason = reason.strip_suffix(&place).unwrap_or(&reason);
-    // The unexpected value may be a key, so it is not repeated.
-    let reason = reason.rfind(", expected ").map_or(reason, |at| &reason[at + 2..]).to_owned();
-    Error::Malformed { path: path.to_owned(), line, column, reason }
+/// Returns the error for a file with a problem.
+pub(crate) fn misconfigured(path: &Path, problem: Problem) -> Error {
+    let Problem { place, reason } = problem;
+    Error::Misconfigured { path: path.to_owned(), place, reason }
 }
 
 impl<T> Default for Ordered<T> {
@@ -182,10 +303,33 @@ mod tests {
 
     #[test]
     fn invalid_file_error_names_the_place() {
-        let error = read("{\n  \"providers\": {\"a\": {\"models\": 7}}}").unwrap_err();
-        let Error::Malformed { line: 2, reason, path, .. } = &error else { panic!("{error:?}") };
-        assert!(path.ends_with("models.json"));
-        assert!(reason.starts_with("expected ") && !reason.contains('7'), "{reason}");
+        for (text, expected) in [
+            (
+                r#"{"providers": {"a": {"models": 7}}}"#,
+                r#"providers.a.models: this must be a list, for example "models": [{"id": "my-model"}]"#,
+            ),
+            (
+                r#"{"providers": {"a": {"models": [{"id": "m", "contextWindow": "big"}]}}}"#,
+                r#"providers.a.models[0].contextWindow: this must be a whole number, for example "contextWindow": 128000"#,
+            ),
+            (r#"{"provider": {}}"#, r#"the key "provider" must be written "providers""#),
+            (r#"{"a": {}}"#, r#"the key "providers" is missing: {"providers": {"home": "#),
+            (
+                r#"{"providers": {"a": {"oauth": {"clientId": "c"}}}}"#,
+                r#"providers.a.oauth: this needs a "tokenUrl""#,
+            ),
+            (
+                r#"{"providers": {"a": {"oauth": {"tokenUrl": "http://far/t", "clientId": "c"}}}}"#,
+                "providers.a.oauth.tokenUrl: this must be an https address",
+            ),
+            (
+                r#"{"providers": {"a": {"api": "openai"}}}"#,
+                "providers.a.api: this must be the name of an API (anthropic-messages, openai-completions, ",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("models.json is not valid: ") && error.contains(expected), "{error}");
+        }
     }
 
     #[test]

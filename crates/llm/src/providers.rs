@@ -52,6 +52,8 @@ pub struct Providers {
 struct Inner {
     registry: Registry,
     auth_file: Option<PathBuf>,
+    /// What decides which commands may run: see `credentials`.
+    auth_at_start: AuthFile,
     environment: Hidden,
     api_key: Option<Secret>,
     api_key_provider: Option<String>,
@@ -68,14 +70,13 @@ impl Providers {
     /// Reads and checks the files. Opens no socket, and defers the catalog and the HTTP client.
     pub fn new(sources: Sources) -> Result<Self, Error> {
         let registry = Registry::read(sources.models_file.as_deref(), &sources.environment)?;
-        if let Some(path) = &sources.auth_file {
-            AuthFile::read(path)?;
-        }
+        let auth_at_start = sources.auth_file.as_deref().map(AuthFile::read).transpose()?.unwrap_or_default();
         let recorder = sources.record.as_deref().map(Recorder::create).transpose()?;
         let transport = Transport::new(sources.timeouts, &sources.environment, recorder);
         let inner = Inner {
             registry,
             auth_file: sources.auth_file,
+            auth_at_start,
             environment: Hidden(sources.environment),
             api_key: sources.api_key.map(Secret::new),
             api_key_provider: sources.api_key_provider,
@@ -204,6 +205,8 @@ impl Inner {
             provider,
             argument,
             auth,
+            auth_at_start: &self.auth_at_start,
+            token_server: settings.and_then(|settings| settings.oauth.as_ref()),
             setting: settings.and_then(|settings| settings.api_key.as_ref()),
             environment: &self.environment.0,
             optional: local_servers::server(provider).is_some()
@@ -243,12 +246,13 @@ impl Inner {
     /// Returns the credential of a provider, renewing an expired login.
     async fn credential(&self, provider: &str) -> Result<Option<Credential>, StreamError> {
         let auth = self.auth();
-        match (self.key_sources(provider, &auth).credential(&self.commands).await?, &self.auth_file) {
-            (KeyForRequest::Here(credential), _) => Ok(credential),
-            (KeyForRequest::Renew, Some(path)) => {
-                login::renew(provider, path, &self.environment.0, &self.transport).await.map(Some)
+        let sources = self.key_sources(provider, &auth);
+        match (sources.credential(&self.commands).await?, sources.token_server, &self.auth_file) {
+            (KeyForRequest::Here(credential), _, _) => Ok(credential),
+            (KeyForRequest::Renew, Some(server), Some(path)) => {
+                login::renew(provider, server, path, &self.transport).await.map(Some)
             }
-            (KeyForRequest::Renew, None) => Ok(None),
+            (KeyForRequest::Renew, _, _) => Ok(None),
         }
     }
 

@@ -38,6 +38,11 @@ impl SettingValue {
         expand(&self.0, environment).err()
     }
 
+    /// Returns whether the value stands for itself: it is no command and names no variable.
+    pub(crate) fn is_literal(&self) -> bool {
+        self.command().is_none() && expand(&self.0, &HashMap::new()).is_ok()
+    }
+
     /// Returns the value, running its command if it is one. The error is a clause for the user.
     pub(crate) async fn evaluate(
         &self,
@@ -184,6 +189,15 @@ mod tests {
         }
         assert_eq!(std::fs::read_to_string(counter).unwrap(), "x\n");
         assert_eq!(value.missing_variable(&HashMap::new()), None);
+    }
+
+    #[test]
+    fn commands_and_variables_are_not_literal() {
+        for (text, is_literal) in
+            [("sk-1", true), ("a$$b$!", true), ("!x", false), ("a$KEY", false), ("${A}", false)]
+        {
+            assert_eq!(SettingValue::new(text).is_literal(), is_literal, "{text}");
+        }
     }
 
     #[tokio::test]

@@ -173,8 +173,8 @@ impl Transport {
         self.document(url, None, limit).await
     }
 
-    /// Posts JSON and returns the status and body. Such exchanges are not recorded.
-    pub(crate) async fn post_json(
+    /// Posts a form and returns the status and body. Such exchanges are not recorded.
+    pub(crate) async fn post_form(
         &self,
         url: &str,
         body: Vec<u8>,
@@ -194,7 +194,9 @@ impl Transport {
         let pool = self.shared.pool(url.scheme(), address).await?;
         let request = match body {
             None => pool.client.get(url),
-            Some(body) => pool.client.post(url).header("content-type", "application/json").body(body),
+            Some(body) => {
+                pool.client.post(url).header("content-type", "application/x-www-form-urlencoded").body(body)
+            }
         };
         let whole = async {
             // Bypasses the pool: a request that renews a login works only once and must not be sent twice.

@@ -73,6 +73,7 @@ impl Protocol {
                 "enum" => wanted.as_array().expect("a list").contains(value),
                 "type" => is_of_type(value, wanted),
                 "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
+                "maximum" => value.as_f64().is_none_or(|number| Some(number) <= wanted.as_f64()),
                 "minLength" => {
                     value.as_str().is_none_or(|text| text.len() as u64 >= wanted.as_u64().unwrap_or(0))
                 }

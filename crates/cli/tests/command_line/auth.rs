@@ -98,7 +98,7 @@ fn expired_and_malformed_keys_are_distinguished() {
         ("xai", "expired", 1),
         ("zai", "invalid", 1),
         ("meta", "invalid", 1),
-        ("anthropic", "ready", 0),
+        ("anthropic", "expired", 1),
         ("ollama", "ready", 0),
     ] {
         let finished = run(&workspace, &["auth", "check", "--provider", provider, "--json"], "", &[]);
@@ -167,24 +167,41 @@ fn auth_check_contacts_the_provider_only_with_online() {
     }
 }
 
-/// Returns a workspace with an Anthropic login that expires at a given time.
-fn login(server: &ModelServer, expires: i64) -> Workspace {
+/// Returns a workspace with an Anthropic login that expires at a given time, and a token server of the user if there is
+/// one.
+fn login(server: &ModelServer, expires: i64, tokens: Option<&ModelServer>) -> Workspace {
     let auth = json!({
         "anthropic": { "type": "oauth", "access": "old-access-token", "refresh": "old-refresh-token",
             "expires": expires, "account": "kept" },
         "groq": { "type": "api_key", "key": "another key" },
     });
+    let mut provider = json!({ "baseUrl": server.base_url() });
+    if let Some(tokens) = tokens {
+        let url = format!("{}/v1/messages", tokens.base_url());
+        provider["oauth"] = json!({ "tokenUrl": url, "clientId": "my client", "scope": "models" });
+    }
     Workspace::empty()
-        .models(json!({ "providers": { "anthropic": { "baseUrl": server.base_url() } } }))
+        .models(json!({ "providers": { "anthropic": provider } }))
         .settings(json!({ "retry": { "enabled": false } }))
         .home_file(".bowline/auth.json", &auth.to_string())
 }
 
-fn start(workspace: &Workspace, tokens: &ModelServer) -> Agent {
-    Launch::rpc(workspace)
-        .model("anthropic/claude-sonnet-5")
-        .environment("BOWLINE_ANTHROPIC_TOKEN_URL", &format!("{}/v1/messages", tokens.base_url()))
-        .start()
+fn start(workspace: &Workspace) -> Agent {
+    Launch::rpc(workspace).model("anthropic/claude-sonnet-5").start()
+}
+
+#[test]
+fn expired_login_is_refused_without_a_token_server_of_the_user() {
+    let server = ModelServer::start();
+    let workspace = login(&server, milliseconds_from_now(-1000), None);
+    let before = fs::read_to_string(workspace.configuration().join("auth.json")).unwrap();
+    let mut agent = start(&workspace);
+    let refusal = agent.ask(json!({ "type": "prompt", "message": "hello" }));
+    let error = refusal["error"].as_str().unwrap();
+    assert!(error.contains("Renew it with the program that made it, or use an API key"), "{error}");
+    assert!(error.contains("ANTHROPIC_API_KEY") && !error.contains("token"), "{error}");
+    assert!(server.requests().is_empty());
+    assert_eq!(fs::read_to_string(workspace.configuration().join("auth.json")).unwrap(), before);
 }
 
 #[test]
@@ -192,8 +209,8 @@ fn expired_login_is_renewed_and_saved() {
     let (server, tokens) = (ModelServer::start(), ModelServer::start());
     let renewed = json!({ "access_token": "new-access-token", "refresh_token": "new-refresh-token", "expires_in": 3600 });
     tokens.reply(Reply::status(200).body(&renewed.to_string()));
-    let workspace = login(&server, milliseconds_from_now(-1000));
-    let mut agent = start(&workspace, &tokens);
+    let workspace = login(&server, milliseconds_from_now(-1000), Some(&tokens));
+    let mut agent = start(&workspace);
     agent.run("hello");
     agent.run("again");
     let sent: Vec<_> = server
@@ -204,8 +221,8 @@ fn expired_login_is_renewed_and_saved() {
     assert_eq!(sent, ["Bearer new-access-token"; 2]);
     let [asked] = &tokens.requests()[..] else { panic!("renewed more than once") };
     assert_eq!(
-        (&asked.body["grant_type"], &asked.body["refresh_token"]),
-        (&json!("refresh_token"), &json!("old-refresh-token"))
+        asked.body,
+        "grant_type=refresh_token&refresh_token=old-refresh-token&client_id=my%20client&scope=models"
     );
     let file = workspace.configuration().join("auth.json");
     let stored: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
@@ -225,8 +242,8 @@ fn expired_login_is_renewed_and_saved() {
 #[test]
 fn valid_login_is_used_unchanged() {
     let (server, tokens) = (ModelServer::start(), ModelServer::start());
-    let workspace = login(&server, milliseconds_from_now(3_600_000));
-    start(&workspace, &tokens).run("hello");
+    let workspace = login(&server, milliseconds_from_now(3_600_000), Some(&tokens));
+    start(&workspace).run("hello");
     assert_eq!(server.requests()[0].header("authorization"), Some("Bearer old-access-token"));
     assert!(tokens.requests().is_empty());
 }
@@ -240,8 +257,8 @@ fn failed_login_renewal_ends_the_run_with_instructions() {
     ] {
         let (server, tokens) = (ModelServer::start(), ModelServer::start());
         tokens.default_reply(reply);
-        let workspace = login(&server, 1);
-        let mut agent = start(&workspace, &tokens);
+        let workspace = login(&server, 1, Some(&tokens));
+        let mut agent = start(&workspace);
         let records = agent.run("hello");
         let error = records[records.len() - 1]["error"].as_str().unwrap();
         assert!(error.contains(expected) && !error.contains("refresh-token"), "{error}");
@@ -255,8 +272,8 @@ fn two_processes_renew_a_login_once() {
     let renewed = json!({ "access_token": "new-access-token", "refresh_token": "new-refresh-token", "expires_in": 3600 });
     tokens.reply(Reply::status(200).body(&renewed.to_string()));
     tokens.default_reply(Reply::status(400));
-    let workspace = login(&server, 1);
-    let mut agents = [start(&workspace, &tokens), start(&workspace, &tokens)];
+    let workspace = login(&server, 1, Some(&tokens));
+    let mut agents = [start(&workspace), start(&workspace)];
     for agent in &mut agents {
         agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
     }

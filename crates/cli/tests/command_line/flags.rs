@@ -41,7 +41,7 @@ fn flags_of_help() -> Vec<String> {
 #[test]
 fn version_prints_three_numbers_only() {
     let workspace = Workspace::empty();
-    for flag in ["--version", "-v"] {
+    for flag in ["--version", "-v", "-V"] {
         let finished = run(&workspace, &[flag]);
         assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
         let version = finished.stdout.strip_suffix('\n').unwrap();
@@ -125,8 +125,7 @@ fn no_arguments_prints_usage() {
 fn invalid_arguments_are_fatal() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
-        (&["-x"][..], "Unknown option: -x"),
-        (&["--mode", "rpc", "-Z"], "Unknown option: -Z"),
+        (&["--mode", "rpc", "-Z"][..], "Unknown option: -Z"),
         (&["--mode", "json"], "\"json\" is not a mode"),
         (&["--mode"], "--mode needs a value"),
         (&["--mode", "rpc", "--model"], "--model needs a value"),

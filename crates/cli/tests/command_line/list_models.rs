@@ -20,7 +20,7 @@ fn run(workspace: &Workspace, arguments: &[&str], variables: &[(&str, &str)]) ->
 fn own_provider() -> Workspace {
     Workspace::empty().models(json!({ "providers": { "home": { "baseUrl": "http://127.0.0.1:9",
         "api": "openai-completions", "models": [{ "id": "big", "contextWindow": 32768, "cost": { "input": 0.5, "output": 1.5 },
-            "input": ["text", "image"], "reasoning": true }, { "id": "odd", "api": "smoke-signals" }] } } }))
+            "input": ["text", "image"], "reasoning": true }, { "id": "odd", "api": "pi-messages" }] } } }))
 }
 
 #[test]
@@ -31,10 +31,7 @@ fn models_are_listed_as_a_table() {
     let lines: Vec<Vec<&str>> = stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0][..4], ["provider", "model", "context", "max"]);
     assert_eq!(lines[1], ["home", "big", "33K", "16K", "yes", "yes", "0.50/1.50", "yes"]);
-    assert_eq!(
-        lines[2],
-        ["home", "odd", "128K", "16K", "no", "no", "-", "not", "supported:", "smoke-signals"]
-    );
+    assert_eq!(lines[2], ["home", "odd", "128K", "16K", "no", "no", "-", "not", "supported:", "pi-messages"]);
     assert!(stderr.contains("2 models, 1 of them with a key"), "{stderr}");
 }
 

@@ -9,5 +9,6 @@ mod export;
 mod flags;
 mod foreign_flags;
 mod list_models;
+mod mistakes;
 mod sessions;
 mod working_directory;

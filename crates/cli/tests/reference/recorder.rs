@@ -82,6 +82,11 @@ impl Recorder {
         self.server.reply(Reply::text(answer));
     }
 
+    /// Deletes the session's file while the agent uses it.
+    pub fn delete_session_file(&self) {
+        self.workspace.session_files().into_iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    }
+
     /// Records the error of an agent that fails to start.
     pub fn record_failed_start(&mut self) {
         let arguments = ["--mode", "rpc", "--dialect", self.dialect, "--tools", "reed"];

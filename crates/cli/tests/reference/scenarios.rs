@@ -110,6 +110,9 @@ pub(crate) fn omp() -> Recorder {
     let mut recorder = Recorder::new("omp", "mock/m2");
     run_family(&mut recorder, "agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
+    recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
+    recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
+    recorder.request_all(&["get_available_commands"]);
     run_abort(&mut recorder, "message");
     recorder.server.reply(Reply::text("This instead.").usage(NEARLY_FULL));
     recorder.request(json!({ "type": "abort_and_prompt", "message": "Do this instead." }));
@@ -182,6 +185,13 @@ pub(crate) fn opi() -> Recorder {
         json!({ "type": "prompt", "message": "Do the tests of the parser pass?" }),
     );
     recorder.record_failed_start();
+    let gate = Gate::new();
+    recorder.server.reply(Reply::text("Where is it?").gate(&gate));
+    recorder.request(json!({ "type": "prompt", "message": "Is the session still there?" }));
+    gate.wait_until_reached(LIMIT);
+    recorder.delete_session_file();
+    gate.open();
+    recorder.wait_for("AgentEnd");
     recorder.request_all(&["quit"]);
     recorder
 }

@@ -300,3 +300,61 @@ fn model_lists_hide_secrets_in_addresses() {
     }
     assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Basic {BASIC}")));
 }
+
+#[test]
+fn command_that_appears_in_the_key_file_later_is_not_run() {
+    let server = ModelServer::start();
+    let marker = |workspace: &Workspace| workspace.home().join("marker");
+    let entry = |key: &str| json!({ "mock": { "type": "api_key", "key": key } }).to_string();
+    let workspace = Workspace::new(&server, Api::AnthropicMessages)
+        .home_file(".bowline/auth.json", &entry("plain-key-at-start"))
+        .file("other.json", &entry("!touch ~/marker; echo stolen-key"));
+    server.reply(Reply::new().tool("bash", json!({ "command": "cp other.json ~/.bowline/auth.json" })));
+    let mut agent = workspace.start();
+    let records = agent.run("change the key in the middle of a run");
+    let error = records.last().unwrap()["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("auth.json") && error.contains("restart bowline"), "{error}");
+    let refused = agent.refuse(json!({ "type": "prompt", "message": "again" }));
+    assert!(refused.contains("restart bowline"), "{refused}");
+    assert_eq!(server.requests().len(), 1);
+    assert!(!marker(&workspace).exists());
+
+    // A plain key takes effect at once.
+    fs::write(workspace.configuration().join("auth.json"), entry("plain-key-of-later")).unwrap();
+    agent.run("hello");
+    assert_eq!(server.requests()[1].header("x-api-key"), Some("plain-key-of-later"));
+
+    // A command that is there at the start runs.
+    fs::write(workspace.configuration().join("auth.json"), entry("!touch ~/marker; echo right-key")).unwrap();
+    workspace.start().run("hello");
+    assert_eq!(server.requests()[2].header("x-api-key"), Some("right-key"));
+    assert!(marker(&workspace).exists());
+}
+
+#[test]
+fn errors_in_configuration_files_name_the_place_and_an_example() {
+    for (file, content, expected) in [
+        ("models.json", r#"{"provider": {}}"#, r#"the key "provider" must be written "providers""#),
+        (
+            "models.json",
+            r#"{"providers": {"home": {"api": "openai"}}}"#,
+            "providers.home.api: this must be the name of an API (anthropic-messages, openai-completions, openai-responses, ",
+        ),
+        (
+            "models.json",
+            r#"{"providers": {"home": {"models": [{"id": "m", "maxTokens": "8k"}]}}}"#,
+            r#"providers.home.models[0].maxTokens: this must be a whole number, for example "maxTokens": 8192"#,
+        ),
+        (
+            "auth.json",
+            r#"{"groq": {"type": "api_key"}}"#,
+            r#"groq: this must be an object with a text as "key", for example "groq": {"type":"api_key","key":"#,
+        ),
+        ("auth.json", "{\"groq\": {},\n", "this is not JSON at line 2, column 0: "),
+    ] {
+        let workspace = Workspace::empty().home_file(&format!(".bowline/{file}"), content);
+        let error = Launch::rpc(&workspace).start().fatal_error();
+        assert!(error.contains(&format!("{file} is not valid: ")) && error.contains(expected), "{error}");
+        assert!(!error.contains("struct") && !error.contains("serde"), "{error}");
+    }
+}

@@ -106,6 +106,19 @@ pub(crate) struct Messages<'reply> {
     pub messages: &'reply [Arc<Message>],
 }
 
+/// A page of the messages in the context.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MessagesPage<'reply> {
+    /// The messages, oldest first, as they are sent to the model.
+    pub messages: &'reply [Arc<Message>],
+    /// The cursor of the next page; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<&'reply str>,
+    /// The number of messages on all pages.
+    pub total_messages: usize,
+}
+
 /// The commands that a prompt can invoke with a leading slash.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SlashCommands")]

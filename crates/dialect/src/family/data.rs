@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, ForkMessageRecord,
-    ForkMessages, Forked, LastText, Level, Levels, Messages, ModelUsageRecord, Models, Navigated, Queues,
-    SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched,
-    TokensRecord, Tree, Written,
+    ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage, ModelUsageRecord, Models,
+    Navigated, Queues, SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord, StateRecord,
+    StatisticsRecord, Switched, TokensRecord, Tree, Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -28,6 +28,7 @@ pub(crate) enum Data<'reply> {
     Queues(Queues<'reply>),
     State(StateRecord<'reply>),
     Messages(Messages<'reply>),
+    MessagesPage(MessagesPage<'reply>),
     Commands(Commands<'reply>),
     Model(&'reply Model),
     CycledModel(CycledModel<'reply>),
@@ -64,6 +65,11 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
         Answer::State(state) => Data::State(state_record(state, cache)),
         Answer::Messages(messages) => Data::Messages(Messages { messages }),
+        Answer::MessagesPage(page) => Data::MessagesPage(MessagesPage {
+            messages: &page.messages,
+            next_cursor: page.next_cursor.as_deref(),
+            total_messages: page.total,
+        }),
         Answer::Commands(commands) => {
             Data::Commands(Commands { commands: commands.iter().map(slash_command).collect() })
         }

@@ -150,6 +150,7 @@ impl<'event> EventRecord<'event> {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => return None,
         })
     }

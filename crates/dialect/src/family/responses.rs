@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::decode::Problem;
 use crate::json;
-use crate::protocol_info::ProtocolInfo;
+use crate::local_data::LocalData;
 
 /// A response; keys in pi's order.
 #[derive(Serialize, JsonSchema)]
@@ -55,8 +55,8 @@ pub(crate) fn encode<'reply, D: Serialize>(
 }
 
 /// Encodes the response to a command that the dialect carries out itself.
-pub(crate) fn local(origin: &Origin, info: Option<ProtocolInfo>) -> Record {
-    success(origin, info)
+pub(crate) fn local(origin: &Origin, data: Option<LocalData>) -> Record {
+    success(origin, data)
 }
 
 /// Encodes a success response.

@@ -2,17 +2,24 @@
 
 use bowline_core::command::{Command, InterruptMode};
 
+use super::PROTOCOL_VERSION;
 use super::state::StateRecord;
-use crate::command_table::Action::Engine;
+use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
+use crate::family::answers::{Commands, MessagesPage};
 use crate::family::commands as family;
 use crate::fields::Field;
-use crate::fields::Kind::{OneOf, Text};
+use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text};
+use crate::local_data::Negotiated;
 use crate::protocol_info;
 use crate::schema::schema_of;
 
 /// The names of the interrupt modes.
 pub(super) const INTERRUPT_MODES: &[&str] = &["immediate", "wait"];
+
+/// How many messages a page has if the client does not say, and at most.
+const PAGE: usize = 100;
+const LARGEST_PAGE: u64 = 256;
 
 /// Every command, in the groups of omp's documentation.
 pub(super) const TABLE: &[Row] = &[
@@ -94,4 +101,33 @@ pub(super) const TABLE: &[Row] = &[
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,
     family::GET_MESSAGES,
+    Row {
+        name: "get_messages_page",
+        about: "Returns some of the messages in the context, oldest first: as many as `limit` says, or fewer if they \
+                would take more than 768 KiB. Fails with `session_busy` while a run or a compaction is in progress, and \
+                with `stale_cursor` if the session has changed since the cursor was returned.",
+        fields: &[
+            Field::optional("cursor", Text, "`nextCursor` of the page before; without it, the first page."),
+            Field::optional("limit", CountTo(LARGEST_PAGE), "The most messages on the page (default: 100)."),
+        ],
+        result: Some(schema_of::<MessagesPage<'_>>),
+        action: Engine(|mut fields| Command::GetMessagesPage {
+            cursor: fields.optional_text("cursor"),
+            limit: fields.count("limit").unwrap_or(PAGE),
+        }),
+    },
+    Row {
+        name: "get_available_commands",
+        about: "Returns the commands that a prompt can invoke with a leading slash.",
+        fields: &[],
+        result: Some(schema_of::<Commands<'_>>),
+        action: Engine(|_| Command::GetCommands),
+    },
+    Row {
+        name: "negotiate_protocol",
+        about: "Chooses the version of the protocol. There is one: frames are never split.",
+        fields: &[Field::required("protocolVersion", OneNumberOf(&[PROTOCOL_VERSION]), "The version.")],
+        result: Some(schema_of::<Negotiated>),
+        action: Negotiate("protocolVersion"),
+    },
 ];

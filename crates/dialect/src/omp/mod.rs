@@ -4,6 +4,8 @@
 //! the message so far, and a run ends in a single `agent_end`.
 
 mod commands;
+mod other_tools;
+mod refused;
 mod replies;
 mod state;
 
@@ -12,7 +14,9 @@ use std::sync::Arc;
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
-use bowline_core::policy::{IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers};
+use bowline_core::policy::{
+    IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
+};
 use bowline_core::reply::{Refusal, Reply};
 use bowline_core::{ErrorKind, SessionTag};
 use bowline_wire::{Line, Record};
@@ -29,6 +33,11 @@ use crate::family::state_cache::StateCache;
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
 use crate::{Dialect, Incoming, json, single_session};
+
+pub(crate) use other_tools::OTHER_TOOLS;
+
+/// The version of the protocol, in the first record.
+const PROTOCOL_VERSION: u64 = 1;
 
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
@@ -53,7 +62,13 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 enum OwnRecord<'event> {
     /// The first record: the agent accepts commands.
-    Ready,
+    Ready {
+        /// The version of the protocol: frames are never split.
+        #[schemars(extend("const" = PROTOCOL_VERSION))]
+        protocol_version: u64,
+        /// The versions that `negotiate_protocol` accepts.
+        supported_protocol_versions: &'static [u64],
+    },
     /// The run ended, including retries, compaction and queued messages. Emitted once per run.
     AgentEnd {
         /// The messages that the last attempt of the run added to the conversation.
@@ -102,6 +117,7 @@ impl Dialect for Omp {
             idle_queue: IdleQueue::StartsRun,
             tool_results: ToolResults::AsTheyEnd,
             interrupt_mode: InterruptMode::Immediate,
+            while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
             ..Policy::default()
@@ -109,11 +125,14 @@ impl Dialect for Omp {
     }
 
     fn opening(&mut self, records: &mut Vec<Record>) {
-        records.push(plain(&OwnRecord::Ready));
+        records.push(plain(&OwnRecord::Ready {
+            protocol_version: PROTOCOL_VERSION,
+            supported_protocol_versions: &[PROTOCOL_VERSION],
+        }));
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
-        let decoded = PROTOCOL.decode(line).map_err(|problem| responses::refuse(&without_id(problem)));
+        let decoded = PROTOCOL.decode(line).map_err(|problem| refuse(&problem));
         single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
@@ -165,6 +184,7 @@ impl Dialect for Omp {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => {}
         }
     }
@@ -194,12 +214,22 @@ fn shared(event: &Event) -> Option<Record> {
     EventRecord::of(event).map(|record| record.encode())
 }
 
-/// Removes the id where omp omits it: its clients recognise such a response by the missing id.
-fn without_id(problem: Problem) -> Problem {
+/// Encodes the response to an invalid line. omp leaves the id out for unreadable lines, by which its clients recognise
+/// them. It does so for unknown commands too, but there its clients wait for a response with the id until they give up.
+fn refuse(problem: &Problem) -> Record {
     match problem {
-        Problem::Unreadable { reason, .. } => Problem::Unreadable { id: None, reason },
-        Problem::UnknownCommand { name, .. } => Problem::UnknownCommand { id: None, name },
-        problem @ Problem::BadField { .. } => problem,
+        Problem::Unreadable { reason, .. } => {
+            responses::refuse(&Problem::Unreadable { id: None, reason: reason.clone() })
+        }
+        Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = refused::reason(name) => {
+            let error = format!("{name} is not supported: {reason}");
+            responses::failure(id.as_deref(), Some(name), &error, "unsupported")
+        }
+        Problem::BadField { origin, value: Some(version), .. } if origin.name == "negotiate_protocol" => {
+            let error = format!("Unsupported RPC protocol version: {version}");
+            responses::failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
+        }
+        Problem::UnknownCommand { .. } | Problem::BadField { .. } => responses::refuse(problem),
     }
 }
 
@@ -209,8 +239,15 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`.
-        assert_eq!(commands::TABLE.len(), 29 + 1);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands` and `negotiate_protocol`.
+        assert_eq!(commands::TABLE.len(), 29 + 4);
+    }
+
+    #[test]
+    fn refused_commands_are_not_in_the_table() {
+        for (name, _) in refused::COMMANDS {
+            assert!(commands::TABLE.iter().all(|row| row.name != *name), "{name}");
+        }
     }
 
     #[test]

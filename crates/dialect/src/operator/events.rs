@@ -98,6 +98,7 @@ impl Events {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => {}
         }
     }

@@ -16,7 +16,7 @@ use super::Form;
 use super::messages::{self, MessageRecord};
 use super::records::CompactionRecord;
 use crate::json;
-use crate::protocol_info::ProtocolInfo;
+use crate::local_data::LocalData;
 use crate::schema::variants;
 
 /// The context window that is reported if no model is selected.
@@ -70,7 +70,7 @@ enum Data<'reply> {
     Level(Level<'reply>),
     Enabled(Enabled<'reply>),
     Compacted(CompactionRecord<'reply>),
-    ProtocolInfo(Box<ProtocolInfo>),
+    Local(LocalData),
 }
 
 /// Always empty.
@@ -174,8 +174,8 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// Encodes the response to a command that the dialect carries out itself.
-pub(super) fn local(form: Form, origin: &Origin, info: Option<ProtocolInfo>) -> Record {
-    let data = info.map_or(Data::Nothing(Nothing {}), |info| Data::ProtocolInfo(Box::new(info)));
+pub(super) fn local(form: Form, origin: &Origin, data: Option<LocalData>) -> Record {
+    let data = data.map_or(Data::Nothing(Nothing {}), Data::Local);
     respond(form, origin.id.as_deref(), origin.name, Ok(data))
 }
 
@@ -246,6 +246,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         // No command of this dialect has these answers.
         Answer::SessionOpened { .. }
         | Answer::Cleared { .. }
+        | Answer::MessagesPage(_)
         | Answer::Commands(_)
         | Answer::CycledModel(_)
         | Answer::Models(_)

@@ -104,6 +104,10 @@ impl Events {
                 }
                 records.push(compaction_end(*reason, outcome));
             }
+            Event::StorageFailed { error } => {
+                let (message, r#type) = (error.as_str(), "SessionPersistError");
+                records.push(line(&EventRecord::SessionPersistError { message, r#type }));
+            }
             // opi's clients learn of queued messages only when they are delivered.
             Event::QueueChanged { .. }
             // The protocol has no records for these.

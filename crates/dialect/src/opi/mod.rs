@@ -18,7 +18,8 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, IdleQueue, Policy, TruncatedAnswers, UndeclaredThinking, WhileRunning,
+    AbortAnswer, IdleQueue, Policy, StateDetail, TruncatedAnswers, UndeclaredThinking, WhileCompacting,
+    WhileRunning,
 };
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
@@ -27,13 +28,16 @@ use serde_json::Value;
 use crate::decode::{Decoded, Problem};
 use crate::envelope::flat::Flat;
 use crate::protocol::{Answered, Id, Protocol};
-use crate::{Dialect, Incoming, single_session};
+use crate::{Dialect, Incoming, OtherTool, single_session};
 
 /// The emulated version of opi.
 pub(crate) const VERSION: &str = "0.5.0";
 
 /// The version of the protocol, in the first record.
 const SCHEMA_VERSION: u32 = 2;
+
+/// The tools of opi that bowline does not have.
+pub(crate) const OTHER_TOOLS: &[OtherTool] = &[OtherTool { name: "glob", instead: Some("find") }];
 
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
@@ -58,6 +62,8 @@ impl Dialect for Opi {
             abort_answer: AbortAnswer::AtOnce,
             idle_queue: IdleQueue::WaitsForTurn,
             while_running: WhileRunning::Refused,
+            while_compacting: WhileCompacting::EverythingWaits,
+            state_detail: StateDetail::WithInstructions,
             undeclared_thinking: UndeclaredThinking::Refused,
             truncated_answers: TruncatedAnswers::Kept,
             steering_mode: QueueMode::All,
@@ -111,7 +117,10 @@ impl Refused {
 /// Checks what opi's parser checks besides fields: that an id is a string, and the form of a model's name.
 fn checked(mut decoded: Decoded) -> Result<Decoded, Refused> {
     match &mut decoded {
-        Decoded::Request(Request { origin, .. }) | Decoded::Quit(origin) | Decoded::ProtocolInfo(origin) => {
+        Decoded::Request(Request { origin, .. })
+        | Decoded::Quit(origin)
+        | Decoded::ProtocolInfo(origin)
+        | Decoded::Negotiated { origin, .. } => {
             origin.id = checked_id(origin.id.take())?;
         }
         Decoded::Answer(_) => {}

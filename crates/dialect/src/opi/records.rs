@@ -143,6 +143,13 @@ pub(super) enum EventRecord<'event> {
         #[schemars(extend("const" = "CompactionEnd"))]
         r#type: &'static str,
     },
+    /// A message could not be written to the session's file, so the run fails.
+    SessionPersistError {
+        /// Why it could not be written.
+        message: &'event str,
+        #[schemars(extend("const" = "SessionPersistError"))]
+        r#type: &'static str,
+    },
 }
 
 /// Describes every record that is not a response.

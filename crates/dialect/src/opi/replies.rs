@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::thinking;
 use crate::json;
-use crate::protocol_info::ProtocolInfo;
+use crate::local_data::LocalData;
 
 /// The first record, with the keys of opi's source in its order.
 #[derive(Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ enum Data<'reply> {
     Level(Level),
     Compacted(CompactionRecord<'reply>),
     Session(Session<'reply>),
-    ProtocolInfo(Box<ProtocolInfo>),
+    Local(LocalData),
 }
 
 /// The model that was set.
@@ -80,19 +80,19 @@ pub(super) struct Level {
 pub(super) struct Session<'reply> {
     /// The model, as `provider:model`; empty if no model is selected.
     model: String,
-    resources: Resources,
+    resources: Resources<'reply>,
     session_id: &'reply str,
 }
 
-/// The resources that were loaded. bowline has none of these kinds, so all lists are empty.
+/// The resources that were loaded. Lists of kinds that bowline does not have are empty.
 #[derive(Serialize, Default, JsonSchema)]
-struct Resources {
+struct Resources<'reply> {
     #[schemars(with = "Vec<String>")]
     diagnostics: [String; 0],
     #[schemars(with = "Vec<String>")]
     extensions: [String; 0],
-    #[schemars(with = "Vec<String>")]
-    fragments: [String; 0],
+    /// The files that the system prompt contains, such as `AGENTS.md`, with their paths.
+    fragments: Vec<Cow<'reply, str>>,
     #[schemars(with = "Vec<String>")]
     packages: [String; 0],
     #[schemars(with = "Vec<String>")]
@@ -135,9 +135,8 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// Encodes the response to a command that the dialect carries out itself.
-pub(super) fn local(origin: &Origin, info: Option<ProtocolInfo>) -> Record {
-    let data = info.map(|info| Data::ProtocolInfo(Box::new(info)));
-    respond(origin.id.as_deref(), origin.name, Ok(data))
+pub(super) fn local(origin: &Origin, data: Option<LocalData>) -> Record {
+    respond(origin.id.as_deref(), origin.name, Ok(data.map(Data::Local)))
 }
 
 /// Encodes a failure response.
@@ -203,6 +202,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'re
         | Answer::SessionOpened { .. }
         | Answer::Cleared { .. }
         | Answer::Messages(_)
+        | Answer::MessagesPage(_)
         | Answer::Commands(_)
         | Answer::CycledModel(_)
         | Answer::Models(_)
@@ -230,9 +230,11 @@ fn level(level: String) -> Data<'static> {
 
 fn session(state: &State) -> Data<'_> {
     let model = state.model.as_ref().map(|model| format!("{}:{}", model.provider, model.id));
+    let files = state.instructions.iter().flat_map(|instructions| instructions.context_files.iter());
+    let fragments = files.map(|path| path.to_string_lossy());
     Data::Session(Session {
         model: model.unwrap_or_default(),
-        resources: Resources::default(),
+        resources: Resources { fragments: fragments.collect(), ..Resources::default() },
         session_id: &state.session_id,
     })
 }

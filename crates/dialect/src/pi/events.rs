@@ -253,6 +253,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::RetryEnd { .. }
         // Never emitted under this dialect's policy.
         | Event::Ask(_)
+        | Event::StorageFailed { .. }
         | Event::AskResolved { .. } => return None,
     })
 }

@@ -160,6 +160,7 @@ impl Dialect for PiClassic {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
+            | Event::StorageFailed { .. }
             | Event::AskResolved { .. } => {}
         }
     }

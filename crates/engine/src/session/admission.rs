@@ -1,8 +1,8 @@
 //! Which requests are carried out at once, which wait, and which are refused while a run is in progress.
 
 use bowline_core::command::{Command, Request};
-use bowline_core::policy::{Order, WhileRunning};
-use bowline_core::reply::{Refusal, RefusalCode};
+use bowline_core::policy::{AbortAnswer, Order, WhileCompacting, WhileRunning};
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
 
@@ -17,7 +17,16 @@ impl Session {
         if matches!(request.command, Command::Prompt { .. }) {
             self.reply_on_receipt(&request.origin);
         }
-        if self.overtakes(&request.command) {
+        if self.waits_for_compaction()
+            && matches!(request.command, Command::Abort | Command::AbortAndPrompt { .. })
+        {
+            self.stop();
+        }
+        if self.cancels_what_waits(&request.command) {
+            self.reply(request.origin, Ok(Answer::Done));
+            self.stop();
+            self.refuse_waiting_prompts();
+        } else if self.overtakes(&request.command) {
             self.carry_out(request);
         } else {
             self.backlog.push_back(request);
@@ -26,7 +35,8 @@ impl Session {
 
     /// Carries out the requests that need not wait any longer.
     pub(super) fn work_off_backlog(&mut self) {
-        while !self.must_wait()
+        while !self.backlog.is_empty()
+            && !self.must_wait()
             && let Some(request) = self.backlog.pop_front()
         {
             self.carry_out(request);
@@ -41,7 +51,36 @@ impl Session {
     fn must_wait(&self) -> bool {
         let is_busy = !self.activity.is_idle() || self.pending.has_jobs();
         let is_serial = self.agent.policy().order == Order::OneAtATime;
-        self.activity.is_stopping() || self.is_using_files() || (is_serial && is_busy)
+        self.activity.is_stopping()
+            || self.is_using_files()
+            || (is_serial && is_busy)
+            || self.waits_for_compaction()
+    }
+
+    /// Tells whether there is a compaction that requests wait for.
+    fn waits_for_compaction(&self) -> bool {
+        self.activity.is_compacting_on_request()
+            && self.agent.policy().while_compacting != WhileCompacting::PromptsRefused
+    }
+
+    /// Tells whether a command is an abort that has to be answered at once although prompts wait, so that it cannot
+    /// wait for the runs that they would start.
+    fn cancels_what_waits(&self, command: &Command) -> bool {
+        *command == Command::Abort
+            && self.agent.policy().abort_answer == AbortAnswer::AtOnce
+            && self.backlog.iter().any(|request| starts_run(&request.command))
+            && !self.is_using_files()
+    }
+
+    /// Refuses the prompts that wait.
+    fn refuse_waiting_prompts(&mut self) {
+        let waiting = std::mem::take(&mut self.backlog);
+        let (prompts, others) = waiting.into_iter().partition(|request| starts_run(&request.command));
+        self.backlog = others;
+        for request in prompts {
+            let refusal = Refusal::new(RefusalCode::Cancelled, "aborted before it started");
+            self.reply(request.origin, Err(refusal));
+        }
     }
 
     /// Tells whether session files are opened, copied, deleted or listed in the background.
@@ -56,11 +95,17 @@ impl Session {
         let cancels = matches!(command, Command::Abort | Command::AbortRetry | Command::AbortShell);
         if self.is_using_files() {
             return match command {
-                Command::Abort => !self.backlog.iter().any(brings_message),
+                Command::Abort => !self.backlog.iter().any(|request| brings_message(&request.command)),
                 // Opening a large session takes a while, during which the state is that of the current session.
                 Command::GetState => !is_serial,
                 _ => cancels,
             };
+        }
+        if self.waits_for_compaction() {
+            let comes_first = self.backlog.is_empty() && !brings_message(command);
+            return cancels
+                || (self.agent.policy().while_compacting == WhileCompacting::MessagesWait
+                    && (comes_first || *command == Command::GetState));
         }
         if is_serial {
             return cancels || (self.backlog.is_empty() && !self.must_wait());
@@ -84,7 +129,7 @@ impl Session {
                 | Command::GetState
                 | Command::GetSessionStatistics
         );
-        let applies = self.activity.is_running()
+        let applies = (self.activity.is_running() || self.activity.is_admitting())
             && match self.agent.policy().while_running {
                 WhileRunning::Allowed => false,
                 WhileRunning::AllowedButCompaction => matches!(command, Command::Compact { .. }),
@@ -108,13 +153,12 @@ impl Session {
     }
 }
 
-/// Tells whether a request brings a message for the model.
-fn brings_message(request: &Request) -> bool {
-    matches!(
-        request.command,
-        Command::Prompt { .. }
-            | Command::Continue { .. }
-            | Command::AbortAndPrompt { .. }
-            | Command::Enqueue { .. }
-    )
+/// Tells whether a command brings a message for the model.
+fn brings_message(command: &Command) -> bool {
+    starts_run(command) || matches!(command, Command::Enqueue { .. })
+}
+
+/// Tells whether a command is to start a run.
+fn starts_run(command: &Command) -> bool {
+    matches!(command, Command::Prompt { .. } | Command::Continue { .. } | Command::AbortAndPrompt { .. })
 }

@@ -61,9 +61,9 @@ impl Session {
     }
 
     pub(super) fn storage_failed(&mut self, refusal: Refusal) {
-        if let Some(run) = self.run_mut() {
-            run.fail_storage(refusal.message);
-        }
+        let Some(run) = self.run_mut() else { return };
+        run.fail_storage(refusal.message.clone());
+        self.emit(Event::StorageFailed { error: refusal.message });
     }
 
     /// Takes the failed answer at the end out of the conversation, in the file too, before a retry.

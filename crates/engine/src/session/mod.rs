@@ -223,6 +223,11 @@ impl Session {
         self.instructions.system_prompt(self.transcript.working_directory(), self.agent.clock())
     }
 
+    /// Returns the files that the system prompt contains.
+    fn context_files(&mut self) -> Arc<[PathBuf]> {
+        self.instructions.context_files(self.transcript.working_directory(), self.agent.clock())
+    }
+
     /// Returns the retry settings with what the client switched.
     fn retry_settings(&self) -> RetrySettings {
         RetrySettings { enabled: self.switches.auto_retry, ..self.agent.settings().retry.clone() }

@@ -206,7 +206,7 @@ impl Session {
 
     /// Returns an answer without content that carries an error.
     pub(super) fn failed_answer(&self, failure: &Failure) -> Arc<Message> {
-        let model = self.run().map(Run::model);
+        let model = self.run().map(Run::model).or_else(|| self.models.current());
         Arc::new(Message::Assistant(AssistantMessage {
             content: Vec::new(),
             api: model.map(|model| model.api.clone()).unwrap_or_default(),

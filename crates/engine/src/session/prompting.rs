@@ -1,8 +1,10 @@
 //! Accepting prompts: each starts a run, is queued, or is refused.
 
+use bowline_core::ErrorKind;
 use bowline_core::command::{Draft, Origin, Queue};
+use bowline_core::event::Failure;
 use bowline_core::message::Message;
-use bowline_core::policy::PromptAnswer;
+use bowline_core::policy::{PromptAnswer, WhileCompacting};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 
 use super::{Continuation, Session};
@@ -34,7 +36,9 @@ impl Session {
     /// Starts a run with a message, queues it, or refuses it. The message is on disk before it is accepted.
     pub(super) fn prompt(&mut self, submission: Submission, when_busy: Option<Queue>) {
         let Submission { origin, message, receipt } = submission;
-        if self.activity.is_running() {
+        let counts_as_running = self.activity.is_admitting()
+            && self.agent.policy().while_compacting != WhileCompacting::PromptsRefused;
+        if self.activity.is_running() || counts_as_running {
             return match when_busy {
                 Some(queue) => {
                     let answer = self.enqueue(message, queue);
@@ -58,11 +62,14 @@ impl Session {
         self.prompt(Submission { origin, message, receipt }, None);
     }
 
-    /// Starts a run in a conversation that has begun.
+    /// Starts a run in a conversation that has begun. Without one, the command is accepted and its run fails at once:
+    /// that is where its clients look for errors.
     pub(super) fn continue_conversation(&mut self, origin: Origin, message: Draft) {
-        if !self.activity.is_running() && self.transcript.messages().is_empty() {
+        let has_model = self.check_model().is_ok();
+        if has_model && self.activity.is_idle() && self.transcript.messages().is_empty() {
+            self.reply(origin, Ok(Answer::Accepted(Disposition::Started)));
             let text = "there is no conversation to continue; use prompt";
-            return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
+            return self.announce_failed_run(Failure::new(ErrorKind::NoConversation, text));
         }
         self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
     }

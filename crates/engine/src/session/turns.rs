@@ -29,6 +29,18 @@ impl Session {
         self.call_model();
     }
 
+    /// Announces a run that has failed before it could begin: nothing of it becomes part of the conversation.
+    pub(super) fn announce_failed_run(&mut self, failure: Failure) {
+        self.emit(Event::RunStart);
+        self.emit(Event::TurnStart);
+        let message = self.failed_answer(&failure);
+        self.announce(&Recorded { message: Arc::clone(&message), entry: None });
+        self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
+        let conversation = self.transcript.messages().to_vec();
+        self.emit(Event::RunEnd { messages: vec![message], conversation, will_retry: false });
+        self.emit(Event::Settled(RunOutcome::Failed(failure)));
+    }
+
     /// Ends a turn and decides how the run goes on.
     pub(super) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
         let end = if tool_results.is_empty() { TurnEnd::Answer } else { TurnEnd::ToolResults };

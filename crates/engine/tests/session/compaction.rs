@@ -1,14 +1,16 @@
 //! Compaction outside an overflow: at the threshold before a prompt, between turns and after a run, and on request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_core::command::Command;
-use bowline_core::policy::CompactionAnswer;
+use bowline_core::command::{Command, Queue};
+use bowline_core::policy::{AbortAnswer, CompactionAnswer, IdleQueue, WhileCompacting, WhileRunning};
 use bowline_core::reply::Answer;
 use bowline_testkit::{Gate, Reply};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
-use crate::driver::{Driver, course};
+use crate::driver::{Driver, course, draft};
 use crate::setup::{NEARLY_FULL, Setup, long, overloaded};
 use crate::test_tools::TestTool;
 
@@ -207,13 +209,114 @@ async fn requested_compaction_stops_the_run() {
 }
 
 #[tokio::test]
-async fn second_compaction_replaces_the_first() {
-    let mut driver = with_a_past(Reply::text("two"), [Reply::mute(), Reply::text("SUMMARY")]).await;
+async fn second_compaction_is_refused_and_the_first_goes_on() {
+    let mut driver = with_a_past(Reply::text("two"), [Reply::text("SUMMARY")]).await;
     driver.send("first", COMPACT);
-    driver.until_requests(3).await;
     driver.send("second", COMPACT);
-    assert_eq!(driver.refusal("first"), "Compaction cancelled");
-    assert!(driver.until_reply("second").await.is_ok());
+    assert_eq!(driver.refusal("second"), "Compaction already in progress");
+    assert!(driver.until_reply("first").await.is_ok());
+    driver.finish();
+}
+
+/// Returns a session with two exchanges under a policy for compactions.
+async fn under(while_compacting: WhileCompacting, further: impl IntoIterator<Item = Reply>) -> Driver {
+    let setup = Setup::new().policy(|policy| {
+        policy.while_compacting = while_compacting;
+        policy.idle_queue = IdleQueue::StartsRun;
+    });
+    let mut driver = setup.replies([Reply::text("one"), Reply::text("two")]).replies(further).start();
+    driver.run(&long("ONE")).await;
+    driver.run(&long("TWO")).await;
+    driver
+}
+
+#[tokio::test]
+async fn messages_wait_for_a_requested_compaction_where_the_policy_says_so() {
+    let gate = Gate::new();
+    let replies = [Reply::text("SUMMARY").gate(&gate), Reply::text("three"), Reply::text("four")];
+    let mut driver = under(WhileCompacting::MessagesWait, replies).await;
+    driver.send("c", COMPACT);
+    assert!(matches!(driver.carry_out(Command::GetLastAssistantText).await, Answer::LastAssistantText(_)));
+    driver.enqueue("s", Queue::Steering, "three?");
+    driver.prompt("p", "four?");
+    driver.send("name", Command::SetSessionName { name: "after both".to_owned() });
+    assert!(driver.state().is_compacting, "the state is answered meanwhile");
+    assert!(["s", "p", "name"].iter().all(|id| !driver.is_replied(id)));
+    gate.open();
+    assert!(driver.until_reply("c").await.is_ok());
+    assert!(driver.refusal("p").contains("already processing"), "the steering message started a run");
+    driver.until_settled().await;
+    assert_eq!(driver.conversation()[3..], ["user: three?", "assistant: three"]);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn everything_waits_for_a_requested_compaction_where_the_policy_says_so() {
+    let replies = [Reply::text("SUMMARY"), Reply::text("three")];
+    let mut driver = under(WhileCompacting::EverythingWaits, replies).await;
+    driver.send("c", COMPACT);
+    driver.send("again", COMPACT);
+    driver.send("s", Command::GetState);
+    driver.prompt("p", "three?");
+    assert!(["c", "again", "s", "p"].iter().all(|id| !driver.is_replied(id)));
+    driver.until_settled().await;
+    assert_eq!(driver.refusal("again"), "Already compacted");
+    assert_eq!(driver.conversation()[3..], ["user: three?", "assistant: three"]);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn abort_ends_a_compaction_at_once_and_then_the_prompt_that_waits_for_it() {
+    for while_compacting in [WhileCompacting::MessagesWait, WhileCompacting::EverythingWaits] {
+        let mut driver = under(while_compacting, [Reply::mute(), Reply::mute()]).await;
+        driver.send("c", COMPACT);
+        driver.prompt("p", "three?");
+        driver.send("a", Command::Abort);
+        assert_eq!(driver.refusal("c"), "Compaction cancelled");
+        assert!(driver.is_replied("p") && driver.is_replied("a"));
+        assert_eq!(driver.until_settled().await["aborted"], true);
+        driver.finish();
+    }
+}
+
+#[tokio::test]
+async fn abort_that_is_replied_to_at_once_refuses_the_prompts_that_wait() {
+    let setup = Setup::new().policy(|policy| policy.abort_answer = AbortAnswer::AtOnce);
+    let never = Arc::new(Semaphore::new(0));
+    let setup = setup.tool(TestTool::gated("gated", &never));
+    let mut driver = setup.replies([Reply::new().tool("gated", json!({}))]).start();
+    driver.prompt("p", "go");
+    driver.until_type("tool_execution_start").await;
+    driver.send("a", Command::Abort);
+    assert!(driver.is_replied("a"));
+    driver.prompt("q", "next");
+    assert!(!driver.is_replied("q"), "it waits for the tool to stop");
+    driver.send("b", Command::Abort);
+    assert!(driver.is_replied("b"));
+    assert_eq!(driver.refusal("q"), "aborted before it started");
+    driver.until_settled().await;
+    driver.finish();
+}
+
+#[tokio::test]
+async fn prompt_during_the_compaction_before_another_counts_as_one_during_its_run() {
+    let setup = Setup::new().policy(|policy| {
+        policy.while_compacting = WhileCompacting::MessagesWait;
+        policy.while_running = WhileRunning::Refused;
+    });
+    let replies = [Reply::text("one"), Reply::text("two").usage(NEARLY_FULL), Reply::text("SUMMARY")];
+    let mut driver = setup.replies(replies).start();
+    driver.carry_out(Command::SetAutoCompaction { enabled: false }).await;
+    driver.run(&long("ONE")).await;
+    driver.run(&long("TWO")).await;
+    driver.carry_out(Command::SetAutoCompaction { enabled: true }).await;
+    driver.prompt("p", "three?");
+    driver.prompt("q", "four?");
+    driver.send("r", Command::Prompt { message: draft("five?"), when_busy: Some(Queue::FollowUp) });
+    driver.send("c", COMPACT);
+    assert!(driver.refusal("q").contains("already processing") && driver.refusal("c").contains("is running"));
+    driver.until_settled().await;
+    assert_eq!(driver.conversation()[3..], ["user: three?", "assistant: ok", "user: five?", "assistant: ok"]);
     driver.finish();
 }
 

@@ -109,7 +109,10 @@ async fn results_are_recorded_as_tools_end_where_the_policy_says_so() {
 async fn continue_needs_a_conversation() {
     let mut driver = Setup::new().start();
     driver.send("c", Command::Continue { message: draft("one?") });
-    assert!(driver.refusal("c").contains("no conversation"));
+    assert!(matches!(driver.replies("c")[..], [Ok(Answer::Accepted(Disposition::Started))]));
+    let settled = driver.until_settled().await;
+    assert!(settled["error"].as_str().unwrap().contains("no conversation"), "{settled}");
+    assert!(driver.conversation().is_empty());
     driver.run("one?").await;
     driver.send("d", Command::Continue { message: draft("two?") });
     driver.until_settled().await;

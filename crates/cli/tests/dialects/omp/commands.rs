@@ -60,26 +60,6 @@ fn every_documented_command_is_answered_with_its_id() {
 }
 
 #[test]
-fn unknown_command_response_has_no_id() {
-    let workspace = Workspace::empty();
-    let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();
-    agent.send(json!({ "id": "u", "type": "bogus" }));
-    let mut response = agent.next();
-    response.as_object_mut().unwrap().remove("code");
-    assert_eq!(
-        response,
-        json!({ "type": "response", "command": "bogus", "success": false, "error": "Unknown command: bogus" })
-    );
-    for line in ["42\n", "[]\n", "{\"id\":\"x\"}\n"] {
-        agent.send_raw(line.as_bytes());
-        let mut response = agent.next();
-        response.as_object_mut().unwrap().remove("code");
-        let expected = json!({ "type": "response", "success": false, "error": "Unknown command: undefined" });
-        assert_eq!(response, expected);
-    }
-}
-
-#[test]
 fn invalid_json_costs_one_line() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("omp").start_greeted();

@@ -1,9 +1,11 @@
 //! The dialect `omp`. [`table`] maps each sentence of omp's documentation to a test.
 
 mod commands;
+mod later_commands;
 mod prompting;
 mod runs;
 mod snapshots;
+mod starting;
 mod steering;
 mod table;
 

@@ -1,6 +1,7 @@
 //! Carrying out commands: one arm each, the work in a file for each group.
 
 mod export;
+mod message_pages;
 mod models;
 mod navigation;
 pub(super) mod sessions;
@@ -9,7 +10,7 @@ mod state;
 mod tree;
 
 use bowline_core::command::{Command, Request};
-use bowline_core::reply::{Answer, Refusal};
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
 use super::prompting::Submission;
@@ -29,6 +30,9 @@ impl Session {
             Command::AbortAndPrompt { .. } if !self.activity.is_idle() => {
                 self.postpone(Request { origin, command });
                 return self.stop();
+            }
+            Command::Compact { .. } if self.activity.is_compacting_on_request() => {
+                Err(Refusal::new(RefusalCode::Compacting, "Compaction already in progress"))
             }
             command if self.needs_idle(&command) => {
                 self.postpone(Request { origin, command });
@@ -61,6 +65,7 @@ impl Session {
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetState => Ok(self.state()),
             Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),
+            Command::GetMessagesPage { cursor, limit } => self.messages_page(cursor.as_deref(), limit),
             Command::GetCommands => Ok(Answer::Commands(Vec::new())),
             Command::GetLastAssistantText => Ok(self.last_assistant_text()),
             Command::GetSessionStatistics => self.session_statistics(),

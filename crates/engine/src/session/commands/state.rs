@@ -15,6 +15,7 @@ impl Session {
         let wants_instructions = self.agent.policy().state_detail == StateDetail::WithInstructions;
         let instructions = wants_instructions.then(|| Instructions {
             system_prompt: self.system_prompt(),
+            context_files: self.context_files(),
             tools: self.instructions.definitions(),
         });
         Answer::State(Box::new(State {

@@ -1,5 +1,8 @@
 //! The dialect `opi`: each statement of the documentation and code in opi's `rpc.rs`.
 
+mod refusals;
+mod waiting;
+
 use std::time::{Duration, Instant};
 
 use bowline_testkit::{Agent, Api, Gate, Launch, ModelServer, Reply, Workspace, eventually, of_type, types};
@@ -17,12 +20,15 @@ const SOURCE: &[(&str, &str)] = &[
     ("blank lines are skipped", "lines_end_with_lf_or_crlf"),
     ("prompt: Send user prompt, stream agent events", "prompt_is_accepted_and_streamed"),
     ("continue: Continue conversation with additional text", "continue_needs_a_conversation"),
+    ("continue is accepted like prompt; errors after acceptance are events", "continue_needs_a_conversation"),
     ("steer: Queue steering message during agent operation", "queue_events_follow_deliveries"),
     ("follow_up: Queue follow-up message for after agent stops", "queue_events_follow_deliveries"),
     ("abort: Cancel current agent operation", "abort_is_answered_immediately_and_events_are_balanced"),
     ("set_model: Switch provider:model", "model_is_named_with_a_colon"),
     ("set_thinking_level: Set reasoning/thinking level", "thinking_levels_have_budgets"),
     ("compact: Trigger manual compaction", "compact_reports_its_result"),
+    ("compact is carried out before the next command is read", "commands_wait_for_a_compaction"),
+    ("SessionPersistError: the session could not be written", "failed_write_is_a_persist_error"),
     ("session_info: Query session metadata", "session_info_describes_the_session"),
     ("quit: Shut down the RPC session", "quit_is_answered_before_it_ends_the_run"),
     ("Every command produces at most one response object.", "every_command_gets_one_response"),
@@ -39,6 +45,7 @@ const SOURCE: &[(&str, &str)] = &[
         "A second abort while idle is a successful no-op.",
         "abort_is_answered_immediately_and_events_are_balanced",
     ),
+    ("abort is answered at once whenever a run is active", "second_abort_while_stopping_is_answered_at_once"),
     ("parse errors: command parse, failed to parse command: …", "every_command_gets_one_response"),
     ("end of stdin: shut down, exit code 0", "process_ends_at_end_of_stdin"),
     ("ACTIVE_RUN_SHUTDOWN_TIMEOUT 5 s", "quit_is_answered_before_it_ends_the_run"),
@@ -54,8 +61,10 @@ const SOURCE: &[(&str, &str)] = &[
 
 #[test]
 fn every_statement_of_the_source_has_a_test() {
+    let files = [include_str!("mod.rs"), include_str!("refusals.rs"), include_str!("waiting.rs")];
     for (statement, test) in SOURCE {
-        assert!(include_str!("opi.rs").contains(&format!("fn {test}()")), "{statement}: {test}");
+        let function = format!("fn {test}()");
+        assert!(files.iter().any(|file| file.contains(&function)), "{statement}: {test}");
     }
 }
 
@@ -162,7 +171,14 @@ fn continue_needs_a_conversation() {
     server.default_reply(Reply::text("ok"));
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("opi");
-    agent.refuse(json!({ "type": "continue", "message": "and?" }));
+    assert_eq!(agent.carry_out(json!({ "type": "continue", "message": "and?" })), Value::Null);
+    let records = agent.until_type("AgentEnd");
+    let expected = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"];
+    assert_eq!(types(&records), expected);
+    let end = &records[5];
+    assert_eq!((&end["reason"], &end["messages"]), (&json!("error"), &json!([])));
+    assert!(end["error_message"].as_str().unwrap().contains("no conversation to continue"), "{end}");
+    assert!(server.requests().is_empty());
     run(&mut agent, "hello");
     agent.carry_out(json!({ "type": "continue", "message": "and?" }));
     let end = agent.until_type("AgentEnd").pop().unwrap();
@@ -365,12 +381,16 @@ fn compact_reports_its_result() {
 #[test]
 fn session_info_describes_the_session() {
     let server = ModelServer::start();
-    let workspace = workspace(&server);
+    let workspace = workspace(&server).file("AGENTS.md", "Use tabs.");
     let mut agent = workspace.start_in("opi");
     let data = agent.get("session_info");
-    let nothing = json!({ "diagnostics": [], "extensions": [], "fragments": [], "packages": [], "skills": [], "themes": [] });
-    assert_eq!(data["resources"], nothing);
+    let file = workspace.work().join("AGENTS.md");
+    let resources = json!({ "diagnostics": [], "extensions": [], "fragments": [file], "packages": [], "skills": [], "themes": [] });
+    assert_eq!(data["resources"], resources);
     assert!(data["session_id"].is_string());
+    let arguments = ["--no-context-files"];
+    let mut agent = Launch::rpc(&workspace).dialect("opi").arguments(&arguments).start_greeted();
+    assert_eq!(agent.get("session_info")["resources"]["fragments"], json!([]));
 }
 
 #[test]
@@ -423,87 +443,4 @@ fn closed_stdout_is_a_failure() {
     agent.next();
     agent.close_stdout();
     assert_eq!(agent.wait(), 1);
-}
-
-#[test]
-fn every_command_gets_one_response() {
-    let workspace = Workspace::empty();
-    let mut agent = Launch::bowline(&workspace).arguments(&["--rpc"]).start();
-    agent.next();
-    let table = [
-        ("not json", "parse"),
-        ("[\"abort\"]", "parse"),
-        ("{\"type\":\"fly\"}", "parse"),
-        ("{\"type\":\"abort\",\"id\":7}", "parse"),
-        ("{\"type\":\"prompt\"}", "parse"),
-        ("{\"type\":\"prompt\",\"message\":\"no model\"}", "prompt"),
-        ("{\"type\":\"set_model\",\"model\":\"x\"}", "set_model"),
-        ("{\"type\":\"set_model\",\"model\":\"x:y\"}", "set_model"),
-        ("{\"type\":\"set_thinking_level\",\"level\":\"huge\"}", "set_thinking_level"),
-        ("{\"type\":\"continue\",\"message\":\"x\"}", "continue"),
-        ("{\"type\":\"compact\"}", "compact"),
-    ];
-    for (line, command) in table {
-        agent.send_raw(format!("{line}\n").as_bytes());
-        let response = agent.next();
-        assert_eq!(response["command"], command, "{line}: {response}");
-        assert_eq!((&response["success"], response.get("id")), (&json!(false), None), "{response}");
-        assert_eq!(
-            command == "parse",
-            response["error"].as_str().unwrap().starts_with("failed to parse command: ")
-        );
-    }
-    agent.send(json!({ "type": "set_model", "model": "x:y" }));
-    assert_eq!(agent.next()["error"], "unknown model 'y' for provider 'x'");
-    agent.get("session_info");
-}
-
-#[test]
-fn running_agent_refuses_with_opi_errors() {
-    let server = ModelServer::start();
-    server.reply(Reply::text("I begin").hang_after(1));
-    let workspace = workspace(&server);
-    let mut agent = workspace.start_in("opi");
-    agent.carry_out(json!({ "type": "prompt", "message": "go" }));
-    agent.until_type("MessageUpdate");
-    let busy = "agent is already running; use steer or follow_up to queue messages";
-    let table = [
-        (json!({ "type": "prompt", "message": "x" }), busy),
-        (json!({ "type": "continue", "message": "x" }), busy),
-        (json!({ "type": "set_model", "model": "mock:m2" }), "cannot change model while agent is running"),
-        (
-            json!({ "type": "set_thinking_level", "level": "low" }),
-            "cannot change thinking level while agent is running",
-        ),
-        (json!({ "type": "compact" }), "cannot compact while agent is running"),
-        (json!({ "type": "session_info" }), "cannot query session info while agent is running"),
-    ];
-    for (command, error) in table {
-        assert_eq!(agent.refuse(command), error);
-    }
-}
-
-#[test]
-fn mutating_tool_needs_permission() {
-    let server = ModelServer::start();
-    server.default_reply(Reply::text("ok"));
-    let workspace = workspace(&server);
-    let tools = |arguments: &[&str]| {
-        let mut agent =
-            Launch::rpc(&workspace).dialect("opi").model("mock/m1").arguments(arguments).start_greeted();
-        run(&mut agent, "go");
-        let body = server.requests().pop().unwrap().body;
-        let names = body["tools"].as_array().unwrap().iter();
-        names.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(tools(&[]), ["read", "grep", "find", "ls"]);
-    let all = ["read", "bash", "edit", "write", "grep", "find", "ls"];
-    assert_eq!(tools(&["--allow-mutating"]), all, "the search tools stay");
-    assert_eq!(tools(&["--allow-mutating", "--tools", "bash"]), ["bash"]);
-    assert_eq!(tools(&["--tools", "read,ls"]), ["read", "ls"]);
-    let mut agent = Launch::bowline(&workspace).arguments(&["--rpc", "--tools", "read,write"]).start();
-    let records = agent.rest();
-    assert_eq!(agent.wait(), 2);
-    assert!(of_type(&records, "rpc_ready").is_empty());
-    agent.wait_for_stderr("opi: mutating tool 'write' requires --allow-mutating in non-interactive mode");
 }

@@ -1,0 +1,152 @@
+//! Mistyped command lines, and the help that they point to.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::Command;
+
+use bowline_testkit::{Finished, Launch, Workspace, bowline};
+
+#[track_caller]
+fn run(workspace: &Workspace, arguments: &[&str]) -> Finished {
+    Launch::bowline(workspace).arguments(arguments).run()
+}
+
+/// Checks that a command line is refused on stderr only, in these words.
+#[track_caller]
+fn check_refused(arguments: &[&str], expected: &str) {
+    let finished = run(&Workspace::empty(), arguments);
+    assert_eq!((finished.code, finished.stdout.as_str()), (2, ""), "{arguments:?}");
+    assert_eq!(finished.stderr, format!("bowline: {expected}\n"), "{arguments:?}");
+}
+
+#[test]
+fn unknown_words_and_flags_are_refused_with_a_suggestion() {
+    check_refused(&["dmeo"], "unknown subcommand \"dmeo\"; did you mean demo? (see bowline help)");
+    check_refused(&["frobnicate"], "unknown subcommand \"frobnicate\" (see bowline help)");
+    check_refused(&["--hlep"], "Unknown option: --hlep; did you mean --help? (see bowline help)");
+    check_refused(&["--mdoe", "rpc"], "Unknown option: --mdoe; did you mean --mode? (see bowline help)");
+    check_refused(&["-x"], "Unknown option: -x (see bowline --help)");
+    check_refused(
+        &["sessions", "list", "--serch", "x"],
+        "Unknown option: --serch; did you mean --search? (see bowline help sessions)",
+    );
+    check_refused(
+        &["--list-models", "--jsno"],
+        "Unknown option: --jsno; did you mean --json? (see bowline help)",
+    );
+    check_refused(
+        &["demo", "--model", "x/y"],
+        "--model is not an option of bowline demo (see bowline help demo)",
+    );
+    check_refused(&["demo", "now"], "bowline demo takes no arguments (see bowline help demo)");
+    check_refused(
+        &["auth", "list", "--session", "x"],
+        "--session is not an option of bowline auth (see bowline help auth)",
+    );
+}
+
+#[test]
+fn word_that_may_be_a_key_is_not_repeated() {
+    let finished = run(&Workspace::empty(), &["--no-session", "sk-secret"]);
+    assert_eq!(finished.code, 2);
+    assert!(!finished.stderr.contains("sk-secret"), "{}", finished.stderr);
+}
+
+#[test]
+fn every_subcommand_has_help_with_examples() {
+    let workspace = Workspace::empty();
+    for name in ["demo", "sessions", "auth", "export", "schema", "help"] {
+        let asked = run(&workspace, &["help", name]).succeeded();
+        for arguments in [&[name, "--help"][..], &[name, "-h"], &["--help", name]] {
+            assert_eq!(run(&workspace, arguments).succeeded(), asked, "{arguments:?}");
+        }
+        assert!(asked.starts_with(&format!("bowline {name}")), "{asked}");
+        assert!(asked.contains("\nOptions:\n") && asked.contains("\nExamples:\n  bowline "), "{asked}");
+    }
+    assert_eq!(run(&workspace, &["help"]).succeeded(), run(&workspace, &["--help"]).succeeded());
+    let finished = run(&workspace, &["help", "sesions"]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (1, ""));
+    assert!(finished.stderr.contains("did you mean sessions?"), "{}", finished.stderr);
+}
+
+#[test]
+fn examples_of_the_help_are_command_lines() {
+    let workspace = Workspace::empty();
+    let help = ["demo", "sessions", "auth", "export", "schema", "help"]
+        .map(|name| run(&workspace, &["help", name]).succeeded())
+        .concat();
+    let examples = help.lines().filter_map(|line| line.strip_prefix("  bowline "));
+    let mut count = 0;
+    for example in examples {
+        let words = example.split(['<', '>']).next().unwrap_or_default().replace("\"What we did\"", "x");
+        let mut words: Vec<_> = words.split_whitespace().collect();
+        // Whether it is accepted is all that matters, so it need not run.
+        words.push("--help");
+        assert_eq!(run(&workspace, &words).code, 0, "{example}");
+        words.pop();
+        words.push("--frob");
+        let finished = run(&workspace, &words);
+        assert!(finished.stderr.contains("Unknown option: --frob"), "{example}: {}", finished.stderr);
+        count += 1;
+    }
+    assert!(count >= 9, "{help}");
+}
+
+#[test]
+fn flag_without_an_action_says_what_is_missing() {
+    let finished = run(&Workspace::empty(), &["--model", "scripted/demo"]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (2, ""));
+    assert!(
+        finished
+            .stderr
+            .starts_with("bowline: --model alone does nothing; to serve a client, add --mode rpc\n"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn argument_that_is_not_text_is_refused_by_its_number() {
+    let workspace = Workspace::empty();
+    let output = Command::new(bowline())
+        .args(["--mode", "rpc", "--session-dir"])
+        .arg(OsStr::from_bytes(b"/tmp/\xff"))
+        .env("HOME", workspace.home())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "bowline: argument 4 is not UTF-8 text\n");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"fatal\":true"));
+}
+
+#[test]
+fn instructions_that_name_a_missing_file_prevent_the_start() {
+    let workspace = Workspace::empty();
+    fs::write(workspace.work().join("rules.md"), "Rhyme.").unwrap();
+    for (arguments, missing) in [
+        (&["--system", "none"][..], "none"),
+        (&["--dialect", "opi", "-s", "none"], "none"),
+        (&["--system-prompt", "prompts/none"], "prompts/none"),
+        (&["--append-system-prompt", "rulse.md"], "rulse.md"),
+        (&["--append-system-prompt", "~/none.txt"], "none.txt"),
+    ] {
+        let finished = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
+        assert_ne!(finished.code, 0, "{arguments:?}");
+        assert!(
+            finished.stderr.contains(&format!("{missing} cannot be read: No such file")),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+    for arguments in [
+        &["--system", "rules.md"][..],
+        &["--system-prompt", "rules.md"],
+        &["--system-prompt", "Answer in French."],
+        &["--system-prompt", "Never write to src/generated.md"],
+        &["--append-system-prompt", "Rhyme"],
+    ] {
+        let finished = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
+        assert_eq!((finished.code, finished.stderr.as_str()), (0, ""), "{arguments:?}");
+    }
+}

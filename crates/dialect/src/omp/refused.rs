@@ -1,0 +1,27 @@
+//! The commands of later versions of omp that bowline does not have. They are refused by name, so that a client learns at
+//! once what to do instead.
+
+/// Each command, and what its client can do instead.
+pub(super) const COMMANDS: &[(&str, &str)] = &[
+    ("set_fast_mode", "no model has a fast mode here; choose a faster model with set_model"),
+    ("handoff", "continue in a new session with new_session, or shorten this one with compact"),
+    ("set_todos", "there is no todo list; put the tasks into a prompt"),
+    ("set_host_tools", "tools of the client cannot be called; the tools are in get_state"),
+    ("set_host_uri_schemes", "addresses of the client cannot be read; write the content to a file"),
+    ("host_tool_result", "no tool of the client was called"),
+    ("host_tool_update", "no tool of the client was called"),
+    ("host_uri_result", "no address of the client was read"),
+    ("set_subagent_subscription", "there are no subagents; start another process for parallel work"),
+    ("get_subagents", "there are no subagents; start another process for parallel work"),
+    ("get_subagent_messages", "there are no subagents; start another process for parallel work"),
+    ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
+    (
+        "login",
+        "store a key with `bowline auth set --provider NAME`, or set the provider's environment variable",
+    ),
+];
+
+/// Returns why a command is refused.
+pub(super) fn reason(name: &str) -> Option<&'static str> {
+    COMMANDS.iter().find(|(refused, _)| *refused == name).map(|(_, reason)| *reason)
+}
