@@ -16,6 +16,8 @@ pub struct Settings {
     pub compaction: CompactionSettings,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
+    /// How often the model is called for one message of the user; `None` is without end.
+    pub max_turns: Option<u32>,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
     /// reproducible output needs this off.
     pub reports_progress: bool,
@@ -79,6 +81,7 @@ impl Default for Settings {
             auto_compaction: true,
             compaction: CompactionSettings::default(),
             resize_images: true,
+            max_turns: Some(500),
             reports_progress: true,
         }
     }

@@ -87,9 +87,12 @@ impl Assembly {
         self.message.content.get(index)
     }
 
-    /// Returns why the tool call at this place of the content is not carried out, if its arguments are too complex.
-    pub fn refused_call(&self, index: usize) -> Option<String> {
-        self.refused.iter().find(|(refused, _)| *refused == index).map(|(_, excess)| excess.told())
+    /// Returns for each tool call why it is not carried out, if its arguments are too complex.
+    pub fn refused_calls(&self) -> Vec<Option<String>> {
+        let calls = self.message.content.iter().enumerate();
+        let calls = calls.filter(|(_, block)| matches!(block, AssistantContent::ToolCall(_)));
+        let refusal = |index| self.refused.iter().find(|(refused, _)| *refused == index);
+        calls.map(|(index, _)| refusal(index).map(|(_, excess)| excess.told())).collect()
     }
 
     /// Returns whether the answer is complete.
@@ -321,8 +324,9 @@ mod tests {
         start_call(&mut assembly, 1);
         assembly.apply(delta(1, r#"{"path":"a"}"#));
         assembly.apply(StreamEvent::BlockEnd { index: 1, signature: None });
-        assert!(assembly.refused_call(0).unwrap().contains("100 levels"));
-        assert_eq!(assembly.refused_call(1), None);
+        let refused = assembly.refused_calls();
+        assert!(refused[0].as_ref().unwrap().contains("100 levels"));
+        assert_eq!(refused[1..], [None]);
         assert_eq!(assembly.finish().tool_calls().next().unwrap().arguments, Arguments::new());
     }
 }

@@ -294,7 +294,10 @@ fn take(exchanges: &mut Vec<(u64, Exchange)>, line: Line) -> Result<(), String> 
             let answer = RecordedAnswer {
                 head: None,
                 chunks: VecDeque::new(),
-                end: RecordedEnd::Left,
+                end: RecordedEnd::Failed(StreamError::new(
+                    FailureKind::Rejected,
+                    "The recording stops within this answer: it reached its limit, or the disk was full.",
+                )),
                 key_origin: key_from,
             };
             exchanges.push((exchange, Exchange { model: *model, body, answer }));

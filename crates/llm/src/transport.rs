@@ -254,7 +254,8 @@ impl Flow {
         if incoming.is_stream() {
             return Ok(incoming);
         }
-        let error = refusal(&mut incoming, key_origin.as_deref()).await;
+        let limit = self.within_deadline(REFUSAL_LIMIT);
+        let error = refusal(&mut incoming, key_origin.as_deref(), limit).await;
         incoming.finish(Outcome::Complete)?;
         Err(error)
     }
@@ -452,9 +453,9 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
 }
 
 /// Returns the failure for an answer without a stream.
-async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamError {
+async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>, limit: Duration) -> StreamError {
     // A body that has not arrived by then is ignored.
-    let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
+    let body = timeout(limit, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
         let target = incoming.header("location").map_or_else(

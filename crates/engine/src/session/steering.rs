@@ -69,7 +69,7 @@ impl Session {
             let recorded = self.record(Message::user(text, images, self.now()));
             self.announce(&recorded);
             if let Some(run) = self.run_mut() {
-                run.renew_overflow();
+                run.renew_for_message();
             }
             if self.queues.mode(queue) == QueueMode::OneAtATime {
                 break;
