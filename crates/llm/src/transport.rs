@@ -343,12 +343,21 @@ impl Flow {
             return Err(exceeded(&format!("more than {} for one answer", mebibytes(limit))));
         }
         self.decoder.feed(bytes, events)?;
-        self.decoder.check()
+        self.check(events)
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.decoder.finish(events)?;
-        self.decoder.check()
+        self.check(events)
+    }
+
+    /// Returns the failure of an answer that has become too large, even if it ended just then.
+    fn check(&self, events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let checked = self.decoder.check();
+        if checked.is_err() {
+            events.pop_if(|last| matches!(last, StreamEvent::Done { .. }));
+        }
+        checked
     }
 
     /// Returns how long to wait at most, so that the answer ends in time.

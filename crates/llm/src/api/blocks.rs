@@ -35,14 +35,17 @@ struct Open {
 
 impl Blocks {
     /// Starts a block with the provider's number.
-    pub(super) fn start(&mut self, number: usize, kind: BlockKind, out: &mut Vec<StreamEvent>) {
+    pub(super) fn start(&mut self, number: usize, mut kind: BlockKind, out: &mut Vec<StreamEvent>) {
         let index = self.count;
         self.count += 1;
         let mut is_call = false;
-        if let BlockKind::ToolCall { id, name } = &kind {
+        if let BlockKind::ToolCall { id, name } = &mut kind {
             is_call = true;
-            self.bytes += id.len() + name.len();
-            self.has_excessive_name |= id.len().max(name.len()) > limits::NAME_BYTES;
+            for name in [id, name] {
+                self.has_excessive_name |= name.len() > limits::NAME_BYTES;
+                name.truncate(name.floor_char_boundary(limits::NAME_BYTES));
+                self.bytes += name.len();
+            }
         }
         self.open.push(Open { number, index, is_call, bytes: 0, signature: None });
         out.push(StreamEvent::BlockStart { index, kind });
