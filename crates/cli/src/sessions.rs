@@ -25,7 +25,7 @@ bowline sessions list --all           list those of all folders; --search TEXT f
 bowline sessions show PATH|ID         show the details and the messages of a session
 bowline sessions rm PATH|ID...        delete sessions
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
-bowline sessions fsck --repair ...    move damaged lines to a separate file
+bowline sessions fsck --repair ...    move damaged lines to a separate file and close the gaps
 
 With --json, list, show and fsck print one JSON object per line. A unique prefix of an id is enough.
 ";
@@ -116,6 +116,7 @@ impl Sessions {
                 "userMessages": figures.user_messages, "assistantMessages": figures.assistant_messages,
                 "toolCalls": figures.tool_calls, "usage": figures.usage, "byModel": models,
                 "malformedLines": session.malformed_lines(),
+                "relinkedEntries": session.damage().unwrap_or_default().relinked_entries,
             });
             return say(&format!("{shown}\n")).map(|()| ExitCode::SUCCESS);
         }
@@ -143,10 +144,11 @@ impl Sessions {
             );
             shown.push_str(&format!("model     {}\n", plain_line(&line)));
         }
-        if session.malformed_lines() > 0 {
+        if let Some(damage) = session.damage() {
             shown.push_str(&format!(
-                "damaged   {}; run bowline sessions fsck\n",
-                lines(session.malformed_lines() as u64)
+                "damaged   {} cannot be read, {} relinked; run bowline sessions fsck\n",
+                counted(damage.unreadable_lines, "line", "lines"),
+                counted(damage.relinked_entries, "entry", "entries"),
             ));
         }
         shown.push_str(&transcript::render(&session)?);
@@ -165,7 +167,7 @@ impl Sessions {
     /// Checks the named sessions, or all. A session that cannot be read does not stop the check of the others.
     fn check(&self, named: &[String], mode: Fsck) -> Result<ExitCode, Failure> {
         let paths = match named {
-            [] => self.all_files()?,
+            [] => self.store.all_files()?,
             _ => named.iter().map(|text| self.find(text)).collect::<Result<_, _>>()?,
         };
         let mut damaged = 0;
@@ -186,15 +188,13 @@ impl Sessions {
             }
         }
         if !self.as_json {
-            let verdict = if damaged == 0 { "none damaged".to_owned() } else { format!("{damaged} damaged") };
+            let verdict = match damaged {
+                0 => "none damaged".to_owned(),
+                _ => format!("{damaged} damaged; add --repair to mend them, which keeps the original files"),
+            };
             say(&format!("{} checked, {verdict}\n", paths.len()))?;
         }
         Ok(ExitCode::from(u8::from(damaged > 0)))
-    }
-
-    fn all_files(&self) -> Result<Vec<PathBuf>, Failure> {
-        let query = ListQuery { scope: Scope::All, search: None, cursor: None, limit: usize::MAX };
-        Ok(self.store.list(&query)?.sessions.into_iter().map(|session| session.path).collect())
     }
 
     fn show_report(&self, path: &std::path::Path, report: &Report) -> Result<(), Failure> {
@@ -207,6 +207,8 @@ impl Sessions {
                 Problem::Torn => "is incomplete because its write was interrupted",
                 Problem::NotJson => "is not JSON",
                 Problem::NotAnEntry => "is not an entry",
+                Problem::Unreadable => "is an entry whose content cannot be read",
+                Problem::TooLong => "is too long to be read",
             };
             found.push(format!("line {} {problem} ({} bytes)", bad.number, bad.length));
         }
@@ -218,10 +220,22 @@ impl Sessions {
             report
                 .missing_parents
                 .iter()
-                .map(|(entry, parent)| format!("the parent {parent} of {entry} is missing")),
+                .map(|(entry, parent)| format!("the entry {parent} before {entry} is missing")),
         );
+        if !found.is_empty() {
+            let (lost, cut) = (report.bad_lines.len(), report.missing_parents.len());
+            found.push(format!(
+                "in short: {} lost, {} cut off from what came before and {} intact",
+                counted(lost, "line", "lines"),
+                counted(cut, "entry", "entries"),
+                counted(usize::try_from(report.entries).unwrap_or(usize::MAX), "entry", "entries"),
+            ));
+        }
         if let Some(aside) = &report.set_aside {
             found.push(format!("damaged lines were moved to {}", aside.display()));
+        }
+        if report.backup.is_some() && !report.missing_parents.is_empty() {
+            found.push("entries after a gap were linked to the entry before it".to_owned());
         }
         if let Some(backup) = &report.backup {
             found.push(format!("the original file was kept as {}", backup.display()));
@@ -263,6 +277,8 @@ fn report_json(path: &std::path::Path, report: &Report) -> Value {
         Problem::Torn => "torn",
         Problem::NotJson => "not_json",
         Problem::NotAnEntry => "not_an_entry",
+        Problem::Unreadable => "unreadable",
+        Problem::TooLong => "too_long",
     };
     let bad: Vec<_> = report
         .bad_lines
@@ -277,6 +293,6 @@ fn report_json(path: &std::path::Path, report: &Report) -> Value {
     })
 }
 
-fn lines(count: u64) -> String {
-    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::model::Model;
+use bowline_core::reply::SessionDamage;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
@@ -42,6 +43,7 @@ pub(crate) fn prepare(
         command_prefix: file.shell_command_prefix.clone(),
         keeps_images: !settings.resize_images,
         home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
     };
@@ -86,7 +88,11 @@ pub(crate) fn prepare(
         gate: Arc::new(RunEverything),
         clock,
     };
-    Ok(Prepared { parts, session: OpenedSession::new(session)? })
+    let session = OpenedSession::new(session)?;
+    if let Some((damage, file)) = session.damage().zip(session.file()) {
+        warn_about(damage, file);
+    }
+    Ok(Prepared { parts, session })
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
@@ -194,6 +200,7 @@ fn scope(
 
 fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
+    prompt.home.clone_from(&environment.user_home);
     let text = |value: &String| text_or_file(environment, value);
     prompt.replacement = match (&arguments.system_file, &arguments.system_prompt) {
         (Some(path), _) => Some(bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)?),
@@ -249,10 +256,18 @@ fn open_session(
     clock: &Clock,
 ) -> Result<Session, Failure> {
     let here = environment.working_directory.as_path();
+    let mut new_file = None;
     let existing = match &plan.store {
         None => None,
         Some(store) => match (&arguments.session, &arguments.session_id) {
-            (Some(text), _) => Some(store.find(here, text)?),
+            (Some(text), _) => match store.find(here, text) {
+                // Clients choose the file of a session before there is one.
+                Err(bowline_session::Error::NotFound { file }) => {
+                    new_file = Some(file);
+                    None
+                }
+                found => Some(found?),
+            },
             (None, Some(id)) => store.with_id(here, id)?,
             (None, None) if arguments.continue_session => store.latest(here)?,
             (None, None) => None,
@@ -260,9 +275,10 @@ fn open_session(
     };
     let new = |id: Option<String>| NewSession {
         working_directory: here.to_owned(),
-        location: match &plan.store {
-            Some(store) => Location::Directory(store.directory_for(here)),
-            None => Location::Memory,
+        location: match (&new_file, &plan.store) {
+            (Some(file), _) => Location::File(file.clone()),
+            (None, Some(store)) => Location::Directory(store.directory_for(here)),
+            (None, None) => Location::Memory,
         },
         id,
         parent: None,
@@ -285,12 +301,27 @@ fn open_session(
 fn open_existing(path: &Path, here: &Path) -> Result<Session, Failure> {
     let session = Session::open(path, here)?;
     session.check_working_directory()?;
-    if session.malformed_lines() > 0 {
-        note(format_args!(
-            "bowline: {}: {} lines cannot be read and are left out",
-            path.display(),
-            session.malformed_lines()
-        ));
-    }
     Ok(session)
+}
+
+/// Says what could not be read of a session.
+fn warn_about(damage: SessionDamage, file: &Path) {
+    let mut found = Vec::new();
+    if damage.unreadable_lines > 0 {
+        found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
+    }
+    if damage.relinked_entries > 0 {
+        let entries = counted(damage.relinked_entries, "entry has", "entries have");
+        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+    }
+    if damage.unreadable_messages > 0 {
+        let messages = counted(damage.unreadable_messages, "message", "messages");
+        found.push(format!("the content of {messages} cannot be read"));
+    }
+    let (found, file) = (found.join("; "), file.display());
+    note(format_args!("bowline: {file}: {found}. To mend the file: bowline sessions fsck --repair {file}"));
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::message::Content;
+use serde_json::Value;
+
+use crate::message::{Content, Message, UserMessage};
 use crate::thinking::ThinkingLevel;
 
 /// A command and its origin.
@@ -151,7 +153,22 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     pub text: String,
+    /// What follows the text: images, and the texts of documents.
     pub images: Vec<Content>,
+    /// The files that `images` was made from, as the client sent them.
+    pub attachments: Vec<Value>,
+    /// Where the message came from, if the client says.
+    pub source: Option<String>,
+}
+
+impl Draft {
+    /// Returns the message that becomes part of the conversation.
+    pub fn into_message(self, timestamp: u64) -> Message {
+        let mut content = vec![Content::text(self.text)];
+        content.extend(self.images);
+        let (attachments, source) = (self.attachments, self.source);
+        Message::User(UserMessage { content, timestamp, attachments, source })
+    }
 }
 
 /// The two queues of messages that wait for a run.

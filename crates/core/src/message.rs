@@ -30,6 +30,41 @@ pub struct UserMessage {
     pub content: Vec<Content>,
     /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
+    /// The attachments of the prompt, as the client sent them. What the model sees of them is in `content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Attachment>>")]
+    pub attachments: Vec<Value>,
+    /// Where the message came from, as the client said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// A file that a client sent with a prompt.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "attachments are kept as they were sent; this only describes them")]
+struct Attachment {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[schemars(extend("enum" = ["image", "document"]))]
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    /// In bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// The file in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    /// The text of a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extracted_text: Option<String>,
+    /// A small image of the file in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<String>,
 }
 
 /// A model response.
@@ -229,7 +264,7 @@ impl Message {
     pub fn user(text: impl Into<String>, images: Vec<Content>, timestamp: u64) -> Self {
         let mut content = vec![Content::text(text)];
         content.extend(images);
-        Self::User(UserMessage { content, timestamp })
+        Self::User(UserMessage { content, timestamp, attachments: Vec::new(), source: None })
     }
 
     /// Returns the role's name on the wire.

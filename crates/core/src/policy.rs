@@ -18,6 +18,8 @@ pub struct Policy {
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
+    pub advice: Advice,
+    pub end_of_input: EndOfInput,
     /// How many steering messages are delivered at once, unless the settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
@@ -39,6 +41,24 @@ pub enum Questions {
     Assumed,
     /// The client is asked.
     Asked,
+}
+
+/// What the texts of refused prompts advise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Also commands of pi: queueing the message, choosing another model.
+    WithCommands,
+    /// Nothing that needs a command, in dialects that have none of these.
+    WithoutCommands,
+}
+
+/// What the end of the client's input does to what is in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOfInput {
+    /// It is aborted.
+    Aborts,
+    /// It is finished first, as are the commands that wait.
+    Finishes,
 }
 
 /// When a prompt is replied to.
@@ -161,6 +181,8 @@ impl Default for Policy {
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,
+            advice: Advice::WithCommands,
+            end_of_input: EndOfInput::Aborts,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
         }

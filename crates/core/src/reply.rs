@@ -154,6 +154,7 @@ pub struct State {
     pub session_file: Option<PathBuf>,
     pub session_id: String,
     pub session_name: Option<String>,
+    pub session_damage: Option<SessionDamage>,
     pub auto_compaction: bool,
     pub auto_retry: bool,
     pub message_count: usize,
@@ -163,6 +164,16 @@ pub struct State {
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
     pub instructions: Option<Instructions>,
+}
+
+/// What could not be read of a session's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionDamage {
+    pub unreadable_lines: usize,
+    /// Entries whose predecessor is missing, which follow the entry before it instead.
+    pub relinked_entries: usize,
+    /// Messages of the conversation whose content cannot be read.
+    pub unreadable_messages: usize,
 }
 
 /// The system prompt and the tools.

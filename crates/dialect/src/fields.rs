@@ -6,7 +6,8 @@ use bowline_core::message::Content;
 use bowline_core::thinking::ThinkingLevel;
 use serde_json::{Map, Value, json};
 
-use crate::pi_classic::attachments;
+use crate::family::attachments;
+use crate::operator::options;
 
 /// A field of a command.
 #[derive(Debug, PartialEq)]
@@ -42,8 +43,8 @@ pub(crate) enum Kind {
     Images,
     /// A list of images and documents as in the first generation of pi.
     Attachments,
-    /// Any value; it is ignored.
-    Anything,
+    /// The options of a prompt as in operator-use.
+    PromptOptions,
 }
 
 impl Field {
@@ -110,7 +111,7 @@ impl Kind {
                 "required": ["data", "mimeType"],
             } }),
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
-            Self::Anything => json!({}),
+            Self::PromptOptions => options::schema(),
         }
     }
 
@@ -126,13 +127,12 @@ impl Kind {
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
-            Self::Anything => "anything".to_owned(),
+            Self::PromptOptions => "an object".to_owned(),
         }
     }
 
     fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match self {
-            Self::Anything => true,
             Self::Text => value.is_string(),
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
@@ -152,6 +152,10 @@ impl Kind {
                 Some(attachments) => return attachments::check(attachments),
                 None => false,
             },
+            Self::PromptOptions => match value.as_object() {
+                Some(options) => return options::check(options),
+                None => false,
+            },
         };
         if fits { Ok(()) } else { Err(format!("must be {}, not {}", self.describe(), shorten(value))) }
     }
@@ -167,7 +171,8 @@ fn allow_null(schema: &mut Value) {
     }
 }
 
-fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
+/// Returns what is wrong with an image, if anything.
+pub(crate) fn check_image((index, image): (usize, &Value)) -> Result<(), String> {
     let text = |name: &str| image.get(name).and_then(Value::as_str).unwrap_or_default();
     if image.get("type").is_some_and(|kind| kind != "image") {
         return Err(format!("[{index}].type must be \"image\""));
@@ -250,6 +255,13 @@ impl Fields {
         match self.0.remove(name) {
             Some(Value::Array(values)) => values,
             _ => Vec::new(),
+        }
+    }
+
+    pub fn object(&mut self, name: &str) -> Map<String, Value> {
+        match self.0.remove(name) {
+            Some(Value::Object(members)) => members,
+            _ => Map::new(),
         }
     }
 

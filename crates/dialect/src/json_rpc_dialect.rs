@@ -37,7 +37,7 @@ const TABLE: &[Row] = &[
         fields: &[Field::required("text", Text, "The text of the user message.")],
         result: Some(schema_of::<PromptResult>),
         action: Engine(|mut fields| Command::Prompt {
-            message: Draft { text: fields.text("text"), images: Vec::new() },
+            message: Draft { text: fields.text("text"), ..Draft::default() },
             when_busy: None,
         }),
     },
@@ -65,6 +65,7 @@ const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records,
+    unsupported: &[],
     capabilities: &[],
 };
 
@@ -200,7 +201,7 @@ mod tests {
     }
 
     fn prompt(text: &str) -> Command {
-        Command::Prompt { message: Draft { text: text.to_owned(), images: Vec::new() }, when_busy: None }
+        Command::Prompt { message: Draft { text: text.to_owned(), ..Draft::default() }, when_busy: None }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Protocol {
     pub answered: Answered,
     /// Describes each record that is not a response.
     pub records: fn(&mut SchemaGenerator) -> Vec<Schema>,
+    /// The commands of the emulated agent that bowline refuses, with what their clients can do instead.
+    pub unsupported: &'static [(&'static str, &'static str)],
     /// What bowline adds to the protocol that the dialect is named after.
     pub capabilities: &'static [&'static str],
 }

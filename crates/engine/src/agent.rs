@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::model::Model;
 use bowline_core::policy::Policy;
-use bowline_core::reply::{Refusal, RefusalCode};
+use bowline_core::reply::{Refusal, RefusalCode, SessionDamage};
 use bowline_core::session_tag::SessionRequest;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_llm::{Providers, Resolved};
@@ -15,6 +15,7 @@ use bowline_tools::Toolbox;
 use crate::call_gate::CallGate;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
+use crate::transcript::damage;
 
 /// What an agent is made of.
 #[derive(Debug)]
@@ -66,6 +67,16 @@ impl OpenedSession {
     pub fn new(file: bowline_session::Session) -> Result<Self, Refusal> {
         let context = file.context().map_err(session_unavailable)?;
         Ok(Self { file, context })
+    }
+
+    /// Returns the session's file; none for a session in memory.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.file()
+    }
+
+    /// Returns what could not be read of the session.
+    pub fn damage(&self) -> Option<SessionDamage> {
+        damage(&self.file, &self.context)
     }
 }
 

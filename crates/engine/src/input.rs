@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
+use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
 use crate::tool_call_states::ToolStep;
@@ -49,6 +50,8 @@ pub(crate) enum Step {
     Job(Box<Result<Answer, Refusal>>),
     /// The session to change to was opened, forked or cloned.
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
+    /// The system prompt was built for what the task is about.
+    SystemPrompt(BuiltPrompt),
     /// The task panicked, with this message.
     Panicked(String),
 }

@@ -1,5 +1,9 @@
 //! What the model is told before the conversation: the system prompt and the tools. Both can change between turns.
+//!
+//! The system prompt has the text of context files, and reading them can block. So it is built by the task that needs
+//! it first, which reports it back to be kept.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,6 +11,8 @@ use bowline_core::tool::ToolDefinition;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
+use crate::input::Step;
+use crate::pending::Reporter;
 use crate::system_prompt::SystemPrompt;
 
 /// The tools and the system prompt of a session.
@@ -14,22 +20,42 @@ use crate::system_prompt::SystemPrompt;
 pub(crate) struct Instructions {
     toolbox: Toolbox,
     system_prompt: SystemPrompt,
+    /// Counts the changes to both, so that a text that was built before the last one is not kept.
+    version: u64,
     /// Providers cache by the text, so it stays the same until something changes.
-    built: Option<Built>,
+    built: Option<BuiltPrompt>,
 }
 
-/// A system prompt that was built.
-#[derive(Debug)]
-struct Built {
-    /// The directory that it is for.
+/// A system prompt for a working directory.
+#[derive(Debug, Clone)]
+pub(crate) struct BuiltPrompt {
     directory: PathBuf,
-    text: Arc<str>,
-    context_files: Arc<[PathBuf]>,
+    version: u64,
+    pub text: Arc<str>,
+    /// The files that the text contains.
+    pub context_files: Arc<[PathBuf]>,
+}
+
+/// What a system prompt is built from.
+#[derive(Debug)]
+pub(crate) struct UnbuiltPrompt {
+    directory: PathBuf,
+    version: u64,
+    system_prompt: SystemPrompt,
+    tools: Arc<[ToolDefinition]>,
+    clock: Clock,
+}
+
+/// A system prompt that is needed, built or not.
+#[derive(Debug)]
+pub(crate) enum Prompt {
+    Built(BuiltPrompt),
+    Unbuilt(Box<UnbuiltPrompt>),
 }
 
 impl Instructions {
     pub fn new(toolbox: Toolbox, system_prompt: SystemPrompt) -> Self {
-        Self { toolbox, system_prompt, built: None }
+        Self { toolbox, system_prompt, version: 0, built: None }
     }
 
     pub fn toolbox(&self) -> &Toolbox {
@@ -40,36 +66,84 @@ impl Instructions {
         self.toolbox.definitions()
     }
 
-    /// Returns the system prompt for a working directory.
-    pub fn system_prompt(&mut self, directory: &Path, clock: &Clock) -> Arc<str> {
-        Arc::clone(&self.built(directory, clock).text)
+    /// Returns the system prompt for a working directory. It is built here only if no file is read for it.
+    pub fn prompt(&mut self, directory: &Path, clock: &Clock) -> Prompt {
+        if let Some(built) = &self.built
+            && built.directory == directory
+        {
+            return Prompt::Built(built.clone());
+        }
+        let unbuilt = UnbuiltPrompt {
+            directory: directory.to_owned(),
+            version: self.version,
+            system_prompt: self.system_prompt.clone(),
+            tools: self.definitions(),
+            clock: clock.clone(),
+        };
+        if self.system_prompt.use_context_files {
+            return Prompt::Unbuilt(Box::new(unbuilt));
+        }
+        Prompt::Built(self.built.insert(unbuilt.build()).clone())
     }
 
-    /// Returns the files that the system prompt for a working directory contains.
-    pub fn context_files(&mut self, directory: &Path, clock: &Clock) -> Arc<[PathBuf]> {
-        Arc::clone(&self.built(directory, clock).context_files)
-    }
-
-    fn built(&mut self, directory: &Path, clock: &Clock) -> &Built {
-        let current = self.built.take().filter(|built| built.directory == directory);
-        let built = current.unwrap_or_else(|| {
-            let files = self.system_prompt.context_files(directory);
-            let text = self.system_prompt.build(directory, &files, &self.definitions(), clock);
-            let context_files = files.into_iter().map(|file| file.path).collect();
-            Built { directory: directory.to_owned(), text: text.into(), context_files }
-        });
-        self.built.insert(built)
+    /// Keeps a system prompt that a task has built, unless something has changed meanwhile.
+    pub fn keep(&mut self, built: BuiltPrompt) {
+        if built.version == self.version {
+            self.built = Some(built);
+        }
     }
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
         self.toolbox = toolbox;
-        self.built = None;
+        self.change();
     }
 
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.system_prompt = system_prompt;
+        self.change();
+    }
+
+    fn change(&mut self) {
+        self.version += 1;
         self.built = None;
+    }
+}
+
+impl Prompt {
+    /// Returns the text. If it has to be built, that happens on a thread that may block, and the session is told.
+    pub async fn text(self, reporter: &Reporter) -> Arc<str> {
+        match self {
+            Self::Built(built) => built.text,
+            Self::Unbuilt(unbuilt) => {
+                let built = unbuilt.build_in_background().await;
+                let text = Arc::clone(&built.text);
+                reporter.send(Step::SystemPrompt(built)).await;
+                text
+            }
+        }
+    }
+}
+
+impl UnbuiltPrompt {
+    /// Builds the text on a thread that may block.
+    pub async fn build_in_background(self) -> BuiltPrompt {
+        match tokio::task::spawn_blocking(move || self.build()).await {
+            Ok(built) => built,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The process is ending.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    fn build(self) -> BuiltPrompt {
+        let files = self.system_prompt.context_files(&self.directory);
+        let text = self.system_prompt.build(&self.directory, &files, &self.tools, &self.clock).into();
+        let was_read = files.into_iter().filter(|file| file.text.is_ok());
+        let context_files = was_read.map(|file| file.path).collect();
+        BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
     }
 }

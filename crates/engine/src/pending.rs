@@ -10,12 +10,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
 use bowline_core::ask::AskId;
-use bowline_core::command::Origin;
+use bowline_core::command::{Origin, Queue};
+use bowline_core::policy::IdleQueue;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::input::{Inputs, Step, TaskStep};
+use crate::session::Receipt;
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,14 +36,28 @@ pub(crate) enum Awaited {
     Backoff,
     /// The images of a prompt that has not started its run yet.
     Images,
+    /// The images of a message that is for a queue.
+    QueuedImages(QueuedImages),
     /// The summary of a compaction or of a branch.
     Summary,
     /// The session that the client changes to.
     SessionChange,
+    /// The system prompt, for these requests of the state that shows it.
+    State { origins: Vec<Origin> },
     /// A command that is carried out in the background and replied to when it is done.
     Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
     UserCommand(UserCommand),
+}
+
+/// A message that is queued when its images are small enough. Later commands wait, so that messages keep their order.
+#[derive(Debug)]
+pub(crate) struct QueuedImages {
+    pub origin: Origin,
+    pub receipt: Receipt,
+    pub queue: Queue,
+    /// Whether it starts a run if none is in progress by then.
+    pub otherwise: IdleQueue,
 }
 
 /// Whether commands wait for a job.
@@ -131,14 +147,31 @@ impl Pending {
 
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
-        self.entries.values().any(|entry| matches!(entry.awaited, Awaited::Job { .. }))
+        let is_job = |entry: &Entry| {
+            matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_) | Awaited::State { .. })
+        };
+        self.entries.values().any(is_job)
     }
 
     /// Tells whether there is a job that commands wait for.
     pub fn has_exclusive_jobs(&self) -> bool {
-        let is_exclusive =
-            |entry: &Entry| matches!(entry.awaited, Awaited::Job { order: JobOrder::Exclusive, .. });
+        let is_exclusive = |entry: &Entry| {
+            matches!(
+                entry.awaited,
+                Awaited::Job { order: JobOrder::Exclusive, .. }
+                    | Awaited::QueuedImages(_)
+                    | Awaited::State { .. }
+            )
+        };
         self.entries.values().any(is_exclusive)
+    }
+
+    /// Returns the requests of the state that wait for the system prompt, if any do.
+    pub fn state_requests_mut(&mut self) -> Option<&mut Vec<Origin>> {
+        self.entries.values_mut().find_map(|entry| match &mut entry.awaited {
+            Awaited::State { origins } => Some(origins),
+            _ => None,
+        })
     }
 
     /// Returns the user-initiated shell commands that are running.

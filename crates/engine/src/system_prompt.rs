@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::tool::ToolDefinition;
-use bowline_extension::context_files::{self, ContextFile};
+use bowline_extension::context_files::{self, ContextFile, NotRead, Places};
 use bowline_session::Clock;
 
 /// The standing instructions when the user gives none.
@@ -28,19 +28,24 @@ pub struct SystemPrompt {
     pub additions: Vec<String>,
     /// Whether AGENTS.md and its like are read.
     pub use_context_files: bool,
-    /// Where the user's own context file is.
-    pub home: PathBuf,
+    /// The folder with the user's own context file.
+    pub own_folder: PathBuf,
+    /// The user's home directory, beyond which no context files are searched.
+    pub home: Option<PathBuf>,
 }
 
 impl SystemPrompt {
-    /// Returns bowline's own prompt, which reads context files; the user's is in `home`.
-    pub fn new(home: PathBuf) -> Self {
-        Self { home, use_context_files: true, ..Self::default() }
+    /// Returns bowline's own prompt, which reads context files; the user's own is in `own_folder`.
+    pub fn new(own_folder: PathBuf) -> Self {
+        Self { own_folder, use_context_files: true, ..Self::default() }
     }
 
-    /// Returns the files whose texts become part of the prompt.
+    /// Returns the files whose texts become part of the prompt. Blocks as long as the disk does.
     pub(crate) fn context_files(&self, directory: &Path) -> Vec<ContextFile> {
-        if self.use_context_files { context_files::load(&self.home, directory) } else { Vec::new() }
+        if !self.use_context_files {
+            return Vec::new();
+        }
+        context_files::load(Places { own: &self.own_folder, home: self.home.as_deref(), working: directory })
     }
 
     /// Returns the prompt for a working directory.
@@ -59,13 +64,56 @@ impl SystemPrompt {
             let _ = write!(prompt, "\n\n{addition}");
         }
         for file in context_files {
-            let (path, text) = (file.path.display(), file.text.trim());
-            let _ = write!(prompt, "\n\n<instructions from=\"{path}\">\n{text}\n</instructions>");
+            push_context_file(&mut prompt, file);
         }
         let today = clock.today();
         let _ = write!(prompt, "\n\nWorking folder: {}\nToday's date: {today}", directory.display());
         prompt
     }
+}
+
+/// Appends the block of a context file. Nothing in the file's name or text can end the block.
+fn push_context_file(prompt: &mut String, file: &ContextFile) {
+    let path = escaped_path(&file.path);
+    let _ = match &file.text {
+        Ok(text) => {
+            let text = contained(text.trim());
+            write!(prompt, "\n\n<instructions from=\"{path}\">\n{text}\n</instructions>")
+        }
+        Err(NotRead(reason)) => write!(prompt, "\n\n[{path} was not read: {}.]", contained(reason)),
+    };
+}
+
+/// Returns a text in which no tag begins or ends a block of instructions.
+fn contained(text: &str) -> String {
+    const NAME: &str = "instructions";
+    let mut contained = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(place) = rest.find('<') {
+        let (before, tag) = rest.split_at(place);
+        let inner =
+            tag[1..].trim_start_matches(|character: char| character == '/' || character.is_whitespace());
+        let is_block = inner.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME));
+        contained.push_str(before);
+        contained.push_str(if is_block { "&lt;" } else { "<" });
+        rest = &tag[1..];
+    }
+    contained + rest
+}
+
+/// Returns a path for an attribute: a folder's name can hold quotes and line breaks.
+fn escaped_path(path: &Path) -> String {
+    let mut escaped = String::new();
+    for character in path.to_string_lossy().chars() {
+        match character {
+            '"' => escaped.push_str("&quot;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            other if other.is_control() => escaped.extend(other.escape_default()),
+            other => escaped.push(other),
+        }
+    }
+    escaped
 }
 
 /// Returns advice on the tools that are on; what each does is in its own description.

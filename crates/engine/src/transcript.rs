@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bowline_core::event::EntryName;
 use bowline_core::message::Message;
-use bowline_core::reply::{Refusal, RefusalCode};
-use bowline_session::{Context, EntryBody, EntryId, Navigation};
+use bowline_core::reply::{Refusal, RefusalCode, SessionDamage};
+use bowline_session::{Context, Damage, EntryBody, EntryId, Navigation};
 
 use crate::agent::session_unavailable;
 use crate::conversation::Conversation;
@@ -17,6 +17,7 @@ pub(crate) struct Transcript {
     /// Shared only while the session is copied; nothing is added to it then.
     file: Arc<bowline_session::Session>,
     conversation: Conversation,
+    damage: Option<SessionDamage>,
 }
 
 /// A message and the entry that holds it, if it could be written.
@@ -28,7 +29,13 @@ pub(crate) struct Recorded {
 
 impl Transcript {
     pub fn new(file: bowline_session::Session, context: Context) -> Self {
-        Self { file: Arc::new(file), conversation: Conversation::new(context) }
+        let damage = damage(&file, &context);
+        Self { file: Arc::new(file), conversation: Conversation::new(context), damage }
+    }
+
+    /// Returns what could not be read of the file.
+    pub fn damage(&self) -> Option<SessionDamage> {
+        self.damage
     }
 
     /// Returns the file, for reading.
@@ -94,7 +101,9 @@ impl Transcript {
 
     /// Rebuilds the conversation from the file, as anyone would who opens it.
     pub fn reload(&mut self) -> Result<(), Refusal> {
-        self.conversation = Conversation::new(self.file.context().map_err(session_unavailable)?);
+        let context = self.file.context().map_err(session_unavailable)?;
+        self.damage = damage(&self.file, &context);
+        self.conversation = Conversation::new(context);
         Ok(())
     }
 
@@ -123,6 +132,18 @@ impl Transcript {
             Refusal::new(RefusalCode::Busy, "the session is being copied; wait until that is done")
         })
     }
+}
+
+/// Returns what could not be read of a file and of its conversation.
+pub(crate) fn damage(file: &bowline_session::Session, context: &Context) -> Option<SessionDamage> {
+    let found = file.damage().unwrap_or_default();
+    let damage = SessionDamage {
+        unreadable_lines: found.unreadable_lines,
+        relinked_entries: found.relinked_entries,
+        unreadable_messages: context.unreadable.len(),
+    };
+    let is_whole = found == Damage::default() && context.unreadable.is_empty();
+    (!is_whole).then_some(damage)
 }
 
 /// An answer that was taken out of the conversation.

@@ -1,8 +1,11 @@
 //! `AGENTS.md` and similar files: standing instructions from the user or a project to every agent.
+//!
+//! Whoever can write to a project chooses what these names stand for, and their text goes to a model. So those of a
+//! project are regular files inside it, and which parents are searched does not depend on who else uses the machine.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use bowline_files::Error;
 
 /// The file names in order of precedence; only the first one found in a folder counts.
 const NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
@@ -10,22 +13,36 @@ const NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUD
 /// The most that is read of a file: instructions are prose, and every request to the model pays for them.
 const SIZE_LIMIT: u64 = 256 * 1024;
 
+/// Where context files are searched.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// The folder with the user's own file, which may be a link to anywhere.
+    pub own: &'a Path,
+    /// The user's home directory, whose parents belong to others.
+    pub home: Option<&'a Path>,
+    /// The folder that the agent works in.
+    pub working: &'a Path,
+}
+
 /// A context file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
     pub path: PathBuf,
-    pub text: String,
+    pub text: Result<String, NotRead>,
 }
 
-/// Returns the user's context file, from `home`, and then those of the folders from the file system root down to
-/// `directory`, so that the most specific instructions come last.
-pub fn load(home: &Path, directory: &Path) -> Vec<ContextFile> {
-    let mut folders: Vec<&Path> = directory.ancestors().collect();
-    folders.push(home);
-    folders.reverse();
-    let mut files: Vec<ContextFile> = Vec::new();
-    for folder in folders {
-        if let Some(file) = read_first(folder)
+/// Why a file that exists was not read, as a sentence without its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRead(pub String);
+
+/// Returns the user's context file and then those of the project, from its outermost folder down to the working one, so
+/// that the most specific instructions come last. Blocks as long as the disk does.
+pub fn load(places: Places<'_>) -> Vec<ContextFile> {
+    let mut files: Vec<ContextFile> = read_first(places.own, None).into_iter().collect();
+    let project = Project::around(places);
+    for folder in project.folders.iter().rev() {
+        let root = project.root.unwrap_or(folder);
+        if let Some(file) = read_first(folder, Some(root))
             && !files.iter().any(|seen| seen.path == file.path)
         {
             files.push(file);
@@ -34,32 +51,187 @@ pub fn load(home: &Path, directory: &Path) -> Vec<ContextFile> {
     files
 }
 
-fn read_first(folder: &Path) -> Option<ContextFile> {
-    NAMES.iter().map(|name| folder.join(name)).find_map(|path| {
-        let mut bytes = Vec::new();
-        File::open(&path).ok()?.take(SIZE_LIMIT).read_to_end(&mut bytes).ok()?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        Some(ContextFile { path, text })
+/// The folders of a project that are searched.
+struct Project<'a> {
+    /// From the working folder outwards.
+    folders: Vec<&'a Path>,
+    /// The root of the repository.
+    root: Option<&'a Path>,
+}
+
+impl<'a> Project<'a> {
+    /// Returns the folders up to the root of the repository. Without a repository they end at the home directory, or,
+    /// outside of it, with the working folder.
+    fn around(places: Places<'a>) -> Self {
+        let ours = |folder: &Path| folder == places.working || !bowline_files::is_shared(folder);
+        let candidates: Vec<_> = places.working.ancestors().take_while(|folder| ours(folder)).collect();
+        let real_home = places.home.and_then(|home| home.canonicalize().ok());
+        let is_home = |folder: &Path| Some(folder) == places.home || Some(folder) == real_home.as_deref();
+        let in_home = candidates.iter().position(|folder| is_home(folder));
+        let known = in_home.map_or(candidates.len(), |last| last + 1);
+        let in_repository =
+            candidates[..known].iter().position(|folder| folder.join(".git").symlink_metadata().is_ok());
+        let last = in_repository.or(in_home).unwrap_or(0);
+        Self {
+            root: in_repository.map(|last| candidates[last]),
+            folders: candidates.into_iter().take(last + 1).collect(),
+        }
+    }
+}
+
+/// Reads the first file of a folder that exists. With a `root`, links out of it are refused.
+fn read_first(folder: &Path, root: Option<&Path>) -> Option<ContextFile> {
+    NAMES.iter().map(|name| folder.join(name)).find_map(|path| match read(&path, root) {
+        Ok(text) => Some(ContextFile { path, text: Ok(text) }),
+        Err(error) if error.is_not_found() || error.is_folder() => None,
+        Err(error) => {
+            let reason = NotRead(reason(error));
+            Some(ContextFile { path, text: Err(reason) })
+        }
     })
+}
+
+fn read(path: &Path, root: Option<&Path>) -> Result<String, Error> {
+    let file = match root {
+        None => bowline_files::open(path)?,
+        Some(root) => {
+            let file = bowline_files::open_within(root, path)?;
+            // What git keeps there can hold passwords, and a link to it survives a clone.
+            let real = bowline_files::real_path(&file, path)?;
+            let inside =
+                root.canonicalize().ok().and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
+            if inside.is_none_or(|inside| inside.iter().any(|part| part == ".git")) {
+                return Err(Error::OutsideFolder { path: path.to_owned(), folder: root.to_owned() });
+            }
+            file
+        }
+    };
+    let beginning = bowline_files::read_beginning(file, path, SIZE_LIMIT)?;
+    let mut text = String::from_utf8_lossy(&beginning.bytes).into_owned();
+    if beginning.is_cut {
+        text.push_str("\n[The rest of this file is not shown: it is larger than 256 KiB.]");
+    }
+    Ok(text)
+}
+
+/// Returns why a file was not read, without repeating its path.
+fn reason(error: Error) -> String {
+    match error {
+        Error::NotRegular { kind, .. } => format!("it is {kind}, not a regular file"),
+        Error::OutsideFolder { folder, .. } => format!("it is a link that leaves {}", folder.display()),
+        other => other.into_io().to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
+
+    /// Folders `home/.bowline`, `home/group/project/inner`; the temporary folder is private.
+    struct Tree {
+        root: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let root = tempfile::tempdir().unwrap();
+            for folder in ["home/.bowline", "home/group/project/inner"] {
+                fs::create_dir_all(root.path().join(folder)).unwrap();
+            }
+            let tree = Self { root };
+            for (path, text) in files {
+                tree.write(path, text);
+            }
+            tree
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.root.path().join(path)
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        /// Returns the texts, or why they were not read, for a working folder.
+        fn load(&self, working: &str) -> Vec<String> {
+            let (own, home, working) = (self.path("home/.bowline"), self.path("home"), self.path(working));
+            let files = load(Places { own: &own, home: Some(&home), working: &working });
+            files.into_iter().map(|file| file.text.unwrap_or_else(|NotRead(reason)| reason)).collect()
+        }
+    }
 
     #[test]
     fn most_specific_instructions_come_last_and_one_file_per_folder_counts() {
-        let root = tempfile::tempdir().unwrap();
-        let home = root.path().join("home");
-        let project = root.path().join("project/inner");
-        fs::create_dir_all(&home).unwrap();
-        fs::create_dir_all(&project).unwrap();
-        fs::write(home.join("AGENTS.md"), "mine").unwrap();
-        fs::write(root.path().join("project/CLAUDE.md"), "outer").unwrap();
-        fs::write(project.join("AGENTS.md"), "inner").unwrap();
-        fs::write(project.join("CLAUDE.md"), "not read").unwrap();
-        let texts: Vec<_> = load(&home, &project).into_iter().map(|file| file.text).collect();
-        assert_eq!(texts, ["mine", "outer", "inner"]);
+        let tree = Tree::new(&[
+            ("home/.bowline/AGENTS.md", "mine"),
+            ("home/group/CLAUDE.md", "outer"),
+            ("home/group/project/AGENTS.md", "inner"),
+            ("home/group/project/CLAUDE.md", "not read"),
+        ]);
+        assert_eq!(tree.load("home/group/project"), ["mine", "outer", "inner"]);
+    }
+
+    #[test]
+    fn parents_end_at_the_repository_or_else_at_the_home_directory() {
+        let names = ["AGENTS.md", "home/AGENTS.md", "home/group/AGENTS.md", "home/group/project/AGENTS.md"];
+        let tree = Tree::new(&names.map(|name| (name, name)));
+        assert_eq!(tree.load("home/group/project/inner"), names[1..]);
+        tree.write("home/group/.git/HEAD", "");
+        assert_eq!(tree.load("home/group/project/inner"), names[2..]);
+        // A worktree has a file instead of a folder.
+        tree.write("home/group/project/.git", "gitdir: elsewhere");
+        assert_eq!(tree.load("home/group/project/inner"), names[3..]);
+    }
+
+    #[test]
+    fn outside_the_home_directory_only_a_repository_extends_the_search() {
+        let tree = Tree::new(&[("work/AGENTS.md", "outer"), ("work/project/AGENTS.md", "inner")]);
+        assert_eq!(tree.load("work/project"), ["inner"]);
+        tree.write("work/.git/HEAD", "");
+        assert_eq!(tree.load("work/project"), ["outer", "inner"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn folder_that_every_user_may_write_to_is_no_parent() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let tree = Tree::new(&[("shared/AGENTS.md", "planted"), ("shared/project/AGENTS.md", "mine")]);
+        tree.write("shared/.git/HEAD", "");
+        fs::set_permissions(tree.path("shared"), fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(tree.load("shared/project"), ["mine"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn project_file_may_link_only_within_the_project() {
+        use std::os::unix::fs::symlink;
+        let tree = Tree::new(&[
+            ("home/secret", "s"),
+            ("home/group/docs/rules", "rules"),
+            ("home/group/.git/config", "password"),
+        ]);
+        symlink("../docs/rules", tree.path("home/group/project/AGENTS.md")).unwrap();
+        symlink("../../../secret", tree.path("home/group/project/inner/AGENTS.md")).unwrap();
+        let loaded = tree.load("home/group/project/inner");
+        assert_eq!(loaded[0], "rules");
+        assert!(loaded[1].starts_with("it is a link that leaves"), "{loaded:?}");
+        fs::remove_file(tree.path("home/group/project/AGENTS.md")).unwrap();
+        symlink("../.git/config", tree.path("home/group/project/AGENTS.md")).unwrap();
+        assert!(tree.load("home/group/project")[0].starts_with("it is a link that leaves"));
+        // The user's own file often is one in a repository of settings.
+        symlink("../secret", tree.path("home/.bowline/AGENTS.md")).unwrap();
+        assert_eq!(tree.load("home/group/project")[0], "s");
+    }
+
+    #[test]
+    fn long_file_is_cut_with_a_note() {
+        let tree = Tree::new(&[("home/group/project/AGENTS.md", &"x".repeat(300_000))]);
+        let text = &tree.load("home/group/project")[0];
+        assert!(text.ends_with("larger than 256 KiB.]") && text.len() < 263_000, "{}", text.len());
     }
 }

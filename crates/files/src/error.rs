@@ -3,6 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// How a folder is named.
+pub(crate) const FOLDER: &str = "a folder";
+
+/// How a file is named whose content the kernel makes up.
+pub(crate) const VIRTUAL: &str = "a file of the system";
+
 /// Why a file was not opened or not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -26,6 +32,16 @@ impl Error {
     /// Returns whether there is no such file.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Returns whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        matches!(self, Self::NotRegular { kind, .. } if *kind == FOLDER)
+    }
+
+    /// Returns whether the kernel makes up its content.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self, Self::NotRegular { kind, .. } if *kind == VIRTUAL)
     }
 
     /// Returns the error of the system, or one that carries the text.

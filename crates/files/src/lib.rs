@@ -18,7 +18,7 @@ use platform_windows as platform;
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use error::Error;
 
@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> Result<File, Error> {
     open_by(OpenOptions::new().read(true), path)
 }
 
-/// Opens a regular file in the way that `options` say, without blocking and without creating it.
+/// Opens a regular file in the way that `options` say, without blocking.
 pub fn open_by(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     platform::do_not_block(options);
     let file = options.open(path).map_err(|error| platform::opening_failed(path, error))?;
@@ -44,7 +44,7 @@ pub fn open_by(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
         return Err(Error::NotRegular { path: path.to_owned(), kind: platform::kind(metadata.file_type()) });
     }
     if platform::is_virtual(&file).map_err(|error| Error::read(path, error))? {
-        return Err(Error::NotRegular { path: path.to_owned(), kind: "a file of the system" });
+        return Err(Error::NotRegular { path: path.to_owned(), kind: error::VIRTUAL });
     }
     Ok(file)
 }
@@ -52,13 +52,23 @@ pub fn open_by(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
 /// Opens a regular file that is really below `folder`: links within the folder are followed, links out of it refused.
 pub fn open_within(folder: &Path, path: &Path) -> Result<File, Error> {
     let file = open(path)?;
-    let real = platform::real_path(&file, path).map_err(|error| Error::read(path, error))?;
+    let real = real_path(&file, path)?;
     let root = folder.canonicalize().map_err(|error| Error::read(folder, error))?;
     if real.starts_with(root) {
         Ok(file)
     } else {
         Err(Error::OutsideFolder { path: path.to_owned(), folder: folder.to_owned() })
     }
+}
+
+/// Returns where an opened file really is, without links. `path` is the name that it was opened by.
+pub fn real_path(file: &File, path: &Path) -> Result<PathBuf, Error> {
+    platform::real_path(file, path).map_err(|error| Error::read(path, error))
+}
+
+/// Returns whether other users may create files in a folder, as in `/tmp`.
+pub fn is_shared(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|metadata| platform::is_writable_by_others(&metadata))
 }
 
 /// Reads a whole file; one of more than `limit` bytes is an error.
@@ -103,7 +113,8 @@ mod tests {
     #[test]
     fn folder_and_missing_file_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(open(folder.path()), Err(Error::NotRegular { kind: "a folder", .. })));
+        assert!(open(folder.path()).is_err_and(|error| error.is_folder()));
+        assert!(open_by(OpenOptions::new().write(true), folder.path()).is_err_and(|error| error.is_folder()));
         let missing = open(&folder.path().join("none")).unwrap_err();
         assert!(missing.is_not_found(), "{missing}");
     }

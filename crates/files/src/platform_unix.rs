@@ -1,13 +1,14 @@
 //! Opening files as Unix offers it.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
-use crate::error::Error;
+use crate::error::{Error, FOLDER};
 
 /// Has a FIFO without a writer open at once, and a terminal not become the controlling one.
 pub(crate) fn do_not_block(options: &mut OpenOptions) {
@@ -15,11 +16,11 @@ pub(crate) fn do_not_block(options: &mut OpenOptions) {
 }
 
 /// Returns the error for a file that the system did not open. A socket and a FIFO without a reader are answered in the
-/// same way as a device without a driver.
+/// same way as a device without a driver, and a folder cannot be opened for writing.
 pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
-    if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
-        && let Ok(metadata) = path.metadata()
-    {
+    let is_of_another_kind =
+        [Errno::NXIO, Errno::ISDIR].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    if is_of_another_kind && let Ok(metadata) = path.metadata() {
         return Error::NotRegular { path: path.to_owned(), kind: kind(metadata.file_type()) };
     }
     Error::read(path, error)
@@ -28,7 +29,7 @@ pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
 /// Returns what a file is, in words.
 pub(crate) fn kind(file_type: FileType) -> &'static str {
     if file_type.is_dir() {
-        "a folder"
+        FOLDER
     } else if file_type.is_fifo() {
         "a FIFO"
     } else if file_type.is_socket() {
@@ -36,6 +37,11 @@ pub(crate) fn kind(file_type: FileType) -> &'static str {
     } else {
         "a device"
     }
+}
+
+/// Returns whether every user may write to it.
+pub(crate) fn is_writable_by_others(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o002 != 0
 }
 
 /// Returns whether the kernel makes up the content, as it does in `/proc` and `/sys`: such files claim to be regular,
@@ -74,7 +80,6 @@ pub(crate) fn real_path(file: &File, _: &Path) -> io::Result<PathBuf> {
 /// Returns the path of what was opened, if the name still stands for it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
-    use std::os::unix::fs::MetadataExt as _;
     let real = path.canonicalize()?;
     let (opened, named) = (file.metadata()?, real.symlink_metadata()?);
     if (opened.dev(), opened.ino()) == (named.dev(), named.ino()) {
@@ -117,6 +122,8 @@ mod tests {
         check(&fifo, "a FIFO");
         let writing = open_by(OpenOptions::new().write(true), &fifo);
         assert!(matches!(writing, Err(Error::NotRegular { kind: "a FIFO", .. })), "{writing:?}");
+        let writing = open_by(OpenOptions::new().append(true), folder.path());
+        assert!(matches!(writing, Err(Error::NotRegular { kind: "a folder", .. })), "{writing:?}");
         let socket = folder.path().join("socket");
         let _listener = UnixListener::bind(&socket).unwrap();
         check(&socket, "a socket");

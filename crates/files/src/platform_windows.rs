@@ -1,10 +1,10 @@
 //! Opening files as Windows offers it.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::error::{Error, FOLDER};
 
 /// Files never block here when they are opened.
 pub(crate) fn do_not_block(_: &mut OpenOptions) {}
@@ -16,7 +16,12 @@ pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
 
 /// Returns what a file is, in words.
 pub(crate) fn kind(file_type: FileType) -> &'static str {
-    if file_type.is_dir() { "a folder" } else { "a device" }
+    if file_type.is_dir() { FOLDER } else { "a device" }
+}
+
+/// Who may write is not known here.
+pub(crate) fn is_writable_by_others(_: &Metadata) -> bool {
+    false
 }
 
 /// There are no files here whose content the kernel makes up.

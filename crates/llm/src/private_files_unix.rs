@@ -1,6 +1,6 @@
 //! Files that only the user may read, on Unix.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -10,6 +10,11 @@ pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(0o600);
     options
+}
+
+/// Makes a file that may have existed before readable for the user only.
+pub(crate) fn restrict(file: &File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(0o600))
 }
 
 /// Creates a folder that only the user may enter, with its parents.

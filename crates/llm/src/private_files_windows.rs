@@ -1,6 +1,6 @@
 //! Files on Windows, where the folder decides who may read them.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -9,6 +9,12 @@ pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true);
     options
+}
+
+/// Does nothing: a file has the permissions of its folder.
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
+pub(crate) fn restrict(_file: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Creates a folder with its parents.

@@ -4,7 +4,7 @@
 //! exchange is written at once when it has ended, because a key that a server repeats may be split between chunks.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -60,8 +60,6 @@ struct State {
     limit: u64,
     /// The number of exchanges started.
     exchanges: u64,
-    /// Why an exchange could not be written. Those after it would be played for it, so there are none.
-    failure: Option<String>,
 }
 
 /// An exchange being recorded.
@@ -92,22 +90,20 @@ impl Recorder {
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
-        let mut file = private_files::options().truncate(true).open(path).map_err(failed)?;
+        let opened = bowline_files::open_by(&mut private_files::options(), path);
+        let mut file = opened.map_err(|error| failed(error.into_io()))?;
+        private_files::restrict(&file).and_then(|()| file.set_len(0)).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
         let head = format!("{head}\n");
         file.write_all(head.as_bytes()).map_err(failed)?;
-        let state =
-            State { file, bytes: head.len() as u64, limit: RECORDING_BYTES, exchanges: 0, failure: None };
+        let state = State { file, bytes: head.len() as u64, limit: RECORDING_BYTES, exchanges: 0 };
         Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new(state) })))
     }
 
     /// Starts recording an exchange.
-    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Result<Exchange, StreamError> {
+    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Exchange {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(reason) = &state.failure {
-                return Err(self.failure(reason));
-            }
             state.exchanges += 1;
             state.exchanges
         };
@@ -125,7 +121,7 @@ impl Recorder {
             .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&http.body).into_owned()));
         let request = json!({ "type": "request", "exchange": number, "url": http.url, "headers": headers,
             "keyFrom": outgoing.key_origin(), "model": &*outgoing.model, "body": body });
-        Ok(Exchange {
+        Exchange {
             recorder: self.clone(),
             number,
             started: Instant::now(),
@@ -134,15 +130,7 @@ impl Recorder {
             received: Vec::new(),
             chunks: Vec::new(),
             is_written: false,
-        })
-    }
-
-    fn failure(&self, reason: &str) -> StreamError {
-        let path = self.0.path.display();
-        let message = format!(
-            "The recording {path} cannot be written: {reason}. Free some space, start another recording, or run without --record."
-        );
-        StreamError::new(FailureKind::Storage, message)
+        }
     }
 }
 
@@ -171,10 +159,16 @@ impl Exchange {
 
     /// Writes the exchange to the file.
     pub(crate) fn finish(mut self, outcome: Outcome<'_>) -> Result<(), StreamError> {
-        self.write(outcome).map_err(|reason| self.recorder.failure(&reason))
+        self.write(outcome).map_err(|error| {
+            let path = self.recorder.0.path.display();
+            let message = format!(
+                "The recording {path} cannot be written: {error}. Free some space, or run without --record."
+            );
+            StreamError::new(FailureKind::Storage, message)
+        })
     }
 
-    fn write(&mut self, outcome: Outcome<'_>) -> Result<(), String> {
+    fn write(&mut self, outcome: Outcome<'_>) -> std::io::Result<()> {
         self.is_written = true;
         let mut end = json!({ "type": "end", "exchange": self.number, "atMs": self.now() });
         match outcome {
@@ -204,11 +198,7 @@ impl Exchange {
             self.secrets.iter().fold(format!("{line}\n"), |text, secret| secret.redact_in_json(text))
         });
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = state.append(lines);
-        if let Err(reason) = &outcome {
-            state.failure.get_or_insert_with(|| reason.clone());
-        }
-        outcome
+        state.append(lines)
     }
 
     fn now(&self) -> u64 {
@@ -226,20 +216,33 @@ impl Drop for Exchange {
 }
 
 impl State {
-    /// Appends lines as far as the file may grow. Nothing is written after a failure.
-    fn append(&mut self, lines: impl Iterator<Item = String>) -> Result<(), String> {
-        if let Some(reason) = &self.failure {
-            return Err(reason.clone());
+    /// Appends lines, all or none: a part of an exchange would make the rest of the file unreadable.
+    fn append(&mut self, lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+        let start = self.bytes;
+        let outcome = self.write(lines);
+        if outcome.is_err() {
+            self.bytes = start;
+            // The failure that is reported is the one of the write.
+            let _ = self.file.set_len(start).and_then(|()| self.file.seek(SeekFrom::Start(start)));
         }
+        outcome
+    }
+
+    fn write(&mut self, lines: impl Iterator<Item = String>) -> std::io::Result<()> {
         let mut file = BufWriter::new(&self.file);
         for line in lines {
             self.bytes += line.len() as u64;
             if self.bytes > self.limit {
-                return Err(format!("it has reached the limit of {} MiB", self.limit / (1024 * 1024)));
+                let limit = self.limit / (1024 * 1024);
+                // What is in the buffer is not worth writing.
+                let (_, _) = file.into_parts();
+                return Err(std::io::Error::other(format!(
+                    "it would be larger than {limit} MiB; record to another file"
+                )));
             }
-            file.write_all(line.as_bytes()).map_err(|error| error.to_string())?;
+            file.write_all(line.as_bytes())?;
         }
-        file.flush().map_err(|error| error.to_string())
+        file.flush()
     }
 }
 
@@ -297,9 +300,8 @@ mod tests {
         large.received(&Bytes::from("x".repeat(3000)));
         let error = large.finish(Outcome::Complete).unwrap_err();
         assert_eq!(error.kind, FailureKind::Storage);
-        assert!(error.message.contains("limit"), "{error}");
-        // What comes after it would be played in its place.
-        assert!(exchange(&recorder, Vec::new()).finish(Outcome::Complete).is_err());
-        assert!(std::fs::metadata(&path).unwrap().len() < 2000);
+        assert!(error.message.contains("record to another file"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1, "no part of it is kept");
+        exchange(&recorder, Vec::new()).finish(Outcome::Complete).unwrap();
     }
 }

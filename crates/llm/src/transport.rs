@@ -267,8 +267,7 @@ impl Flow {
         let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
-        let recorder = self.shared.recorder.as_ref();
-        let exchange = recorder.map(|recorder| recorder.begin(&outgoing, &self.secrets)).transpose()?;
+        let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
         let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
         let limit = self.within_deadline(self.shared.timeouts.first_byte);
         let failure = match timeout(limit, pool.send(request)).await {
@@ -316,6 +315,8 @@ impl Flow {
             }
             if let Some(StreamEvent::Done { .. }) = events.last() {
                 if let Err(error) = incoming.drain() {
+                    // Nothing after the end of an answer would be heard.
+                    events.pop();
                     self.stage = Stage::Failing(error);
                 }
                 return events;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bowline_core::SessionTag;
 use bowline_core::command::Request;
+use bowline_core::policy::EndOfInput;
 use bowline_core::reply::{Refusal, Reply};
 use bowline_dialect::{Dialect, Incoming};
 use bowline_engine::{Agent, Input, OpenedSession, Output, Tagged};
@@ -94,9 +95,14 @@ impl Connection {
         let mut buffer = Vec::new();
         self.dialect.opening(&mut self.records);
         self.post();
+        let mut has_input = true;
         let code = loop {
+            if !has_input && self.sessions.are_idle() {
+                break 0;
+            }
+            let may_read = has_input && !self.outbox.is_far_over_bound();
             let happened = tokio::select! {
-                read = input.read(&mut buffer), if !self.outbox.is_far_over_bound() => Happened::Read(read),
+                read = input.read(&mut buffer), if may_read => Happened::Read(read),
                 Some(report) = self.sessions.next_report(), if !self.outbox.is_over_bound() => {
                     Happened::Report(report)
                 }
@@ -105,10 +111,13 @@ impl Connection {
             };
             let written = match happened {
                 Happened::Read(Ok(0)) => {
-                    if let Some(line) = self.lines.finish() {
-                        let _ = self.take_line(line, &mut output);
+                    let last = self.lines.finish().map(|line| self.take_line(line, &mut output));
+                    let has_quit = last.is_some_and(|flow| flow.is_break());
+                    if has_quit || self.dialect.policy().end_of_input == EndOfInput::Aborts {
+                        break 0;
                     }
-                    break 0;
+                    has_input = false;
+                    self.outbox.flush_now(&mut output)
                 }
                 Happened::Read(Ok(_)) => {
                     self.lines.push(&buffer);

@@ -1,14 +1,14 @@
 //! Checks a session file and reports what is wrong with it, without changing it. `repair` acts on the report.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use crate::decode::Head;
+use crate::decode::{self, Compaction, ContextEdit, Head};
 use crate::entry::Kind;
 use crate::header::Header;
-use crate::line::{Accept, Line, is_object};
+use crate::line::{Accept, LINE_LIMIT, Line, is_object, read_line};
+use crate::mend::mend;
 use crate::{EntryId, Error};
 
 /// The result of a check.
@@ -24,7 +24,7 @@ pub struct Report {
     pub lacks_final_line_feed: bool,
     /// The ids of several entries each: such an id refers to the last of them.
     pub duplicate_ids: Vec<EntryId>,
-    /// Entries whose parent, the second of the pair, is not in the file: they are treated as roots.
+    /// Entries whose parent, the second of the pair, is not in the file: they follow the entry before the missing one.
     pub missing_parents: Vec<(EntryId, EntryId)>,
     /// The unknown entry types and their counts. They are harmless.
     pub unknown_types: BTreeMap<String, u64>,
@@ -54,18 +54,22 @@ pub enum Problem {
     NotJson,
     /// It is JSON, but lacks the type or the id of an entry.
     NotAnEntry,
+    /// It is an entry, but its content cannot be decoded.
+    Unreadable,
+    /// It is too long to be read.
+    TooLong,
 }
 
 impl Report {
     /// Returns whether a repair would change the file.
     pub fn needs_repair(&self) -> bool {
-        !self.bad_lines.is_empty() || self.lacks_final_line_feed
+        !self.bad_lines.is_empty() || self.lacks_final_line_feed || !self.missing_parents.is_empty()
     }
 }
 
 /// Checks the session file at `path`, which may be in use.
 pub fn check_file(path: &Path) -> Result<Report, Error> {
-    let file = File::open(path).map_err(|error| Error::read(path, error))?;
+    let file = bowline_files::open(path).map_err(|error| Error::open(path, error))?;
     check(BufReader::with_capacity(256 * 1024, file), path)
 }
 
@@ -76,14 +80,19 @@ pub(crate) fn check(mut reader: impl BufRead, path: &Path) -> Result<Report, Err
     let mut offset = 0;
     loop {
         line.clear();
-        let length = reader.read_until(b'\n', &mut line).map_err(|error| Error::read(path, error))?;
+        let length = read_line(&mut reader, &mut line).map_err(|error| Error::read(path, error))?;
         if length == 0 {
             return check.finish(path);
+        }
+        if length > LINE_LIMIT as u64 {
+            check.skip(offset, length - 1);
+            offset += length;
+            continue;
         }
         let line_feed = line.pop_if(|last| *last == b'\n');
         let ending = if line_feed.is_some() { Ending::LineFeed } else { Ending::EndOfFile };
         check.line(&line, offset, ending, path)?;
-        offset += length as u64;
+        offset += length;
     }
 }
 
@@ -105,6 +114,13 @@ struct Check {
 }
 
 impl Check {
+    /// Reports a line that was not read.
+    fn skip(&mut self, offset: u64, length: u64) {
+        self.lines += 1;
+        let (number, problem) = (self.lines, Problem::TooLong);
+        self.report.bad_lines.push(BadLine { number, offset, length, problem });
+    }
+
     fn line(&mut self, line: &[u8], offset: u64, ending: Ending, path: &Path) -> Result<(), Error> {
         self.lines += 1;
         if line.trim_ascii().is_empty() && ending == Ending::LineFeed {
@@ -116,6 +132,9 @@ impl Check {
             Line::Header(header) => {
                 self.header = Some(header);
                 None
+            }
+            Line::Entry(head) if !is_readable(Kind::from_name(&head.kind.0), line) => {
+                Some(Problem::Unreadable)
             }
             Line::Entry(head) => {
                 self.entry(head);
@@ -144,7 +163,9 @@ impl Check {
     }
 
     fn identify(&mut self, id: EntryId, parent: Option<&str>) {
-        if let Some(parent) = parent.filter(|parent| !self.ids.contains(*parent)) {
+        // The first line of a part that was cut out of another session names a parent that was left there.
+        let is_first = self.ids.is_empty() && self.report.bad_lines.is_empty();
+        if let Some(parent) = parent.filter(|parent| !is_first && !self.ids.contains(*parent)) {
             self.orphans.push((id.clone(), EntryId::from(parent)));
         }
         if !self.ids.insert(id.clone()) {
@@ -161,6 +182,16 @@ impl Check {
         report.id = header.id;
         report.version = header.version;
         Ok(report)
+    }
+}
+
+/// Returns whether the content of an entry can be decoded.
+fn is_readable(kind: Kind, line: &[u8]) -> bool {
+    let line = mend(line.to_vec());
+    match kind {
+        Kind::Compaction => serde_json::from_slice::<Compaction>(&line).is_ok(),
+        Kind::ContextEdit => serde_json::from_slice::<ContextEdit>(&line).is_ok(),
+        kind => decode::message(kind, &line).is_ok(),
     }
 }
 

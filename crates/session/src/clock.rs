@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use uuid::Uuid;
+use jiff::tz::TimeZone;
+use uuid::{Builder, Uuid};
 
 /// The time of a fixed clock in milliseconds since 1970: the start of 2025.
 const FIXED: u64 = 1_735_689_600_000;
@@ -29,7 +30,7 @@ impl Clock {
     /// Returns the time in milliseconds since 1970.
     pub fn milliseconds(&self) -> u64 {
         match self {
-            Self::System => u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default(),
+            Self::System => since_1970(SystemTime::now()),
             Self::Fixed(_) => FIXED,
         }
     }
@@ -37,7 +38,7 @@ impl Clock {
     /// Returns today's date in the user's time zone.
     pub fn today(&self) -> String {
         match self {
-            Self::System => jiff::Zoned::now().date().to_string(),
+            Self::System => timestamp(self.milliseconds()).to_zoned(TimeZone::system()).date().to_string(),
             Self::Fixed(_) => self.text().chars().take(10).collect(),
         }
     }
@@ -61,13 +62,17 @@ impl Clock {
 
     /// Returns the current time in the format of headers and entries.
     pub(crate) fn text(&self) -> String {
-        text(i64::try_from(self.milliseconds()).unwrap_or_default())
+        text(self.milliseconds())
     }
 
     /// Returns a new session id.
     pub(crate) fn session_id(&self) -> String {
         match self {
-            Self::System => Uuid::now_v7().to_string(),
+            Self::System => {
+                let mut random = [0; 10];
+                random.copy_from_slice(&Uuid::new_v4().as_bytes()[6..]);
+                Builder::from_unix_timestamp_millis(self.milliseconds(), &random).into_uuid().to_string()
+            }
             Self::Fixed(count) => format!("00000000-0000-7000-8000-{:012x}", next(count)),
         }
     }
@@ -85,10 +90,23 @@ fn next(count: &AtomicU64) -> u64 {
     count.fetch_add(1, Ordering::Relaxed) + 1
 }
 
+/// Returns a time in milliseconds since 1970: 0 for a clock that is set to an earlier time, and the end of the calendar
+/// for one that is set beyond it.
+fn since_1970(time: SystemTime) -> u64 {
+    let milliseconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let end = u64::try_from(Timestamp::MAX.as_millisecond()).unwrap_or(u64::MAX);
+    u64::try_from(milliseconds).map_or(end, |milliseconds| milliseconds.min(end))
+}
+
+/// Returns a time; one beyond the calendar becomes its end.
+fn timestamp(milliseconds: u64) -> Timestamp {
+    let time = i64::try_from(milliseconds).ok().and_then(|time| Timestamp::from_millisecond(time).ok());
+    time.unwrap_or(Timestamp::MAX)
+}
+
 /// Returns a time in milliseconds since 1970 in the format of session files.
-pub(crate) fn text(milliseconds: i64) -> String {
-    let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+pub(crate) fn text(milliseconds: u64) -> String {
+    timestamp(milliseconds).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
 /// Returns a time from a session file in a form that is valid in file names on every system.
@@ -114,6 +132,26 @@ mod tests {
         assert_eq!(milliseconds("1970-01-01T00:00:01.234Z"), 1234);
         assert_eq!(milliseconds("yesterday"), 0);
         assert_eq!(for_file_name("2026-11-16T00:55:48.502Z"), "2026-11-16T00-55-48-502Z");
+    }
+
+    #[test]
+    fn clocks_beyond_the_calendar_give_its_ends() {
+        let long = Duration::from_secs(400_000_000_000);
+        assert_eq!(since_1970(UNIX_EPOCH - Duration::from_secs(1)), 0);
+        assert_eq!(text(since_1970(UNIX_EPOCH - Duration::from_secs(1))), "1970-01-01T00:00:00.000Z");
+        assert!(text(since_1970(UNIX_EPOCH + long)).starts_with("9999-12-30T"));
+        assert_eq!(text(since_1970(UNIX_EPOCH + long)), text(u64::MAX));
+        for time in ["1969-12-31T23:59:59Z", "-009999-01-02T01:59:59Z", "+010000-01-01T00:00:00Z", "9e99"] {
+            assert_eq!(milliseconds(time), 0, "{time}");
+        }
+    }
+
+    #[test]
+    fn session_ids_are_version_7_and_in_the_order_of_time() {
+        let id = Uuid::parse_str(&Clock::System.session_id()).unwrap();
+        assert_eq!(id.get_version_num(), 7);
+        let (seconds, _) = id.get_timestamp().unwrap().to_unix();
+        assert!(seconds.abs_diff(Clock::System.milliseconds() / 1000) < 60);
     }
 
     #[test]

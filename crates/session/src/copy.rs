@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::header::{Header, validate_session_id};
 use crate::scan::scan_content;
 use crate::storage::Storage;
-use crate::{Error, Location, NewSession, Session};
+use crate::{Error, NewSession, Session};
 
 impl Session {
     /// Creates a session with all branches of this one and saves it immediately.
@@ -21,12 +21,7 @@ impl Session {
             content.push(b'\n');
         }
         let scan = scan_content(&content, Path::new(""))?;
-        let storage = match options.location {
-            Location::Memory => Storage::Memory(content),
-            Location::Directory(directory) => {
-                Storage::Unsaved { path: directory.join(header.file_name()), content }
-            }
-        };
+        let storage = Storage::new(options.location, &header, content);
         let mut session = Self::from_scan(scan, storage, &options.working_directory);
         session.durability = self.durability;
         session.clock = self.clock.clone();
@@ -38,6 +33,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Location;
     use crate::fixture::{HEADER, Written, texts, user};
 
     #[test]

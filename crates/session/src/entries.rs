@@ -1,12 +1,19 @@
 //! Entries exactly as written in the file, for clients that parse them.
 
-use std::path::Path;
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
+use crate::decode::ParentOf;
+use crate::depth::is_too_deep;
+use crate::entry::Entry;
 use crate::header::CURRENT_VERSION;
+use crate::mend::mend;
 use crate::tree::Node;
-use crate::{Error, Session, upgrade};
+use crate::{EntryBody, EntryId, Error, Session, upgrade};
+
+/// The type of the stand-in for an entry whose line cannot be read.
+const UNREADABLE: &str = "bowline.unreadable";
 
 impl Session {
     /// Returns the entries of all branches in the order of the file; with `since`, only those after that entry.
@@ -27,23 +34,59 @@ impl Session {
 
     /// Returns one entry.
     pub(crate) fn entry(&self, node: &Node) -> Result<Box<RawValue>, Error> {
-        let line = String::from_utf8(self.line(node)?)
-            // Indexing does not check UTF-8, but a reply must be valid.
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        // It was valid JSON when the file was indexed.
-        RawValue::from_string(line).map_err(|_| Error::Changed {
-            file: self.file().unwrap_or(Path::new("(in memory)")).to_path_buf(),
-        })
+        // The index knows only the head of the line, but a reply must be valid.
+        let line =
+            String::from_utf8(mend(self.line(node)?)).ok().filter(|line| !is_too_deep(line.as_bytes()));
+        match line.map(RawValue::from_string) {
+            Some(Ok(entry)) => Ok(entry),
+            _ => Ok(RawValue::from_string(
+                String::from_utf8_lossy(&stand_in(node, self.tree.parent_id(node))?).into_owned(),
+            )?),
+        }
     }
 
-    /// Returns the line of an entry in the current format.
+    /// Returns the line of an entry in the current format, with the parent that it has in the tree.
     pub(crate) fn line(&self, node: &Node) -> Result<Vec<u8>, Error> {
-        let line = self.storage.read(node)?;
-        if self.header.version >= CURRENT_VERSION {
-            return Ok(line);
+        let line = self.storage.read_exactly(node)?;
+        if self.header.version < CURRENT_VERSION {
+            return upgrade::upgraded_entry(&mend(line), node, &self.tree);
         }
-        upgrade::upgraded_entry(&line, node, &self.tree)
+        if self.tree.is_relinked(node) {
+            return with_parent(line, node, self.tree.parent_id(node));
+        }
+        Ok(line)
     }
+}
+
+/// Returns the line of an entry with another parent.
+pub(crate) fn with_parent(
+    mut line: Vec<u8>,
+    node: &Node,
+    parent: Option<&EntryId>,
+) -> Result<Vec<u8>, Error> {
+    match serde_json::from_slice::<ParentOf<'_>>(&line) {
+        Ok(ParentOf { parent: written }) => {
+            let place = place_of(written, &line);
+            line.splice(place, serde_json::to_vec(&parent)?);
+            Ok(line)
+        }
+        Err(_) => stand_in(node, parent),
+    }
+}
+
+/// Returns a line that keeps the place of an entry whose own line is damaged: data of an extension, which every client
+/// skips.
+fn stand_in(node: &Node, parent: Option<&EntryId>) -> Result<Vec<u8>, Error> {
+    let body = EntryBody::Custom { custom_type: UNREADABLE.to_owned(), data: None };
+    let mut line = Entry { id: &node.id, parent, timestamp: "", body: &body }.line()?;
+    line.pop();
+    Ok(line)
+}
+
+/// Returns the place in `line` of a value that borrows from it.
+pub(crate) fn place_of(value: &RawValue, line: &[u8]) -> Range<usize> {
+    let start = value.get().as_ptr().addr() - line.as_ptr().addr();
+    start..start + value.get().len()
 }
 
 #[cfg(test)]
@@ -62,7 +105,7 @@ mod tests {
         let lines = [
             r#"{"type":"session","version":3,"id":"s"}"#,
             r#"{ "type": "message", "id": "1", "parentId": null, "message": {"n": 1.50, "big": 123456789012345678901234567890} }"#,
-            r#"{"type":"from_the_future","id":"2","parentId":null,"x":"\ud83d"}"#,
+            r#"{"type":"from_the_future","id":"2","parentId":null,"x":"\ud83d\ude00"}"#,
             r#"{"type":"label","id":"3","parentId":"2","targetId":"1"}"#,
         ];
         let session = Written::new(&lines).open();
@@ -72,6 +115,51 @@ mod tests {
         assert_eq!(session.written_entry("1").unwrap().get(), lines[1]);
         let error = session.entries(Some("nope")).unwrap_err();
         assert_eq!(error.to_string(), "Entry not found: nope");
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        let line = r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"a\ud83d","timestamp":1}}"#;
+        let session = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#, line]).open();
+        assert_eq!(texts(&session, None), [line.replace("d83d", "fffd")]);
+        assert_eq!(crate::fixture::texts(&session), ["a\u{fffd}"]);
+        assert_eq!(session.fork_messages().unwrap()[0].text, "a\u{fffd}");
+        assert_eq!(session.statistics().unwrap().user_messages, 1);
+    }
+
+    #[test]
+    fn an_entry_with_a_damaged_line_keeps_its_place() {
+        let deep = format!(
+            r#"{{"type":"custom","id":"4","parentId":"3","data":{}{}}}"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"a","timestamp":1}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"b","#,
+            r#"{"type":"label","id":"l","parentId":"2","targetId":"1","label":"x"}"#,
+            r#"{"type":"message","id":"3","parentId":"l","message":{"role":"us}}}"#,
+            &deep,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"user","content":"c","timestamp":1}}"#,
+        ];
+        let written = Written::new(&lines);
+        let session = written.open();
+        assert_eq!(crate::fixture::texts(&session), ["a", "c"]);
+        let context = session.context().unwrap();
+        let unreadable: Vec<_> = context.unreadable.iter().map(EntryId::as_str).collect();
+        assert_eq!(unreadable, ["2", "3"]);
+        let stand_in = |id: &str, parent: &str| {
+            format!(
+                r#"{{"type":"custom","id":"{id}","parentId":"{parent}","timestamp":"","customType":"bowline.unreadable"}}"#
+            )
+        };
+        let expected =
+            [lines[1], &stand_in("2", "1"), lines[3], &stand_in("3", "l"), &stand_in("4", "3"), lines[6]];
+        assert_eq!(texts(&session, None), expected);
+        assert_eq!(session.tree().unwrap().len(), 6);
+        let clone = session.clone_at_leaf().unwrap();
+        assert_eq!(crate::fixture::texts(&clone), ["a", "c"]);
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub enum Error {
     #[error("Session file {} already exists; choose another session id", file.display())]
     Exists { file: PathBuf },
 
+    #[error("Session file {} is {kind}, not a regular file", file.display())]
+    NotRegular { file: PathBuf, kind: &'static str },
+
     #[error("Cannot read session file {}: {source}", file.display())]
     Read { file: PathBuf, source: io::Error },
 
@@ -74,6 +77,14 @@ pub enum Error {
     #[error("'{text}' matches several sessions; give more of the id:{}", list(matches))]
     Ambiguous { text: String, matches: Vec<PathBuf> },
 
+    #[error(
+        "The entry is nested more than {limit} levels deep and could not be read again; it was not written"
+    )]
+    TooDeep { limit: usize },
+
+    #[error("The entry is larger than {limit} bytes and could not be read again; it was not written")]
+    TooLong { limit: usize },
+
     #[error("Cannot write the entry as JSON: {0}")]
     Encode(#[from] serde_json::Error),
 }
@@ -85,6 +96,16 @@ impl Error {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { file },
             _ => Self::Read { file, source },
+        }
+    }
+
+    /// Returns the error for a file that was not opened for reading.
+    pub(crate) fn open(file: &Path, error: bowline_files::Error) -> Self {
+        match error {
+            bowline_files::Error::NotRegular { kind, .. } => {
+                Self::NotRegular { file: file.to_path_buf(), kind }
+            }
+            other => Self::read(file, other.into_io()),
         }
     }
 

@@ -52,7 +52,7 @@ impl SessionFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         loop {
             let read_error = |error| Error::read(path, error);
-            let opened = OpenOptions::new().read(true).append(true).open(path);
+            let opened = bowline_files::open_by(OpenOptions::new().read(true).append(true), path);
             let file = opened.map_err(|error| open_error(path, error))?;
             lock(&file, path)?;
             let metadata = file.metadata().map_err(read_error)?;
@@ -115,8 +115,10 @@ impl SessionFile {
     /// Appends `bytes` to `<file><suffix>` and returns its path.
     pub(crate) fn append_beside(&self, suffix: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
         let path = with_suffix(&self.path, suffix);
-        let opened = private_file().append(true).create(true).open(&path);
-        let kept = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
+        let opened = bowline_files::open_by(private_file().append(true).create(true), &path);
+        let kept = opened
+            .map_err(bowline_files::Error::into_io)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()));
         kept.map_err(|error| Error::write(&path, error))?;
         Ok(path)
     }
@@ -167,12 +169,17 @@ fn write_or_undo(
 }
 
 /// Returns the error for a file that could not be opened for reading and writing.
-fn open_error(path: &Path, error: io::Error) -> Error {
-    match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if File::open(path).is_ok() => {
+fn open_error(path: &Path, error: bowline_files::Error) -> Error {
+    let is_refused = |source: &io::Error| {
+        matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+    };
+    match &error {
+        bowline_files::Error::Read { source, .. }
+            if is_refused(source) && bowline_files::open(path).is_ok() =>
+        {
             Error::ReadOnly { file: path.to_path_buf() }
         }
-        _ => Error::read(path, error),
+        _ => Error::open(path, error),
     }
 }
 
@@ -270,11 +277,14 @@ mod tests {
     #[test]
     fn a_read_only_file_is_reported_as_read_only() {
         let (_directory, session) = new_file(b"x\n");
+        let failed = |path: &Path, kind: ErrorKind| {
+            open_error(path, bowline_files::Error::Read { path: path.to_owned(), source: kind.into() })
+        };
         for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem] {
-            assert!(matches!(open_error(session.path(), kind.into()), Error::ReadOnly { .. }));
+            assert!(matches!(failed(session.path(), kind), Error::ReadOnly { .. }));
         }
         let missing = session.path().with_extension("none");
-        assert!(matches!(open_error(&missing, ErrorKind::PermissionDenied.into()), Error::Read { .. }));
+        assert!(matches!(failed(&missing, ErrorKind::PermissionDenied), Error::Read { .. }));
     }
 
     #[test]

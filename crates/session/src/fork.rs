@@ -1,11 +1,9 @@
 //! New sessions that start with a branch of another one.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
-use serde_json::value::RawValue;
-
-use crate::decode::{self, FirstKeptOf, ParentOf};
+use crate::decode::{self, FirstKeptOf};
+use crate::entries::{place_of, with_parent};
 use crate::entry::Kind;
 use crate::header::Header;
 use crate::scan::scan_content;
@@ -107,8 +105,7 @@ impl Session {
         if node.parent.is_some_and(|parent| self.tree.node(parent).kind == Kind::Label) {
             let mut ancestors = self.tree.upwards(node.parent).map(|position| self.tree.node(position));
             let parent = ancestors.find(|ancestor| ancestor.kind != Kind::Label).map(|ancestor| &ancestor.id);
-            let place = place_of(serde_json::from_slice::<ParentOf<'_>>(&line)?.parent, &line);
-            line.splice(place, serde_json::to_vec(&parent)?);
+            line = with_parent(line, node, parent)?;
         }
         if node.kind == Kind::Compaction
             && let Ok(FirstKeptOf { first_kept }) = serde_json::from_slice(&line)
@@ -121,12 +118,6 @@ impl Session {
         }
         Ok(line)
     }
-}
-
-/// Returns the place in `line` of a value that borrows from it.
-fn place_of(value: &RawValue, line: &[u8]) -> Range<usize> {
-    let start = value.get().as_ptr().addr() - line.as_ptr().addr();
-    start..start + value.get().len()
 }
 
 #[cfg(test)]

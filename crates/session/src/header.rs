@@ -62,7 +62,7 @@ impl Header {
         }
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         let version = fields.get("version").and_then(Value::as_u64).unwrap_or(1);
-        let milliseconds = || fields.get("timestamp").and_then(Value::as_i64).filter(|time| *time > 0);
+        let milliseconds = || fields.get("timestamp").and_then(Value::as_u64).filter(|time| *time > 0);
         Some(Self {
             version: u32::try_from(version).unwrap_or(u32::MAX),
             id: text("id").unwrap_or_default(),

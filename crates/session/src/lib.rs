@@ -4,7 +4,8 @@
 //! the id of its parent; the path from the root to the current leaf is the conversation. Lines are only appended: an
 //! edit, a compaction or a new branch is one more line.
 //!
-//! Opening reads the file once and indexes where each entry is; contents are read back when they are needed. A session
+//! Opening reads the file once and indexes where each entry is; of each line it reads only what the tree needs. Contents
+//! are read back, and damage in them is found, when they are needed. A session
 //! is open in one process at a time: its file is locked until it is closed. `read` and `display` read files without a
 //! lock, `check` and `repair` deal with damaged ones.
 //!
@@ -17,6 +18,7 @@ mod clock;
 mod context;
 mod copy;
 mod decode;
+mod depth;
 pub mod display;
 mod durability;
 mod entries;
@@ -24,10 +26,12 @@ mod entry;
 mod error;
 mod file;
 mod fork;
+mod head;
 mod header;
 mod label;
 mod line;
 mod list;
+mod mend;
 mod navigation;
 mod outline;
 #[cfg_attr(unix, path = "platform_unix.rs")]
@@ -61,6 +65,6 @@ pub use list::{ListQuery, Scope, SessionPage};
 pub use navigation::Navigation;
 pub use outline::TreeNode;
 pub use repair::repair_file;
-pub use session::{Location, NewSession, Session};
+pub use session::{Damage, Location, NewSession, Session};
 pub use statistics::{ModelStatistics, Statistics};
 pub use store::{Layout, Store};

@@ -1,13 +1,41 @@
-//! What a line of a session file is. The scanner and the check both ask here, so that they agree on which lines are
-//! entries.
+//! What a line of a session file is. The scanner asks for what the tree needs, the check for the truth about the whole
+//! line: an entry with damaged content is an entry to the first and damage to the second.
 
+use std::io::{self, BufRead, ErrorKind};
 use std::path::Path;
+
+use memchr::memchr;
 
 use serde::de::IgnoredAny;
 
 use crate::decode::Head;
+use crate::head::skim;
 use crate::header::{self, CURRENT_VERSION, Header};
 use crate::{Error, Problem};
+
+/// The most bytes of a line. A command has up to 64 MiB, and becomes one line.
+pub(crate) const LINE_LIMIT: usize = 128 * 1024 * 1024;
+
+/// Reads a line, with its line feed, into `line`, but no more than [`LINE_LIMIT`] bytes of it. Returns its whole length;
+/// 0 at the end of the file.
+pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+    let mut length = 0;
+    loop {
+        let block = match reader.fill_buf() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            block => block?,
+        };
+        let end = memchr(b'\n', block).map_or(block.len(), |end| end + 1);
+        let is_complete = end == 0 || block[end - 1] == b'\n';
+        let room = LINE_LIMIT.saturating_sub(line.len());
+        line.extend_from_slice(&block[..end.min(room)]);
+        reader.consume(end);
+        length += end as u64;
+        if is_complete {
+            return Ok(length);
+        }
+    }
+}
 
 /// A complete line of a session file.
 #[derive(Debug)]
@@ -32,6 +60,23 @@ pub(crate) enum Accept {
 }
 
 impl<'a> Line<'a> {
+    /// Classifies `line` like [`Line::read`], but reads no more of it than its head if it starts like an entry.
+    pub(crate) fn skim(
+        line: &'a [u8],
+        header: Option<&Header>,
+        accept: Accept,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        // Older versions are converted line by line, so each line has to be complete.
+        if header.is_some_and(|header| header.version >= CURRENT_VERSION)
+            && let Some(head) = skim(line)
+        {
+            let is_header = head.kind.0 == header::TYPE;
+            return Ok(if is_header { Self::RepeatedHeader } else { Self::Entry(head) });
+        }
+        Self::read(line, header, accept, path)
+    }
+
     /// Classifies `line`, given the header if it came before. Fails if the first JSON object in the file at `path` is
     /// not an accepted header.
     pub(crate) fn read(

@@ -139,9 +139,11 @@ impl Store {
 
     fn read_cursor(&self, cursor: &str) -> Result<Candidate, Error> {
         let place = cursor.split_once(':').and_then(|(time, path)| {
-            let nanoseconds = time.parse().ok()?;
+            let nanoseconds: u128 = time.parse().ok()?;
+            let seconds = u64::try_from(nanoseconds / 1_000_000_000).ok()?;
+            let rest = u32::try_from(nanoseconds % 1_000_000_000).ok()?;
             Some(Candidate {
-                modified: Reverse(Duration::from_nanos(nanoseconds)),
+                modified: Reverse(Duration::new(seconds, rest)),
                 path: self.root().join(Path::new(path)),
             })
         });

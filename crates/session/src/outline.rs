@@ -150,7 +150,7 @@ mod tests {
             entry(1, "null", 9),
             entry(2, r#""1""#, 8),
             entry(3, r#""1""#, 2),
-            entry(4, r#""gone""#, 1),
+            entry(4, "null", 1),
             entry(5, r#""2""#, 9),
             label.to_owned(),
         ];

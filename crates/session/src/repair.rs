@@ -1,16 +1,21 @@
 //! Repairs session files. This is the only module that takes bytes out of a file, and it deletes none of them: an
 //! incomplete last line goes to `<file>.torn` when a session is opened, and on request ([`repair_file`]) every line that
-//! is not an entry goes to `<file>.bad`.
+//! is not a readable entry goes to `<file>.bad`, and the entries after it are linked to those before it.
 //!
 //! What counts as damage is decided in `line` and reported by `check`.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::check::{Report, check};
+use crate::decode::Head;
+use crate::entries::with_parent;
 use crate::file::SessionFile;
 use crate::header::Header;
-use crate::line::is_object;
-use crate::{BadLine, Error};
+use crate::line::{Accept, is_object};
+use crate::scan::scan_unlocked;
+use crate::tree::{Node, Tree};
+use crate::{BadLine, EntryId, Error};
 
 /// The start of the header line of every session file.
 const HEADER_START: &[u8] = br#"{"type":"session""#;
@@ -39,9 +44,10 @@ fn move_tail_aside(file: &mut SessionFile, offset: u64, tail: &[u8]) -> Result<(
     file.truncate(offset)
 }
 
-/// Repairs the session file at `path`: moves lines that are not entries, and a torn last line, to `<file>.bad`. The file
-/// is replaced atomically, and the original is kept as `<file>.bak`. A file that is open, in this or another process, is
-/// refused; one that needs no repair is not changed.
+/// Repairs the session file at `path`: moves lines that are not readable entries, and a torn last line, to `<file>.bad`,
+/// and gives entries whose parent is gone the one that they have in the opened session. The file is replaced atomically,
+/// and the original is kept as `<file>.bak`. A file that is open, in this or another process, is refused; one that needs
+/// no repair is not changed.
 pub fn repair_file(path: &Path) -> Result<Report, Error> {
     let mut file = SessionFile::open(path)?;
     let mut report = check(file.reader()?, path)?;
@@ -49,7 +55,8 @@ pub fn repair_file(path: &Path) -> Result<Report, Error> {
         return Ok(report);
     }
     let content = file.read(0, usize::try_from(file.length()).unwrap_or(usize::MAX))?;
-    let (good, bad) = split(&content, &report.bad_lines);
+    let (scan, _) = scan_unlocked(content.as_slice(), Accept::Supported, path)?;
+    let (good, bad) = split(&content, &report.bad_lines, &scan.tree)?;
     if !bad.is_empty() {
         report.set_aside = Some(file.append_beside(".bad", &bad)?);
     }
@@ -57,22 +64,42 @@ pub fn repair_file(path: &Path) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Splits `content` into its good and its bad lines, each ending in a line feed.
-fn split(content: &[u8], bad_lines: &[BadLine]) -> (Vec<u8>, Vec<u8>) {
-    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(content.len());
+/// Splits `content` into its good and its bad lines, each ending in a line feed. Good entries are linked as in `tree`,
+/// past the bad ones.
+fn split(content: &[u8], bad_lines: &[BadLine], tree: &Tree) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let (mut good, mut bad) = (Vec::with_capacity(content.len()), Vec::new());
-    let mut end = 0;
-    for line in bad_lines {
-        good.extend_from_slice(&content[end..place(line.offset)]);
-        bad.extend_from_slice(&content[place(line.offset)..place(line.offset + line.length)]);
-        bad.push(b'\n');
-        end = place(line.offset + line.length + 1);
+    let mut bad_lines = bad_lines.iter().map(|line| line.offset).peekable();
+    let is_bad: HashSet<u64> = bad_lines.clone().collect();
+    let mut nodes = tree.nodes().iter().peekable();
+    let mut offset = 0;
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        let node = nodes.next_if(|node| node.offset == offset);
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        if bad_lines.next_if_eq(&offset).is_some() {
+            bad.extend_from_slice(text);
+            bad.push(b'\n');
+        } else {
+            match node {
+                Some(node) => good.extend_from_slice(&relinked(text, node, tree, &is_bad)?),
+                None => good.extend_from_slice(text),
+            }
+            good.push(b'\n');
+        }
+        offset += line.len() as u64;
     }
-    good.extend_from_slice(&content[end..]);
-    if !good.ends_with(b"\n") {
-        good.push(b'\n');
+    Ok((good, bad))
+}
+
+/// Returns the line of a good entry with its nearest good ancestor as its parent.
+fn relinked(line: &[u8], node: &Node, tree: &Tree, is_bad: &HashSet<u64>) -> Result<Vec<u8>, Error> {
+    let mut ancestors = tree.upwards(node.parent).map(|position| tree.node(position));
+    let parent = ancestors.find(|ancestor| !is_bad.contains(&ancestor.offset)).map(|parent| &parent.id);
+    let head: Option<Head<'_>> = serde_json::from_slice(line).ok();
+    let written = head.as_ref().and_then(|head| head.parent.as_ref()).map(|parent| parent.0.as_ref());
+    if head.as_ref().is_none_or(|head| head.id.is_none()) || written == parent.map(EntryId::as_str) {
+        return Ok(line.to_vec());
     }
-    (good, bad)
+    with_parent(line.to_vec(), node, parent)
 }
 
 #[cfg(test)]
@@ -83,7 +110,7 @@ mod tests {
     use bowline_core::Message;
 
     use super::*;
-    use crate::fixture::{Written, texts};
+    use crate::fixture::{Written, texts, user};
     use crate::{EntryBody, Location, NewSession, Session, check_file};
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
@@ -165,6 +192,28 @@ mod tests {
             &format!("{HEADER}\n\n{FIRST}\n"),
             Some("{\"type\n"),
         );
+    }
+
+    #[test]
+    fn entries_after_a_bad_line_are_linked_to_those_before_it() {
+        let entry = |id: u32, parent: &str| user(id, 0).replace(r#""0""#, parent);
+        for bad in ["\u{0}", r#"{"type":"message","id":"2","parentId":"1","message":{"role"}"#] {
+            let lines = [
+                HEADER.to_owned(),
+                entry(1, "null"),
+                bad.to_owned(),
+                entry(3, r#""2""#),
+                entry(4, r#""2""#),
+                entry(5, r#""gone""#),
+            ];
+            let repaired =
+                [&lines[0], &lines[1], &entry(3, r#""1""#), &entry(4, r#""1""#), &entry(5, r#""4""#)];
+            let text = |lines: &[&String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            check(&text(&lines.each_ref()), &text(&repaired), Some(&format!("{bad}\n")));
+        }
+        // A line that was deleted leaves nothing to set aside.
+        let lost = format!("{HEADER}\n{}\n{}\n", entry(1, "null"), entry(3, r#""2""#));
+        check(&lost, &lost.replace(r#""parentId":"2""#, r#""parentId":"1""#), None);
     }
 
     #[test]

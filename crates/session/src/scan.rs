@@ -10,7 +10,7 @@ use crate::decode::{Head, SessionInfo};
 use crate::entry::{EntryId, Kind};
 use crate::file::SessionFile;
 use crate::header::Header;
-use crate::line::{Accept, Line, is_object};
+use crate::line::{Accept, LINE_LIMIT, Line, is_object};
 use crate::repair::repair_tail;
 use crate::tree::{Node, Position, Tree};
 use crate::{Clock, Error, validate_session_id};
@@ -94,6 +94,8 @@ struct Scanner {
     end: u64,
     /// Entries whose parent had not been read yet.
     orphans: Vec<(Position, EntryId)>,
+    /// The last entry before each line that is not an entry.
+    gaps: Vec<Option<Position>>,
 }
 
 impl Scanner {
@@ -101,14 +103,26 @@ impl Scanner {
     fn read_lines(&mut self, mut reader: impl BufRead, path: &Path) -> Result<Vec<u8>, Error> {
         // The start of a line that continues in the next block. All other lines are parsed in place.
         let mut beginning = Vec::new();
+        // The length of a line that is too long to be held; its end is still to come.
+        let mut skipped = 0;
         loop {
             let block = match reader.fill_buf() {
+                Ok([]) if skipped > 0 => {
+                    self.skip(skipped);
+                    return Ok(Vec::new());
+                }
                 Ok([]) => return Ok(beginning),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 block => block.map_err(|error| Error::read(path, error))?,
             };
             let mut rest = block;
             while let Some(end) = memchr(b'\n', rest) {
+                if skipped > 0 {
+                    self.skip(skipped + end + 1);
+                    skipped = 0;
+                    rest = &rest[end + 1..];
+                    continue;
+                }
                 let line = if beginning.is_empty() {
                     &rest[..end]
                 } else {
@@ -120,20 +134,42 @@ impl Scanner {
                 beginning.clear();
                 rest = &rest[end + 1..];
             }
-            beginning.extend_from_slice(rest);
+            if skipped > 0 {
+                skipped += rest.len();
+            } else {
+                beginning.extend_from_slice(rest);
+            }
+            if beginning.len() > LINE_LIMIT {
+                skipped = mem::take(&mut beginning).len();
+            }
             let length = block.len();
             reader.consume(length);
         }
     }
 
     fn line(&mut self, line: &[u8], offset: u64, path: &Path) -> Result<(), Error> {
-        match Line::read(line, self.header.as_ref(), self.accept, path)? {
+        match Line::skim(line, self.header.as_ref(), self.accept, path)? {
             Line::Blank | Line::RepeatedHeader => {}
             Line::Header(header) => self.header = Some(header),
-            Line::Entry(head) => self.entry(&head, line, offset),
-            Line::Malformed(_) => self.malformed_lines += 1,
+            Line::Entry(head) => {
+                // Its content is lost, but not its place.
+                self.malformed_lines += usize::from(!line.trim_ascii_end().ends_with(b"}"));
+                self.entry(&head, line, offset);
+            }
+            Line::Malformed(_) => self.gap(),
         }
         Ok(())
+    }
+
+    /// Skips a line that is too long, with its line feed.
+    fn skip(&mut self, length: usize) {
+        self.gap();
+        self.end += length as u64;
+    }
+
+    fn gap(&mut self) {
+        self.malformed_lines += 1;
+        self.gaps.push(self.tree.leaf_position());
     }
 
     fn entry(&mut self, head: &Head<'_>, line: &[u8], offset: u64) {
@@ -164,8 +200,8 @@ impl Scanner {
     }
 
     fn finish(mut self, path: &Path) -> Result<Scan, Error> {
-        let orphans = mem::take(&mut self.orphans);
-        self.tree.adopt(&orphans);
+        let (orphans, gaps) = (mem::take(&mut self.orphans), mem::take(&mut self.gaps));
+        self.tree.adopt(&orphans, &gaps);
         let Self { header, tree, name, malformed_lines, .. } = self;
         let header = header.ok_or_else(|| Error::NotASession { file: path.to_path_buf() })?;
         Ok(Scan { header, tree, name, malformed_lines })
@@ -174,11 +210,12 @@ impl Scanner {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
+    use std::io::Write as _;
 
     use super::*;
-    use crate::fixture::{Written, texts};
-    use crate::{EntryBody, Session};
+    use crate::fixture::{HEADER, Written, texts, user};
+    use crate::{Damage, EntryBody, Problem, Session};
 
     #[test]
     fn a_file_that_is_not_a_session_is_rejected_unchanged() {
@@ -217,6 +254,69 @@ mod tests {
         assert_eq!(session.name(), Some("n"));
         let after = fs::read(written.path()).unwrap();
         assert!(after.starts_with(&before) && after.len() > before.len());
+    }
+
+    #[test]
+    fn an_unreadable_line_costs_one_entry() {
+        let mut lines: Vec<String> = (1..20).map(|id| user(id, id - 1)).collect();
+        lines.insert(0, HEADER.to_owned());
+        for damaged in 1..20 {
+            let mut lines = lines.clone();
+            lines[damaged] = "\u{0}\u{0}".to_owned();
+            let written = Written::new(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+            let session = written.open();
+            let rest = (1..20).filter(|id| *id != damaged).map(|id| format!("m{id}"));
+            assert_eq!(texts(&session), rest.clone().collect::<Vec<_>>());
+            let relinked = usize::from(damaged < 19);
+            assert_eq!(session.damage(), Some(Damage { unreadable_lines: 1, relinked_entries: relinked }));
+            // Clients that build the tree from the entries get the same conversation, and so does a copy.
+            for entry in session.entries(None).unwrap() {
+                let entry: serde_json::Value = serde_json::from_str(entry.get()).unwrap();
+                assert!(
+                    entry["parentId"] == "0"
+                        || entry["parentId"].is_null()
+                        || session.has_entry(entry["parentId"].as_str().unwrap())
+                );
+            }
+            assert_eq!(texts(&session.clone_at_leaf().unwrap()), rest.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped() {
+        let written = Written::new(&[HEADER, &user(1, 0)]);
+        let mut file = File::options().append(true).open(written.path()).unwrap();
+        let length = LINE_LIMIT as u64 + 300_000;
+        // A hole, so that the test writes nothing.
+        file.set_len(file.metadata().unwrap().len() + length).unwrap();
+        file.write_all(format!("\n{}\n", user(2, 1)).as_bytes()).unwrap();
+        let mut session = written.open();
+        assert_eq!((texts(&session), session.malformed_lines()), (vec!["m1".to_owned(), "m2".to_owned()], 1));
+        let report = crate::check_file(written.path()).unwrap();
+        assert_eq!(report.bad_lines.len(), 1);
+        assert_eq!((report.bad_lines[0].problem, report.bad_lines[0].length), (Problem::TooLong, length));
+        session.append(EntryBody::SessionInfo { name: "n".into() }).unwrap();
+        assert_eq!(session.entries(None).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn hostile_files_open_in_linear_time() {
+        let many = |line: &dyn Fn(u32) -> String| -> String {
+            (0..20_000).map(|id| line(id) + "\n").collect::<String>()
+        };
+        let cycle = |id: u32| user(id, (id + 1) % 20_000);
+        for lines in [
+            many(&cycle),
+            many(&|_| user(7, 7)),
+            many(&|id| user(id, 1_000_000 + id)),
+            many(&|id| if id % 2 == 0 { "x".to_owned() } else { user(id, 1_000_000 + id) }),
+            many(&|id| user(id, id.wrapping_sub(1))),
+        ] {
+            let written = Written::new(&[HEADER, &lines]);
+            let session = written.open();
+            assert!(session.context().is_ok() && session.tree().is_ok());
+            assert!(crate::check_file(written.path()).is_ok());
+        }
     }
 
     #[test]

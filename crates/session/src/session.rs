@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::context::Context;
+use crate::depth::{DEPTH_LIMIT, is_too_deep};
 use crate::durability::Durability;
 use crate::entry::{Entry, EntryBody, EntryId};
 use crate::file::SessionFile;
 use crate::header::{CURRENT_VERSION, Header, validate_session_id};
+use crate::line::LINE_LIMIT;
 use crate::scan::{Scan, scan};
 use crate::statistics::{Counts, ModelStatistics, Statistics};
 use crate::storage::{Save, Storage};
@@ -31,8 +33,19 @@ pub struct NewSession {
 pub enum Location {
     /// In a file in this directory.
     Directory(PathBuf),
+    /// In this file, which does not exist.
+    File(PathBuf),
     /// In memory only: it ends with the process.
     Memory,
+}
+
+/// What was wrong with a session's file when it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Damage {
+    /// The number of lines that cannot be read.
+    pub unreadable_lines: usize,
+    /// The number of entries whose predecessor is missing. They follow the entry before the missing one.
+    pub relinked_entries: usize,
 }
 
 /// An open session. It has no thread-bound state: open, read and fork it from any thread.
@@ -64,12 +77,7 @@ impl Session {
         }
         let header = Header::new(options.id, &options.working_directory, options.parent, &clock);
         let content = header.line()?;
-        let storage = match options.location {
-            Location::Memory => Storage::Memory(content),
-            Location::Directory(directory) => {
-                Storage::Unsaved { path: directory.join(header.file_name()), content }
-            }
-        };
+        let storage = Storage::new(options.location, &header, content);
         Ok(Self {
             header,
             working_directory: options.working_directory,
@@ -135,6 +143,7 @@ impl Session {
         self.upgrade_if_old()?;
         let id = self.tree.fresh_id(&self.clock);
         let line = Entry { id: &id, parent: self.leaf(), timestamp, body: &body }.line()?;
+        check_readable(&line)?;
         let save = if body.is_worth_a_file() { Save::Now } else { Save::Later };
         let offset = self.storage.append(&line, save, self.durability)?;
         let parent = self.tree.leaf_position();
@@ -232,6 +241,13 @@ impl Session {
         self.malformed_lines
     }
 
+    /// Returns what was wrong with the file; none if nothing was. Damage within an entry shows only when the entry is read.
+    pub fn damage(&self) -> Option<Damage> {
+        let damage =
+            Damage { unreadable_lines: self.malformed_lines, relinked_entries: self.tree.relinked_count() };
+        (damage != Damage::default()).then_some(damage)
+    }
+
     // Upgrading waits for the first append, so that only looking at an old session does not change its file.
     fn upgrade_if_old(&mut self) -> Result<(), Error> {
         if self.header.version >= CURRENT_VERSION {
@@ -246,12 +262,21 @@ impl Session {
     }
 }
 
+/// Checks that a line can be read again.
+fn check_readable(line: &[u8]) -> Result<(), Error> {
+    if line.len() > LINE_LIMIT {
+        return Err(Error::TooLong { limit: LINE_LIMIT });
+    }
+    if is_too_deep(line) { Err(Error::TooDeep { limit: DEPTH_LIMIT }) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
 
     use bowline_core::{Message, ThinkingLevel};
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::fixture::{Written, texts};
@@ -284,6 +309,41 @@ mod tests {
         let content = fs::read_to_string(&file).unwrap();
         let types: Vec<_> = content.lines().map(|line| line.split('"').nth(3).unwrap()).collect();
         assert_eq!(types, ["session", "model_change", "thinking_level_change", "message"]);
+    }
+
+    #[test]
+    fn whatever_is_appended_can_be_read_again() {
+        let nested = |levels: usize| (0..levels).fold(json!("x"), |inner, _| json!([inner]));
+        let custom =
+            |levels: usize| EntryBody::Custom { custom_type: "t".into(), data: Some(nested(levels)) };
+        let directory = tempfile::tempdir().unwrap();
+        let mut session = new(Location::Directory(directory.path().into()));
+        session.append(user("hi")).unwrap();
+        session.append(custom(DEPTH_LIMIT - 1)).unwrap();
+        let before = fs::read(session.file().unwrap()).unwrap();
+        for levels in [DEPTH_LIMIT, 125, 127, 500] {
+            let error = session.append(custom(levels)).unwrap_err();
+            assert!(matches!(error, Error::TooDeep { .. }), "{error}");
+        }
+        assert_eq!(fs::read(session.file().unwrap()).unwrap(), before);
+        let long = user(&"x".repeat(LINE_LIMIT));
+        assert!(matches!(session.append(long), Err(Error::TooLong { .. })));
+        for line in fs::read_to_string(session.file().unwrap()).unwrap().lines() {
+            serde_json::from_str::<Value>(line).unwrap();
+        }
+        session.append(user("ho")).unwrap();
+        assert_eq!(texts(&session), ["hi", "ho"]);
+    }
+
+    #[test]
+    fn a_session_can_be_created_in_a_given_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a/b.jsonl");
+        let mut session = new(Location::File(file.clone()));
+        assert!(!file.exists());
+        session.append(user("hi")).unwrap();
+        drop(session);
+        assert_eq!(texts(&Session::open(&file, Path::new("/")).unwrap()), ["hi"]);
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::durability::Durability;
 use crate::file::{READ_SIZE, SessionFile};
+use crate::header::Header;
 use crate::line::Accept;
+use crate::mend::mend;
 use crate::scan::{Coverage, Scan, scan_unlocked};
 use crate::tree::Node;
-use crate::{Error, platform};
+use crate::{Error, Location, platform};
 
 /// The lines of a session. An entry has the same offset in all variants: the content in memory is byte for byte that of
 /// the file.
@@ -38,7 +40,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Opens the file at `path` and indexes it.
     pub(crate) fn open(path: &Path, accept: Accept) -> Result<(Self, Scan), Error> {
-        let file = File::open(path).map_err(|error| Error::read(path, error))?;
+        let file = bowline_files::open(path).map_err(|error| Error::open(path, error))?;
         let reader = BufReader::with_capacity(READ_SIZE, &file);
         let (scan, coverage) = scan_unlocked(reader, accept, path)?;
         Ok((Self { path: path.to_path_buf(), file, coverage }, scan))
@@ -64,6 +66,17 @@ impl Snapshot {
 }
 
 impl Storage {
+    /// Returns the storage of a new session, whose first lines are `content`.
+    pub(crate) fn new(location: Location, header: &Header, content: Vec<u8>) -> Self {
+        match location {
+            Location::Memory => Self::Memory(content),
+            Location::Directory(directory) => {
+                Self::Unsaved { path: directory.join(header.file_name()), content }
+            }
+            Location::File(path) => Self::Unsaved { path, content },
+        }
+    }
+
     /// Appends a line and returns its offset. With `Save::Now`, a session without a file gets one.
     pub(crate) fn append(&mut self, line: &[u8], save: Save, durability: Durability) -> Result<u64, Error> {
         match self {
@@ -100,8 +113,13 @@ impl Storage {
         Ok(())
     }
 
-    /// Returns the line of an entry.
+    /// Returns the line of an entry for decoding: with its strings mended if a strict decoder would refuse them.
     pub(crate) fn read(&self, node: &Node) -> Result<Vec<u8>, Error> {
+        self.read_exactly(node).map(mend)
+    }
+
+    /// Returns the line of an entry as it is in the file.
+    pub(crate) fn read_exactly(&self, node: &Node) -> Result<Vec<u8>, Error> {
         match self {
             Self::File(file) => file.read(node.offset, node.length),
             Self::Snapshot(snapshot) => snapshot.read(node.offset, node.length),

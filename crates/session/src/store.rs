@@ -1,7 +1,7 @@
 //! The directory in which sessions are stored, and how sessions in it are found.
 
 use std::cmp::Reverse;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{self, Path, PathBuf};
 use std::time::SystemTime;
@@ -107,8 +107,8 @@ impl Store {
         Ok(self.all_files()?.into_iter().filter_map(look_at).collect())
     }
 
-    /// Returns the files of all sessions.
-    pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
+    /// Returns the files of all sessions, damaged ones too.
+    pub fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
         let mut files = session_files(&self.root)?;
         if self.layout == Layout::ByWorkingDirectory {
             for directory in
@@ -188,7 +188,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
 
 /// Returns the file with its header, if it is a session.
 fn look_at(file: PathBuf) -> Option<Found> {
-    let header = read_header(&mut BufReader::new(File::open(&file).ok()?))?;
+    let header = read_header(&mut BufReader::new(bowline_files::open(&file).ok()?))?;
     Some(Found { file, header })
 }
 
@@ -202,6 +202,7 @@ pub(crate) fn read_header(reader: &mut impl BufRead) -> Option<Header> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::time::Duration;
 
     use super::*;

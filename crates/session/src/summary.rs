@@ -3,7 +3,6 @@
 //! Lines are recognised by how they start, since every known program writes the type first. Only lines that a summary
 //! quotes, and lines that start differently, are parsed.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use memchr::memmem;
 use crate::decode::{self, Head, SessionInfo};
 use crate::entry::Kind;
 use crate::header::Header;
+use crate::line::read_line;
 use crate::store::read_header;
 
 /// The maximum number of characters of the first message in a summary.
@@ -36,7 +36,7 @@ pub(crate) fn summarize(
     modified: u64,
     accept: impl Fn(&Header) -> bool,
 ) -> Option<SessionSummary> {
-    let mut reader = BufReader::with_capacity(READ_SIZE, File::open(path).ok()?);
+    let mut reader = BufReader::with_capacity(READ_SIZE, bowline_files::open(path).ok()?);
     let header = read_header(&mut reader).filter(accept)?;
     let lines = Lines::read(reader).ok()?;
     Some(SessionSummary {
@@ -76,7 +76,7 @@ impl Lines {
     fn read(mut reader: impl BufRead) -> io::Result<Self> {
         let mut lines = Self::default();
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line)? > 0 {
+        while read_line(&mut reader, &mut line)? > 0 {
             lines.add(line.trim_ascii());
             line.clear();
         }

@@ -1,6 +1,6 @@
 //! The tree of entries: the parent of each entry and where its line is. Contents are not kept here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Error;
 use crate::clock::Clock;
@@ -27,6 +27,8 @@ pub(crate) struct Tree {
     nodes: Vec<Node>,
     by_id: HashMap<EntryId, Position>,
     leaf: Option<Position>,
+    /// The entries whose parent is not the one that their line names, because that one is missing or a descendant.
+    relinked: HashSet<Position>,
 }
 
 impl Tree {
@@ -71,22 +73,42 @@ impl Tree {
         &self.nodes[position as usize]
     }
 
+    /// Returns the id of an entry's parent.
+    pub(crate) fn parent_id(&self, node: &Node) -> Option<&EntryId> {
+        node.parent.map(|parent| &self.node(parent).id)
+    }
+
     /// Moves the leaf to another entry, or before the first one.
     pub(crate) fn set_leaf(&mut self, id: Option<&EntryId>) -> Result<(), Error> {
         self.leaf = id.map(|id| self.known_position(id.as_str())).transpose()?;
         Ok(())
     }
 
-    /// Gives entries the parents that came after them in the file. Unknown parents are ignored, and cycles are broken.
-    pub(crate) fn adopt(&mut self, orphans: &[(Position, EntryId)]) {
-        let mut has_later_parents = false;
+    /// Gives entries the parents that came after them in the file. If there is no such parent, its line was lost: the
+    /// entry follows the one before the nearest of the `gaps`, the lines that are not entries, which are given by the last
+    /// entry before them; without a gap it follows the entry before it. Cycles are broken.
+    pub(crate) fn adopt(&mut self, orphans: &[(Position, EntryId)], gaps: &[Option<Position>]) {
+        let mut gaps = gaps.iter().copied().peekable();
+        // The gaps before the orphan at hand that no missing parent was attributed to yet.
+        let mut open_gaps = Vec::new();
+        let mut found: HashMap<&EntryId, Option<Position>> = HashMap::new();
         for (child, parent) in orphans {
+            while let Some(gap) = gaps.next_if(|gap| gap.is_none_or(|last| last < *child)) {
+                open_gaps.push(gap);
+            }
             if let Some(parent) = self.position(parent.as_str()) {
                 self.nodes[*child as usize].parent = Some(parent);
-                has_later_parents = true;
+                continue;
             }
+            let before = child.checked_sub(1);
+            // The first line of a part that was cut out of another session names a parent that was left there.
+            if before.is_some() || !open_gaps.is_empty() {
+                self.relinked.insert(*child);
+            }
+            let parent = found.entry(parent).or_insert_with(|| open_gaps.pop().unwrap_or(before));
+            self.nodes[*child as usize].parent = *parent;
         }
-        if has_later_parents {
+        if !orphans.is_empty() {
             self.break_cycles();
         }
     }
@@ -102,11 +124,24 @@ impl Tree {
                 let Some(parent) = self.nodes[position].parent else { break };
                 if walk_of[parent as usize] == walk {
                     self.nodes[position].parent = None;
+                    self.relinked.extend(Position::try_from(position));
                     break;
                 }
                 position = parent as usize;
             }
         }
+    }
+
+    /// Returns the number of entries whose parent is not the one that their line names.
+    pub(crate) fn relinked_count(&self) -> usize {
+        self.relinked.len()
+    }
+
+    /// Returns whether the parent of an entry is not the one that its line names.
+    pub(crate) fn is_relinked(&self, node: &Node) -> bool {
+        let position = self.nodes.binary_search_by_key(&node.offset, |node| node.offset);
+        position
+            .is_ok_and(|position| Position::try_from(position).is_ok_and(|at| self.relinked.contains(&at)))
     }
 
     /// Returns all entries with parents before their children: in the order of the file, unless a parent came later.
@@ -196,9 +231,22 @@ mod tests {
         //  e0 → e1 → e2 → e0, e3 → e3, e4 → unknown, e5 → e0
         let mut tree = tree(&[None, None, Some(0), None, None, Some(0)]);
         let orphans = [(0, "e1"), (1, "e2"), (3, "e3"), (4, "unknown")];
-        tree.adopt(&orphans.map(|(child, parent)| (child, parent.into())));
-        assert_eq!(parents(&tree), [Some(1), Some(2), None, None, None, Some(0)]);
+        tree.adopt(&orphans.map(|(child, parent)| (child, parent.into())), &[]);
+        assert_eq!(parents(&tree), [Some(1), Some(2), None, None, Some(3), Some(0)]);
         assert_eq!(tree.parents_first(), [2, 1, 0, 3, 4, 5]);
+        assert_eq!(tree.relinked_count(), 3);
+    }
+
+    #[test]
+    fn lost_parents_are_attributed_to_the_gaps_before() {
+        // e0, gap p, e1 → e0, e2 → p, e3 → p, gap q, gap r, e4 → r, e5 → q, e6 → s
+        let mut tree = tree(&[None, Some(0), None, None, None, None, None]);
+        let orphans = [(2, "p"), (3, "p"), (4, "r"), (5, "q"), (6, "s")];
+        tree.adopt(&orphans.map(|(child, parent)| (child, parent.into())), &[Some(0), Some(3), Some(3)]);
+        assert_eq!(parents(&tree), [None, Some(0), Some(0), Some(0), Some(3), Some(3), Some(5)]);
+        let mut first = super::tests::tree(&[None]);
+        first.adopt(&[(0, "lost".into())], &[None]);
+        assert_eq!((parents(&first), first.relinked_count()), (vec![None], 1));
     }
 
     #[test]
@@ -209,7 +257,7 @@ mod tests {
         let mut tree = tree(&nodes);
         let last = EntryId::from(format!("e{}", 2 * count - 1));
         let orphans: Vec<_> = (0..count).map(|child| (child, last.clone())).collect();
-        tree.adopt(&orphans);
+        tree.adopt(&orphans, &[]);
         assert_eq!(tree.node(0).parent, Some(2 * count - 1));
         assert_eq!(tree.parents_first().len(), 2 * count as usize);
     }

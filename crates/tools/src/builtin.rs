@@ -1,7 +1,8 @@
 //! The form in which each file of this crate declares its tool, and what all of them share when they are called: the
 //! arguments are checked against the parameters first, and blocking work goes to the blocking pool.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::message::Arguments;
@@ -35,9 +36,31 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the absolute path that the model means by `given`.
-    pub(crate) fn resolve(&self, given: &str) -> PathBuf {
-        paths::resolve(&self.context.working_directory, self.options.home_directory.as_deref(), given)
+    /// Returns the absolute path that the model means by `given`, unless it leads into bowline's own folder.
+    pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, Error> {
+        let home = self.options.home_directory.as_deref();
+        let path = paths::resolve(&self.context.working_directory, home, given);
+        self.refuse_own_folder(&paths::canonical(&path), given)?;
+        Ok(path)
+    }
+
+    /// Opens the regular file at `path` for reading. What was opened is checked, whatever the path stood for before.
+    pub(crate) fn open(&self, path: &Path, given: &str) -> Result<File, Error> {
+        let failed = |error| Error::opening("read", given, path, error);
+        let file = bowline_files::open(path).map_err(failed)?;
+        let real = bowline_files::real_path(&file, path).map_err(failed)?;
+        self.refuse_own_folder(&real, given)?;
+        Ok(file)
+    }
+
+    /// Refuses a path in bowline's own folder. It must be canonical.
+    fn refuse_own_folder(&self, path: &Path, given: &str) -> Result<(), Error> {
+        match &self.options.own_folder {
+            Some(folder) if path.starts_with(paths::canonical(folder)) => {
+                Err(Error::OwnFolder { path: given.to_owned(), folder: folder.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

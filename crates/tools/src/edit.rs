@@ -6,7 +6,6 @@ mod explanation;
 mod matching;
 mod normal_form;
 
-use std::fs;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
@@ -20,10 +19,13 @@ use crate::builtin::{Builtin, Call, uninterrupted};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
-use crate::paths;
 use crate::tool::Outcome;
+use crate::truncate::format_size;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// The largest file that is edited: it is held in memory several times.
+const SIZE_LIMIT: u64 = 10 << 20;
 
 static EDIT_FIELDS: [Parameter; 2] = [
     Parameter::required("oldText", Kind::Text, "Text in the file, exact and unique"),
@@ -91,8 +93,9 @@ fn prepare(arguments: &mut Arguments) {
 async fn edit(call: Call) -> Result<Outcome, Error> {
     let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
     let edits = edits(&call.arguments, &given)?;
+    let spare = call.options.temporary_directory.clone();
     let lock = file_locks::lock_for(call, &given).await?;
-    uninterrupted(move || edit_file(lock.path(), &given, &edits)).await
+    uninterrupted(move || edit_file(lock.path(), &given, &edits, spare.as_deref())).await
 }
 
 fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
@@ -117,19 +120,8 @@ fn name_of(index: usize, count: usize) -> String {
     if count == 1 { "oldText".to_owned() } else { format!("oldText of edits[{index}]") }
 }
 
-fn edit_file(path: &Path, given: &str, edits: &[Edit]) -> Result<Outcome, Error> {
-    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => paths::not_found(path),
-        _ => Error::file("edit", given)(error),
-    })?;
-    if metadata.is_dir() {
-        return Err(Error::IsDirectory { path: given.to_owned() });
-    }
-    if !metadata.is_file() {
-        return Err(Error::NotRegular { path: given.to_owned() });
-    }
-    let content = fs::read(path).map_err(Error::file("read", given))?;
-    let content = String::from_utf8(content).map_err(|_| Error::NotUtf8 { path: given.to_owned() })?;
+fn edit_file(path: &Path, given: &str, edits: &[Edit], spare: Option<&Path>) -> Result<Outcome, Error> {
+    let content = read(path, given)?;
     let (mark, before) = match content.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (BYTE_ORDER_MARK, rest),
         None => ("", content.as_str()),
@@ -139,8 +131,25 @@ fn edit_file(path: &Path, given: &str, edits: &[Edit]) -> Result<Outcome, Error>
     if after == before {
         return Err(Error::NoChange { path: given.to_owned() });
     }
-    atomic_file::replace(path, format!("{mark}{after}").as_bytes()).map_err(Error::file("write", given))?;
+    let existing =
+        atomic_file::existing(path).map_err(|error| Error::opening("write", given, path, error))?;
+    atomic_file::replace(path, existing.as_ref(), format!("{mark}{after}").as_bytes(), spare)
+        .map_err(Error::file("write", given))?;
     Ok(outcome(given, before, &after, &replacements))
+}
+
+/// Returns the text of a file that is small enough to be edited.
+fn read(path: &Path, given: &str) -> Result<String, Error> {
+    let failed = |error| Error::opening("read", given, path, error);
+    let file = bowline_files::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(Error::file("read", given))?.len();
+    let beginning = bowline_files::read_beginning(file, path, SIZE_LIMIT).map_err(failed)?;
+    if beginning.is_cut {
+        let [size, limit] =
+            [size, SIZE_LIMIT].map(|bytes| format_size(usize::try_from(bytes).unwrap_or(usize::MAX)));
+        return Err(Error::TooLargeToEdit { path: given.to_owned(), size, limit });
+    }
+    String::from_utf8(beginning.bytes).map_err(|_| Error::NotUtf8 { path: given.to_owned() })
 }
 
 /// Finds the place of each edit and returns the replacements in file order.

@@ -1,7 +1,9 @@
 //! The errors of tools, each worded so that a model or a user knows what to do next.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::paths;
 
 /// Why a tool failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +35,21 @@ pub enum Error {
 
     #[error("{path} is neither a file nor a directory (a device, pipe or socket), so it is not touched.")]
     NotRegular { path: String },
+
+    #[error(
+        "{path} is made up by the system, as everything in /proc and /sys is, so the file tools do not touch it. Use bash if you need it."
+    )]
+    SystemFile { path: String },
+
+    #[error(
+        "{path} is in bowline's own folder ({}), which holds keys, settings and sessions. The file tools stay out of it; ask the user to make changes there.", folder.display()
+    )]
+    OwnFolder { path: String, folder: PathBuf },
+
+    #[error(
+        "{path} is too large to be edited: it has {size}, and the limit is {limit}. Use bash, for example sed or perl."
+    )]
+    TooLargeToEdit { path: String, size: String, limit: String },
 
     #[error(
         "{path} is a binary file ({size}), so there is no text to show. Inspect it with bash, for example `file` or `xxd | head`."
@@ -94,6 +111,28 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error for a file that could not be opened or read; `given` is what the model called it.
+    pub(crate) fn opening(
+        action: &'static str,
+        given: &str,
+        path: &Path,
+        error: bowline_files::Error,
+    ) -> Self {
+        use bowline_files::Error as Cause;
+        let given = given.to_owned();
+        match error {
+            error if error.is_folder() => Self::IsDirectory { path: given },
+            error if error.is_virtual() => Self::SystemFile { path: given },
+            Cause::NotRegular { .. } => Self::NotRegular { path: given },
+            Cause::Read { source, .. }
+                if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            {
+                paths::not_found(path)
+            }
+            other => Self::File { action, path: given, source: other.into_io() },
+        }
+    }
+
     /// Returns a closure that adds the action and the file to an I/O error.
     pub(crate) fn file(action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { action, path: path.to_owned(), source }

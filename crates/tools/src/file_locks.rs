@@ -60,7 +60,7 @@ impl Drop for Place {
 pub(crate) async fn lock_for(call: Call, given: &str) -> Result<FileLock, Error> {
     let cancel = call.context.cancel.clone();
     let given = given.to_owned();
-    let path = uninterrupted(move || Ok(paths::canonical(&call.resolve(&given)))).await?;
+    let path = uninterrupted(move || Ok(paths::canonical(&call.resolve(&given)?))).await?;
     let lock = lock(&path, &cancel).await?;
     if cancel.is_cancelled() { Err(Error::Aborted) } else { Ok(lock) }
 }

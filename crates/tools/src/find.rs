@@ -6,11 +6,11 @@ use tokio_util::sync::CancellationToken;
 use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
-use crate::listing::listing;
+use crate::listing::{MAX_LIMIT, Omitted, listing};
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
 use crate::tool::Outcome;
-use crate::walk;
+use crate::walk::Walk;
 
 const DEFAULT_LIMIT: usize = 1000;
 
@@ -36,8 +36,8 @@ fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     let arguments = &call.arguments;
     let glob = Glob::new(text(arguments, "pattern").unwrap_or_default())?;
     let given = text(arguments, "path").unwrap_or(".");
-    let root = call.resolve(given);
-    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
+    let root = call.resolve(given)?;
+    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     if !root.exists() {
         return Err(paths::not_found(&root));
     }
@@ -46,26 +46,33 @@ fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     }
     let mut found = Vec::new();
     let mut limit_reached = false;
-    for entry in walk::entries(&root) {
-        if cancel.is_cancelled() {
-            return Err(Error::Aborted);
-        }
-        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        if entry.depth() == 0 || !glob.matches(below) {
+    let mut walk = Walk::new(call, root.clone(), cancel);
+    for entry in &mut walk {
+        let below = entry.path.strip_prefix(&root).unwrap_or(&entry.path);
+        if !glob.matches(below) {
             continue;
         }
         if found.len() == limit {
             limit_reached = true;
             break;
         }
-        let path = paths::relative(&call.context.working_directory, entry.path());
-        let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-        found.push(format!("{}{slash}", path.display()));
+        let path = paths::relative(&call.context.working_directory, &entry.path);
+        let slash = if entry.kind.is_dir() { "/" } else { "" };
+        found.push(format!("{}{slash}", paths::shown(path)));
+    }
+    if cancel.is_cancelled() {
+        return Err(Error::Aborted);
     }
     if found.is_empty() {
-        return Ok(Outcome::text("No files found."));
+        found.push("No files found.".to_owned());
     }
-    Ok(listing(&found.join("\n"), limit_reached.then_some(limit), "resultLimitReached", "narrow the pattern"))
+    let omitted = Omitted {
+        limit: limit_reached.then_some(limit),
+        limit_key: "resultLimitReached",
+        alternative: "narrow the pattern",
+        names: walk.left_out_names(),
+    };
+    Ok(listing(&found.join("\n"), omitted))
 }
 
 #[cfg(test)]

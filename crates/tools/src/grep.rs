@@ -1,6 +1,7 @@
 //! The tool `grep`: the lines that match a regular expression, with path and line number.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use bowline_core::message::Arguments;
@@ -19,7 +20,7 @@ use crate::parameters::{Kind, Parameter, boolean, integer, text};
 use crate::paths;
 use crate::tool::Outcome;
 use crate::truncate::{self, MAX_BYTES, Totals};
-use crate::walk;
+use crate::walk::{LEFT_OUT_NAMES, Walk};
 
 const DEFAULT_LIMIT: usize = 100;
 
@@ -28,6 +29,12 @@ const LINE_LIMIT: usize = 500;
 
 /// The longest line that is searched; the rest of a file with a longer one is skipped.
 const HEAP_LIMIT: usize = 64 << 20;
+
+/// The most lines around a match.
+const MAX_CONTEXT: usize = 1000;
+
+/// The most memory, in bytes, that a compiled pattern may take, and again for its cache while searching.
+const PATTERN_LIMIT: usize = 16 << 20;
 
 /// The search stops once further matches would not be shown.
 const FOUND_LIMIT: usize = 4 * MAX_BYTES;
@@ -58,11 +65,12 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     let arguments = &call.arguments;
     let matcher = matcher(arguments)?;
     let glob = text(arguments, "glob").map(Glob::new).transpose()?;
-    let root = call.resolve(text(arguments, "path").unwrap_or("."));
+    let given = text(arguments, "path").unwrap_or(".");
+    let root = call.resolve(given)?;
     if !root.exists() {
         return Err(paths::not_found(&root));
     }
-    let around = integer(arguments, "context").unwrap_or(0);
+    let around = integer(arguments, "context").unwrap_or(0).min(MAX_CONTEXT);
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .before_context(around)
@@ -71,24 +79,26 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         .heap_limit(Some(HEAP_LIMIT))
         .build();
     let mut found = Found::new(integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1), cancel);
-    for entry in walk::entries(&root) {
-        if cancel.is_cancelled() {
-            return Err(Error::Aborted);
+    let mut search = |path: &Path, file: File| {
+        found.enter(paths::relative(&call.context.working_directory, path));
+        // What cannot be read is skipped, as the walk skips unreadable directories.
+        let _ = searcher.search_reader(&matcher, Cancellable { file, cancel }, &mut found);
+        found.full()
+    };
+    if !root.is_dir() {
+        search(&root, call.open(&root, given)?);
+    } else {
+        let mut walk = Walk::new(call, root.clone(), cancel);
+        for entry in walk.by_ref().filter(|entry| entry.kind.is_file()) {
+            let below = entry.path.strip_prefix(&root).unwrap_or(&entry.path);
+            if glob.as_ref().is_none_or(|glob| glob.matches(below))
+                && let Ok(file) = bowline_files::open(&entry.path)
+                && search(&entry.path, file)
+            {
+                break;
+            }
         }
-        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
-        let wanted = entry.depth() == 0 || glob.as_ref().is_none_or(|glob| glob.matches(below));
-        // The given path may be a link to a file; links found by the walk are not followed.
-        if !wanted
-            || !(entry.file_type().is_some_and(|kind| kind.is_file()) || entry.depth() == 0 && root.is_file())
-        {
-            continue;
-        }
-        found.enter(paths::relative(&call.context.working_directory, entry.path()));
-        // Unreadable files are skipped, as the walk skips unreadable directories.
-        let _ = searcher.search_path(&matcher, entry.path(), &mut found);
-        if found.full() {
-            break;
-        }
+        found.left_out_names = walk.left_out_names();
     }
     if cancel.is_cancelled() {
         return Err(Error::Aborted);
@@ -96,11 +106,28 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     Ok(found.outcome())
 }
 
+/// A file that ends with an error when the call is cancelled: a large one without matches is not read to its end.
+struct Cancellable<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Cancellable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::ErrorKind::Other.into());
+        }
+        self.file.read(buffer)
+    }
+}
+
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, Error> {
     RegexMatcherBuilder::new()
         .case_insensitive(boolean(arguments, "ignoreCase"))
         .fixed_strings(boolean(arguments, "literal"))
         .line_terminator(Some(b'\n'))
+        .size_limit(PATTERN_LIMIT)
+        .dfa_size_limit(PATTERN_LIMIT)
         .build(text(arguments, "pattern").unwrap_or_default())
         .map_err(|error| Error::Pattern { reason: error.to_string() })
 }
@@ -118,6 +145,8 @@ struct Found<'a> {
     /// Whether there is a match beyond the limit.
     limit_reached: bool,
     lines_shortened: bool,
+    /// Whether a folder had too many names to search all of its files.
+    left_out_names: bool,
     cancel: &'a CancellationToken,
 }
 
@@ -132,12 +161,13 @@ impl<'a> Found<'a> {
             limit,
             limit_reached: false,
             lines_shortened: false,
+            left_out_names: false,
             cancel,
         }
     }
 
     fn enter(&mut self, path: &Path) {
-        self.path = path.display().to_string();
+        self.path = paths::shown(path);
         self.before.clear();
         self.gap = false;
     }
@@ -161,7 +191,8 @@ impl<'a> Found<'a> {
 
     fn outcome(self) -> Outcome {
         if self.matches == 0 {
-            return Outcome::text("No matches found.");
+            let note = if self.left_out_names { format!("\n\n[{LEFT_OUT_NAMES}]") } else { String::new() };
+            return Outcome::text(format!("No matches found.{note}"));
         }
         let shown = truncate::head(&self.lines, Totals::of(&self.lines));
         let mut notes = Vec::new();
@@ -182,6 +213,9 @@ impl<'a> Found<'a> {
                 "Lines are shortened to {LINE_LIMIT} characters; use read to see a whole line."
             ));
             details.insert("linesTruncated".to_owned(), json!(true));
+        }
+        if self.left_out_names {
+            notes.push(LEFT_OUT_NAMES.to_owned());
         }
         let mut text = shown.content;
         text.truncate(text.trim_end_matches('\n').len());
@@ -219,7 +253,7 @@ impl Sink for Found<'_> {
         } else {
             self.lines.push_str(&line);
         }
-        Ok(!self.cancel.is_cancelled())
+        Ok(!self.full() && !self.cancel.is_cancelled())
     }
 
     fn context_break(&mut self, _searcher: &Searcher) -> Result<bool, io::Error> {

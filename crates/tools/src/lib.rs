@@ -20,6 +20,7 @@ mod file_locks;
 mod find;
 mod glob;
 mod grep;
+mod ignore_files;
 mod image;
 mod listing;
 mod ls;

@@ -1,16 +1,18 @@
 //! The tool `ls`: the names in a directory.
 
 use std::fs;
+use std::path::Path;
 
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
-use crate::listing::listing;
+use crate::listing::{MAX_LIMIT, Omitted, listing};
 use crate::parameters::{Kind, Parameter, integer, text};
 use crate::paths;
 use crate::tool::Outcome;
+use crate::walk::MAX_NAMES;
 
 const DEFAULT_LIMIT: usize = 500;
 
@@ -34,8 +36,8 @@ pub(crate) static TOOL: Builtin = Builtin {
 fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     let arguments = &call.arguments;
     let given = text(arguments, "path").unwrap_or(".");
-    let path = call.resolve(given);
-    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).max(1);
+    let path = call.resolve(given)?;
+    let limit = integer(arguments, "limit").unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     if !path.exists() {
         return Err(paths::not_found(&path));
     }
@@ -43,9 +45,14 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         return Err(Error::NotDirectory { path: given.to_owned() });
     }
     let mut names = Vec::new();
+    let mut left_out_names = false;
     for entry in fs::read_dir(&path).map_err(Error::file("list", given))? {
         if cancel.is_cancelled() {
             return Err(Error::Aborted);
+        }
+        if names.len() == MAX_NAMES {
+            left_out_names = true;
+            break;
         }
         names.push(entry.map_err(Error::file("list", given))?.file_name());
     }
@@ -58,14 +65,17 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     let lines: Vec<_> = names
         .iter()
         // A link to a directory counts as one: it can be listed.
-        .map(|name| format!("{}{}", name.to_string_lossy(), if path.join(name).is_dir() { "/" } else { "" }))
+        .map(|name| {
+            format!("{}{}", paths::shown(Path::new(name)), if path.join(name).is_dir() { "/" } else { "" })
+        })
         .collect();
-    Ok(listing(
-        &lines.join("\n"),
-        limit_reached.then_some(limit),
-        "entryLimitReached",
-        "use find with a pattern",
-    ))
+    let omitted = Omitted {
+        limit: limit_reached.then_some(limit),
+        limit_key: "entryLimitReached",
+        alternative: "use find with a pattern",
+        names: left_out_names,
+    };
+    Ok(listing(&lines.join("\n"), omitted))
 }
 
 #[cfg(test)]

@@ -8,8 +8,11 @@ use crate::error::Error;
 /// How many names of a directory are compared to find suggestions.
 const NAMES_LOOKED_AT: usize = 10_000;
 
+/// The longest name that a file can have, in bytes.
+const MAX_NAME: usize = 255;
+
 /// The most links that are followed in a row.
-const MAX_LINKS: usize = 16;
+const MAX_LINKS: usize = 40;
 
 /// Returns the absolute path that `given` means: `~` is the home directory; a leading `@` (as in file mentions) is dropped
 /// and unusual spaces become plain ones, unless a file of exactly that name exists.
@@ -34,20 +37,42 @@ fn absolute(working_directory: &Path, home: Option<&Path>, path: &str) -> PathBu
     }
 }
 
-/// Returns the path with every link resolved, even if the file does not exist yet.
+/// Returns the absolute path with every link and every `..` resolved, even if the file or its folders do not exist yet.
 pub(crate) fn canonical(path: &Path) -> PathBuf {
-    follow(path, MAX_LINKS)
-}
-
-fn follow(path: &Path, links: usize) -> PathBuf {
     if let Ok(canonical) = fs::canonicalize(path) {
         return canonical;
     }
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return path.to_owned() };
-    match fs::read_link(path) {
-        Ok(target) if links > 0 => follow(&directory.join(target), links - 1),
-        _ => follow(directory, links).join(name),
+    let resolved = follow(path);
+    // The system spells what exists in its own way.
+    let real = resolved.ancestors().find_map(|known| {
+        let rest = resolved.strip_prefix(known).ok()?;
+        Some(fs::canonicalize(known).ok()?.join(rest))
+    });
+    real.unwrap_or(resolved)
+}
+
+/// Resolves a path part by part.
+fn follow(path: &Path) -> PathBuf {
+    let parts =
+        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let (mut resolved, mut ahead, mut links) = (PathBuf::new(), parts(path), MAX_LINKS);
+    while let Some(part) = ahead.pop() {
+        match part.to_str() {
+            Some(".") => {}
+            Some("..") => {
+                resolved.pop();
+            }
+            _ => resolved.push(&part),
+        }
+        if links > 0
+            && let Ok(target) = fs::read_link(&resolved)
+        {
+            links -= 1;
+            resolved.pop();
+            ahead.extend(parts(&target));
+        }
     }
+    resolved
 }
 
 /// Returns `path` relative to the working directory if it is inside.
@@ -55,28 +80,48 @@ pub(crate) fn relative<'a>(working_directory: &Path, path: &'a Path) -> &'a Path
     path.strip_prefix(working_directory).unwrap_or(path)
 }
 
+/// Returns a path for a list: control characters are escaped, so that a file's name can neither pretend to be two lines
+/// nor control a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.contains(char::is_control) {
+        return text.into_owned();
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
 /// Returns the error for a path that does not exist, with suggestions.
 pub(crate) fn not_found(path: &Path) -> Error {
     let directory = path.parent().unwrap_or(path);
     let hint = if directory.is_dir() {
         let wanted = path.file_name().unwrap_or_default().to_string_lossy();
-        let names: Vec<_> = similar_names(directory, &wanted)
-            .into_iter()
-            .map(|name| directory.join(name).display().to_string())
-            .collect();
+        let names: Vec<_> =
+            similar_names(directory, &wanted).into_iter().map(|name| shown(&directory.join(name))).collect();
         if names.is_empty() {
-            format!(" List {} to see what is there.", directory.display())
+            format!(" List {} to see what is there.", shown(directory))
         } else {
             format!(" Did you mean {}?", names.join(" or "))
         }
     } else {
         let nearest = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(directory);
-        format!(" Neither does its directory; {} does.", nearest.display())
+        format!(" Neither does its directory; {} does.", shown(nearest))
     };
-    Error::NotFound { path: path.display().to_string(), hint }
+    Error::NotFound { path: shown(path), hint }
 }
 
 fn similar_names(directory: &Path, wanted: &str) -> Vec<String> {
+    // No file has a longer name, and comparing takes the product of the lengths.
+    if wanted.len() > MAX_NAME {
+        return Vec::new();
+    }
     let wanted = wanted.to_lowercase();
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES_LOOKED_AT);
     let mut ranked: Vec<_> = entries
@@ -167,5 +212,31 @@ mod tests {
         std::os::unix::fs::symlink("target", root.join("link")).unwrap();
         assert_eq!(canonical(&root.join("link")), root.join("target"));
         assert_eq!(canonical(&root.join("no/such")), root.join("no/such"));
+    }
+
+    #[test]
+    fn parents_of_missing_folders_are_resolved_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        fs::create_dir(root.join("inner")).unwrap();
+        std::os::unix::fs::symlink("inner", root.join("link")).unwrap();
+        for given in ["missing/../inner/x", "link/x", "link/./../inner/y/../x", "a/b/../../inner/x"] {
+            assert_eq!(canonical(&root.join(given)), root.join("inner/x"), "{given}");
+        }
+        std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
+        canonical(&root.join("loop/x"));
+    }
+
+    #[test]
+    fn control_characters_in_names_are_escaped() {
+        assert_eq!(shown(Path::new("a\nb/\u{1b}[31mc \u{fc}")), r"a\nb/\u{1b}[31mc ü");
+    }
+
+    #[test]
+    fn name_that_no_file_can_have_is_not_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("zz"), "").unwrap();
+        let error = not_found(&directory.path().join("z".repeat(MAX_NAME + 1))).to_string();
+        assert!(error.contains("List "), "{}", error.len());
     }
 }

@@ -1,9 +1,10 @@
-//! What the tools need of Unix: the output pipe and status of a command, and the owner and names of a file.
+//! What the tools need of Unix: the output pipe and status of a command, and the owner, names, permissions
+//! and attributes of a file.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -54,4 +55,55 @@ pub(crate) fn keep_owner(file: &File, metadata: &Metadata) {
     if owner.is_some() || group.is_some() {
         let _ = fchown(file, owner, group);
     }
+}
+
+/// Returns the permissions of a file without the right to run as its owner or group.
+pub(crate) fn plain_permissions(metadata: &Metadata) -> Permissions {
+    Permissions::from_mode(metadata.mode() & 0o777)
+}
+
+/// Gives a new file the extended attributes of the one it replaces, among them its access list. An error means that the
+/// new file would lose one.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(crate) fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    use rustix::io::Errno;
+
+    /// The most bytes of a list of names, and of a value.
+    const LIMIT: usize = 64 * 1024;
+    let mut names = vec![0; LIMIT];
+    let length = match flistxattr(old, &mut names[..]) {
+        // Virtual and network file systems may know no attributes.
+        Err(Errno::NOTSUP) => 0,
+        result => result?,
+    };
+    let mut value = vec![0; if length == 0 { 0 } else { LIMIT }];
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        // The system sets labels by itself; rights and signatures were given to the old content.
+        if name.starts_with(b"security.") || name.starts_with(b"trusted.") {
+            continue;
+        }
+        let length = fgetxattr(old, name, &mut value[..])?;
+        // Some are there from the start and cannot be set.
+        if let Err(error) = fsetxattr(new, name, &value[..length], XattrFlags::empty())
+            && !has_attribute(new, name, &value[..length])
+        {
+            return Err(match error {
+                Errno::NOTSUP | Errno::PERM | Errno::ACCESS => io::ErrorKind::Unsupported.into(),
+                other => other.into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn has_attribute(file: &File, name: &[u8], value: &[u8]) -> bool {
+    let mut found = vec![0; value.len() + 1];
+    rustix::fs::fgetxattr(file, name, &mut found[..]).is_ok_and(|length| found[..length] == *value)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(crate) fn keep_attributes(_old: &File, _new: &File) -> io::Result<()> {
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the tools need of Windows: the output pipe and status of a command, and the names of a file.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::ExitStatusExt;
@@ -47,3 +47,13 @@ pub(crate) fn has_other_names(_metadata: &Metadata) -> bool {
 
 /// Does nothing: a new file already belongs to this user.
 pub(crate) fn keep_owner(_file: &File, _metadata: &Metadata) {}
+
+/// Returns the permissions of a file.
+pub(crate) fn plain_permissions(metadata: &Metadata) -> Permissions {
+    metadata.permissions()
+}
+
+/// Does nothing: a new file inherits its access list from the directory.
+pub(crate) fn keep_attributes(_old: &File, _new: &File) -> io::Result<()> {
+    Ok(())
+}

@@ -1,9 +1,7 @@
 //! The tool `read`: a text file from a given line, as much of it as fits, or an image. Only the shown part is held in
 //! memory, however large the file; the rest is only scanned to count its lines.
 
-use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 use base64::Engine;
 use bowline_core::message::Content;
@@ -15,7 +13,6 @@ use crate::builtin::{Builtin, Call, interruptible, unprepared};
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
-use crate::paths;
 use crate::tool::Outcome;
 use crate::toolbox::Options;
 use crate::truncate::{self, Limit, MAX_BYTES, Totals, Truncation, format_size};
@@ -60,13 +57,9 @@ impl Span {
 fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     let arguments = &call.arguments;
     let given = text(arguments, "path").unwrap_or_default();
-    let path = call.resolve(given);
-    let metadata = fs::metadata(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => paths::not_found(&path),
-        _ => Error::file("read", given)(error),
-    })?;
-    refuse_unreadable(given, &metadata)?;
-    let file = File::open(&path).map_err(Error::file("read", given))?;
+    let path = call.resolve(given)?;
+    let file = call.open(&path, given)?;
+    let metadata = file.metadata().map_err(Error::file("read", given))?;
     let mut reader = BufReader::with_capacity(BUFFER, file);
     let head = reader.fill_buf().map_err(Error::file("read", given))?;
     if let Some(mime_type) = image::mime_type(&head[..head.len().min(image::HEAD)]) {
@@ -77,7 +70,7 @@ fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
             );
             return Ok(Outcome::text(note));
         }
-        let shown = read_image(&path, mime_type, &call.options).map_err(Error::file("read", given))?;
+        let shown = read_image(reader, mime_type, &call.options).map_err(Error::file("read", given))?;
         let (image, note) = shown.map_err(|reason| Error::ImageTooLarge {
             path: given.to_owned(),
             size: size.clone(),
@@ -100,26 +93,15 @@ fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     passage.outcome(span, given)
 }
 
-fn refuse_unreadable(given: &str, metadata: &Metadata) -> Result<(), Error> {
-    if metadata.is_dir() {
-        return Err(Error::IsDirectory { path: given.to_owned() });
-    }
-    // Opening a pipe would wait for its writer; reading a device may never end.
-    if !metadata.is_file() {
-        return Err(Error::NotRegular { path: given.to_owned() });
-    }
-    Ok(())
-}
-
 /// Reads an image and resizes it to fit. Returns it with a note on the change, or why it cannot be shown.
 fn read_image(
-    path: &Path,
+    file: impl Read,
     mime_type: &str,
     options: &Options,
 ) -> io::Result<Result<(Content, Option<String>), &'static str>> {
     let limit = if options.keeps_images { image::MAX_BYTES } else { image::MAX_SOURCE_BYTES };
     let mut bytes = Vec::new();
-    File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
         let reason = if options.keeps_images { "images.autoResize is off" } else { "it is larger than 32MB" };
         return Ok(Err(reason));
@@ -277,6 +259,8 @@ fn quote(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use serde_json::Value;
 
     use super::*;

@@ -40,6 +40,8 @@ pub struct Options {
     pub keeps_images: bool,
     /// The directory that `~` stands for in a path.
     pub home_directory: Option<PathBuf>,
+    /// Bowline's own folder with keys and sessions, which the file tools stay out of.
+    pub own_folder: Option<PathBuf>,
     /// The directory that keeps the full text of truncated output; without it only the tail is kept.
     pub temporary_directory: Option<PathBuf>,
     /// The value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) that this process itself runs under.

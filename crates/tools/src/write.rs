@@ -32,20 +32,18 @@ pub(crate) static TOOL: Builtin = Builtin {
 async fn write(call: Call) -> Result<Outcome, Error> {
     let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
     let content = text(&call.arguments, "content").unwrap_or_default().to_owned();
+    let spare = call.options.temporary_directory.clone();
     let lock = file_locks::lock_for(call, &given).await?;
     uninterrupted(move || {
         let path = lock.path();
-        let existed = match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => return Err(Error::IsDirectory { path: given }),
-            Ok(metadata) if !metadata.is_file() => return Err(Error::NotRegular { path: given }),
-            Ok(_) => true,
-            Err(_) => false,
-        };
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(Error::file("create the directory of", &given))?;
         }
-        atomic_file::replace(path, content.as_bytes()).map_err(Error::file("write", &given))?;
-        let verb = if existed { "Replaced" } else { "Created" };
+        let existing =
+            atomic_file::existing(path).map_err(|error| Error::opening("write", &given, path, error))?;
+        atomic_file::replace(path, existing.as_ref(), content.as_bytes(), spare.as_deref())
+            .map_err(Error::file("write", &given))?;
+        let verb = if existing.is_some() { "Replaced" } else { "Created" };
         let size = Totals::of(&content);
         Ok(Outcome::text(format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes)))
     })

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
+mod attachments;
 mod omp;
 mod operator;
 mod operator_flat;
+mod operator_runs;
 mod opi;
 mod pi_classic;
 mod selection;

@@ -46,7 +46,7 @@ const DOCUMENT: &[(&str, &str)] = &[
         "agent_start, message_update, message_end, agent_end with messages",
         "documented_example_works_unchanged",
     ),
-    ("serve() reads stdin until EOF", "process_ends_at_end_of_stdin"),
+    ("serve() reads stdin until EOF", "run_ends_before_the_process_does"),
     ("Each line is parsed as JSON and dispatched", "bad_line_costs_one_line"),
     ("The server is single-threaded on commands: one command runs at a time.", "commands_run_one_at_a_time"),
     ("Agent events are emitted concurrently", "commands_run_one_at_a_time"),
@@ -306,16 +306,19 @@ fn bad_line_costs_one_line() {
 }
 
 #[test]
-fn process_ends_at_end_of_stdin() {
+fn run_ends_before_the_process_does() {
     let server = ModelServer::start();
-    server.reply(Reply::text("I begin").hang_after(1));
+    let gate = Gate::new();
+    server.reply(Reply::text("I begin").gate(&gate).then_text(" and end"));
     let workspace = workspace(&server);
     let mut agent = workspace.start_in("operator");
     agent.send(json!({ "type": "prompt", "id": "p", "text": "go" }));
     agent.until(|record| record["event"]["type"] == "message_update");
     agent.close_stdin();
+    gate.open();
     let records = agent.rest();
-    assert_eq!(records.last().unwrap()["id"], "p", "the prompt is still answered");
+    let response = records.last().unwrap();
+    assert_eq!((&response["id"], &response["success"]), (&json!("p"), &json!(true)));
     assert_eq!(agent.wait(), 0);
 }
 

@@ -177,7 +177,8 @@ fn bad_input_is_one_error_record() {
     agent.until_type("message_update");
     agent.send(prompt("again"));
     let refused = agent.until_type("error");
-    assert!(refused.last().unwrap()["error"].as_str().unwrap().starts_with("Agent is already processing"));
+    let text = "Agent is already processing. Wait until it has ended, or abort it.";
+    assert_eq!(refused.last().unwrap()["error"], text, "it names no command that this dialect lacks");
     gate.open();
     agent.until_type("agent_end");
     // An abort with nothing to abort is silent.
@@ -190,7 +191,9 @@ fn prompt_without_a_model_is_an_error_with_instructions() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace).dialect("pi-classic").start();
     agent.send(prompt("go"));
-    assert!(agent.next()["error"].as_str().unwrap().starts_with("No model selected."));
+    let error = agent.next()["error"].as_str().unwrap().to_owned();
+    assert!(error.starts_with("No model selected.") && error.contains("--model"), "{error}");
+    assert!(!error.contains("set_model"), "this dialect has no such command: {error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -227,4 +228,58 @@ fn documented_recording_can_be_replayed() {
     let workspace = Workspace::empty().file("example.jsonl", &lines.join("\n"));
     let mut agent = play(&workspace, Path::new("example.jsonl"), &[]);
     assert_eq!(texts(&agent.run("hi")), ["hello"]);
+}
+
+#[test]
+fn recording_on_a_full_disk_fails_the_run_and_keeps_whole_exchanges() {
+    for api in APIS {
+        let server = ModelServer::start();
+        let workspace = Workspace::new(&server, api);
+        let file = workspace.home().join("exchange.jsonl");
+        // A file from before may be readable for everyone.
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        server.reply(Reply::text("small"));
+        server.reply(Reply::new().deltas(64, 1024));
+        server.reply(Reply::text("fits"));
+        let mut agent = Launch::rpc_on_full_disk(&workspace, 48)
+            .model("mock/m1")
+            .arguments(&["--no-session", "--record", file.to_str().unwrap()])
+            .start();
+        let small = agent.run("small");
+        assert!(small.last().unwrap().get("error").is_none(), "{small:?}");
+        let before = fs::read(&file).unwrap();
+        let large = agent.run("large");
+        let error = large.last().unwrap()["error"].as_str().unwrap();
+        assert!(
+            error.starts_with(&format!("The recording {} cannot be written: ", file.display())),
+            "{error}"
+        );
+        assert!(error.ends_with("Free some space, or run without --record."), "{error}");
+        assert_eq!(server.requests().len(), 2, "it is not retried");
+        assert_eq!(fs::read(&file).unwrap(), before, "no part of an exchange is kept");
+        let fits = agent.run("small again");
+        assert!(fits.last().unwrap().get("error").is_none(), "{fits:?}");
+        agent.finish();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let lines = fs::read_to_string(&file).unwrap();
+        let types: Vec<_> = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+        assert_eq!(types.iter().filter(|line| line["type"] == "end").count(), 2);
+    }
+}
+
+#[test]
+fn recording_to_what_is_no_file_prevents_the_start() {
+    let workspace = Workspace::empty();
+    let fifo = workspace.home().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for (place, reason) in [
+        (fifo.to_str().unwrap(), "is a FIFO, not a regular file"),
+        ("/dev/full", "is a device, not a regular file"),
+        ("missing/folder/x.jsonl", "No such file or directory"),
+    ] {
+        let finished = Launch::rpc(&workspace).arguments(&["--record", place]).run();
+        assert_eq!(finished.code, 1, "{place}");
+        assert!(finished.stderr.contains(reason), "{place}: {}", finished.stderr);
+    }
 }

@@ -5,6 +5,7 @@
 mod hostile_provider;
 mod kills;
 mod network;
+mod placed_files;
 mod secrets;
 mod shutdown;
 mod slow_reader;

@@ -4,5 +4,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
 
 mod durability;
+mod hostile_files;
 mod opening;
 mod tree;

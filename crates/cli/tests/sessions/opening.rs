@@ -55,7 +55,6 @@ fn missing_session_is_a_fatal_error_and_creates_nothing() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
         (["--session", "0190f3c8"], "No session matches '0190f3c8'"),
-        (["--session", "./gone.jsonl"], "Session file not found"),
         (["--session-id", "../x"], "Invalid session id '../x'"),
         (["--session-id", "-x"], "Invalid session id '-x'"),
     ] {
@@ -254,7 +253,7 @@ fn switching_to_an_invalid_session_is_refused_and_changes_nothing() {
         ("object.jsonl", "not a valid pi session"),
         ("gone.jsonl", "/no/such/place"),
         ("newer.jsonl", "version 99"),
-        (".", "Cannot read session file"),
+        (".", "is a folder, not a regular file"),
     ] {
         let content = fs::read(workspace.work().join(path)).ok();
         let error = agent.refuse(json!({ "type": "switch_session", "sessionPath": path }));
@@ -634,7 +633,85 @@ fn unreadable_lines_are_skipped_with_a_warning() {
     fs::write(&file, text).unwrap();
     let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
     assert_eq!(texts(&agent.get("get_messages")), ["user: before", "user: after"]);
-    agent.wait_for_stderr("1 line");
+    agent.wait_for_stderr("1 line cannot be read");
+    assert_eq!(agent.get("get_state")["sessionDamage"]["unreadableLines"], 1);
+}
+
+#[test]
+fn lost_line_costs_one_message_and_the_client_is_told() {
+    let (_server, workspace) = Workspace::with_server();
+    let header =
+        json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": workspace.work() });
+    let mut lines = vec![header];
+    lines.extend((1..20).map(|id| entry(id, "message", user(&format!("m{id}")))));
+    let file = write_session(&workspace, &lines);
+    let text = fs::read_to_string(&file).unwrap();
+    let damaged: Vec<_> =
+        text.lines().map(|line| if line.contains("m15") { "\u{0}\u{0}" } else { line }).collect();
+    fs::write(&file, damaged.join("\n") + "\n").unwrap();
+    let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
+    let read = texts(&agent.get("get_messages"));
+    assert_eq!((read.len(), read[0].as_str(), read[17].as_str()), (18, "user: m1", "user: m19"));
+    assert_eq!(
+        agent.get("get_state")["sessionDamage"],
+        json!({ "unreadableLines": 1, "relinkedEntries": 1, "unreadableMessages": 0 })
+    );
+    agent.wait_for_stderr("1 line cannot be read; 1 entry has lost the entry before");
+    agent.finish();
+    let fsck = |arguments: &[&str]| {
+        Launch::bowline(&workspace).arguments(&["sessions", "fsck"]).arguments(arguments).run()
+    };
+    let path = file.to_str().unwrap();
+    let found = fsck(&[path]);
+    assert_eq!(found.code, 1, "{}", found.stdout);
+    assert!(
+        found.stdout.contains("line 16 is not JSON") && found.stdout.contains("--repair"),
+        "{}",
+        found.stdout
+    );
+    assert_eq!(fsck(&["--repair", path]).code, 0);
+    assert_eq!(fsck(&[path]).code, 0);
+    let mut agent = Launch::rpc(&workspace).arguments(&["--session", path]).start();
+    assert_eq!(texts(&agent.get("get_messages")), read);
+    assert!(agent.get("get_state").get("sessionDamage").is_none());
+}
+
+#[test]
+fn lost_parent_without_an_unreadable_line_is_damage_too() {
+    let (_server, workspace) = Workspace::with_server();
+    let header =
+        json!({ "type": "session", "version": 3, "id": "s", "timestamp": "", "cwd": workspace.work() });
+    let lines = [header, entry(1, "message", user("a")), entry(3, "message", user("c"))];
+    let file = write_session(&workspace, &lines);
+    let path = file.to_str().unwrap();
+    let fsck = |arguments: &[&str]| {
+        Launch::bowline(&workspace).arguments(&["sessions", "fsck"]).arguments(arguments).run()
+    };
+    assert_eq!(fsck(&[path]).code, 1);
+    assert_eq!(fsck(&["--repair", path]).code, 0);
+    let kept = session_lines(&file);
+    assert_eq!(kept[2]["parentId"], kept[1]["id"]);
+    assert_eq!(session_lines(file.with_extension("jsonl.bak")), lines, "the original is kept");
+}
+
+#[test]
+fn session_file_that_does_not_exist_becomes_a_new_session() {
+    let (_server, workspace) = Workspace::with_server();
+    for name in ["./new.jsonl", "sub/folder/other"] {
+        let file = workspace.work().join(name);
+        let mut agent = Launch::rpc(&workspace).arguments(&["--session", name]).start();
+        let state = agent.get("get_state");
+        assert_eq!(
+            (Path::new(state["sessionFile"].as_str().unwrap()), &state["messageCount"]),
+            (&*file, &json!(0))
+        );
+        assert!(!file.exists(), "an empty session has no file");
+        agent.run("hello");
+        agent.finish();
+        let mut agent = Launch::rpc(&workspace).arguments(&["--session", name]).start();
+        let resumed = agent.get("get_state");
+        assert_eq!((&resumed["sessionId"], &resumed["messageCount"]), (&state["sessionId"], &json!(2)));
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bowline_testkit::{
-    Agent, Api, ModelServer, Workspace, assert_well_formed, of_type, session_messages, types,
+    Agent, Api, Gate, ModelServer, Reply, Workspace, announced, assert_well_formed, of_type,
+    session_messages, types,
 };
 use serde_json::{Value, json};
 
@@ -126,4 +127,51 @@ fn prompt_with_images_is_answered_at_end_of_stdin() {
     let records = agent.rest();
     assert_eq!(records.iter().filter(|record| record["id"] == "1").count(), 1);
     assert_eq!(agent.wait(), 0);
+}
+
+#[test]
+fn queued_images_are_resized_and_others_passed_on() {
+    let behaviors = [json!({}), json!({}), json!({ "streamingBehavior": "followUp" })];
+    for (command, more) in ["steer", "follow_up", "prompt"].into_iter().zip(behaviors) {
+        let (server, workspace) = Workspace::with_server();
+        let gate = Gate::new();
+        server.reply(Reply::text("I begin").gate(&gate));
+        let mut agent = workspace.start();
+        agent.carry_out(json!({ "type": "prompt", "message": "go" }));
+        agent.until_type("message_update");
+        let gif = json!({ "type": "image", "data": "R0lGODlhAQABAAAAACw=", "mimeType": "image/gif" });
+        let webp = json!({ "type": "image", "data": "UklGRgAAAABXRUJQ", "mimeType": "image/webp" });
+        let mut line =
+            json!({ "type": command, "message": "Look", "images": [image(2400, 600), gif, webp], "id": "q" });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        send_together(&mut agent, &[line, json!({ "type": "steer", "message": "later", "id": "l" })]);
+        assert_eq!(agent.response("q")["data"]["disposition"], "queued", "{command}");
+        agent.response("l");
+        gate.open();
+        let records = agent.collect_until_settled();
+        let said = announced(&records);
+        let said = said.iter().find(|message| message["content"][0]["text"] == format!("Look\n\n{NOTE}"));
+        let content = &said.unwrap_or_else(|| panic!("{command}: not resized"))["content"];
+        assert_eq!((size(&content[1]), &content[2], &content[3]), ((2000, 500), &gif, &webp), "{command}");
+        assert!(server.requests().last().unwrap().body.to_string().contains(NOTE), "{command}");
+        assert_well_formed(agent.transcript());
+    }
+}
+
+#[test]
+fn queued_messages_keep_their_order_while_images_are_resized() {
+    let (_server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    let large = image(2400, 600);
+    send_together(
+        &mut agent,
+        &[
+            json!({ "type": "steer", "message": "one", "images": [large], "id": "1" }),
+            json!({ "type": "steer", "message": "two", "id": "2" }),
+            json!({ "type": "get_state", "id": "3" }),
+        ],
+    );
+    let records = agent.until(|record| record["id"] == "2");
+    let last = of_type(&records, "queue_update").pop().unwrap();
+    assert_eq!(last["steering"], json!([format!("one\n\n{NOTE}"), "two"]));
 }

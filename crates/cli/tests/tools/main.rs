@@ -4,3 +4,4 @@
 
 mod builtin;
 mod images;
+mod replacing;

@@ -76,6 +76,9 @@ pub(crate) struct StateRecord<'reply> {
     /// The number of messages in both queues.
     pub pending_message_count: usize,
     pub auto_retry_enabled: bool,
+    /// What could not be read of the session's file. Absent if the file is undamaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_damage: Option<SessionDamageRecord>,
     /// The tools available to the model.
     #[schemars(with = "Vec<String>")]
     pub tools: &'reply RawValue,
@@ -85,6 +88,19 @@ pub(crate) struct StateRecord<'reply> {
     /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsageRecord>,
+}
+
+/// What could not be read of a session's file. `bowline sessions fsck --repair` mends the file.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SessionDamage")]
+pub(crate) struct SessionDamageRecord {
+    /// The number of lines that cannot be read. They are left out.
+    pub unreadable_lines: usize,
+    /// The number of entries whose predecessor is missing. They follow the entry before the missing one.
+    pub relinked_entries: usize,
+    /// The number of messages of the conversation whose content cannot be read. They are left out.
+    pub unreadable_messages: usize,
 }
 
 /// How much of the context window is used.

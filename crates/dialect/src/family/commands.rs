@@ -8,10 +8,11 @@ use super::answers::{
     Accepted, CycledModel, Exported, ForkMessages, Forked, LastText, Level, Messages, Models,
     ShellResultRecord, StateRecord, StatisticsRecord, Switched,
 };
+use super::attachments;
 use super::records::CompactionRecord;
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::fields::Kind::{self, Boolean, Images, OneOf, Text};
+use crate::fields::Kind::{self, Attachments, Boolean, Images, OneOf, Text};
 use crate::fields::{Field, Fields};
 use crate::schema::schema_of;
 
@@ -22,8 +23,14 @@ const QUEUES: &[&str] = &["steer", "followUp"];
 const TEXT: Field = Field::required("message", Text, "The text of the user message.");
 const IMAGES: Field = Field::optional("images", Images, "The images of the user message.");
 
+const ATTACHMENTS: Field = Field::optional(
+    "attachments",
+    Attachments,
+    "Images, which the model sees, and documents, whose text it reads. They are kept on the message.",
+);
+
 /// The fields of every command that carries a user message.
-pub(crate) const MESSAGE: &[Field] = &[TEXT, IMAGES];
+pub(crate) const MESSAGE: &[Field] = &[TEXT, IMAGES, ATTACHMENTS];
 
 pub(crate) const PROMPT: Row = Row {
     name: "prompt",
@@ -31,6 +38,7 @@ pub(crate) const PROMPT: Row = Row {
     fields: &[
         TEXT,
         IMAGES,
+        ATTACHMENTS,
         Field::optional(
             "streamingBehavior",
             OneOf(QUEUES),
@@ -293,7 +301,11 @@ pub(crate) const SET_SESSION_NAME: Row = Row {
 
 /// Returns the message in the fields of [`MESSAGE`].
 pub(crate) fn draft(mut fields: Fields) -> Draft {
-    Draft { text: fields.text("message"), images: fields.images("images") }
+    let attachments = fields.list("attachments");
+    let mut images = fields.images("images");
+    images.extend(attachments::read(&attachments));
+    let attachments = attachments::kept(attachments);
+    Draft { text: fields.text("message"), images, attachments, source: None }
 }
 
 fn mode(mut fields: Fields) -> QueueMode {

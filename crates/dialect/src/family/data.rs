@@ -13,8 +13,8 @@ use serde::Serialize;
 use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, ForkMessageRecord,
     ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage, ModelUsageRecord, Models,
-    Navigated, Queues, SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord, StateRecord,
-    StatisticsRecord, Switched, TokensRecord, Tree, Written,
+    Navigated, Queues, SessionDamageRecord, SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord,
+    StateRecord, StatisticsRecord, Switched, TokensRecord, Tree, Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -145,6 +145,11 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         common: CommonState::new(state, cache),
         pending_message_count: state.pending_message_count,
         auto_retry_enabled: state.auto_retry,
+        session_damage: state.session_damage.map(|damage| SessionDamageRecord {
+            unreadable_lines: damage.unreadable_lines,
+            relinked_entries: damage.relinked_entries,
+            unreadable_messages: damage.unreadable_messages,
+        }),
         tools: cache.tools(),
         cwd: cache.working_directory(),
         context_usage: state.context.as_ref().map(context_usage),

@@ -252,13 +252,11 @@ impl<'event> CompactionOutcomeRecord<'event> {
 mod tests {
     use std::time::Duration;
 
-    use bowline_core::message::UserMessage;
-
     use super::*;
 
     #[test]
     fn names_are_the_serialised_types() {
-        let message = Arc::new(Message::User(UserMessage { content: Vec::new(), timestamp: 0 }));
+        let message = Arc::new(Message::user("", Vec::new(), 0));
         let (call_id, tool) = ("1".to_owned(), "bash".to_owned());
         let (arguments, report) = (Arc::new(Arguments::new()), ToolReport::default());
         let events = [

@@ -5,9 +5,9 @@
 
 mod commands;
 mod other_tools;
-mod refused;
 mod replies;
 mod state;
+mod unsupported;
 
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records,
+    unsupported: unsupported::COMMANDS,
     capabilities: &["entry_ids", "error_codes", "joined_deltas"],
 };
 
@@ -221,7 +222,7 @@ fn refuse(problem: &Problem) -> Record {
         Problem::Unreadable { reason, .. } => {
             responses::refuse(&Problem::Unreadable { id: None, reason: reason.clone() })
         }
-        Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = refused::reason(name) => {
+        Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = unsupported::reason(name) => {
             let error = format!("{name} is not supported: {reason}");
             responses::failure(id.as_deref(), Some(name), &error, "unsupported")
         }
@@ -244,8 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn refused_commands_are_not_in_the_table() {
-        for (name, _) in refused::COMMANDS {
+    fn unsupported_commands_are_not_in_the_table() {
+        for (name, _) in unsupported::COMMANDS {
             assert!(commands::TABLE.iter().all(|row| row.name != *name), "{name}");
         }
     }

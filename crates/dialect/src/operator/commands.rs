@@ -3,13 +3,14 @@
 use bowline_core::command::{Command, Draft, Queue};
 use bowline_core::thinking::ThinkingLevel;
 
+use super::options::{self, Options};
 use super::records::CompactionRecord;
 use super::replies::{
     Enabled, Forked, LastText, Level, Messages, Model, Nothing, StateRecord, StatisticsRecord, Switched,
 };
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::fields::Kind::{self, Anything, Boolean, FilledText, Text};
+use crate::fields::Kind::{self, Boolean, FilledText, PromptOptions, Text};
 use crate::fields::{Field, Fields};
 use crate::protocol_info;
 use crate::schema::{SchemaFn, schema_of};
@@ -42,12 +43,16 @@ const fn table(results: &Results) -> [Row; 17] {
             fields: const {
                 &[
                     Field::required("text", FilledText, "The text of the user message.").or("message"),
-                    // The document does not define its contents.
-                    Field::optional("options", Anything, "Ignored."),
+                    // The document does not define its contents; these are the code's that can be served.
+                    Field::optional("options", PromptOptions, "Images, and where the message comes from."),
                 ]
             },
             result: nothing,
-            action: Engine(|fields| Command::Prompt { message: draft(fields, "text"), when_busy: None }),
+            action: Engine(|mut fields| {
+                let Options { images, source } = options::read(fields.object("options"));
+                let message = Draft { images, source, ..draft(fields, "text") };
+                Command::Prompt { message, when_busy: None }
+            }),
         },
         Row {
             name: "compact",
@@ -189,5 +194,5 @@ const fn table(results: &Results) -> [Row; 17] {
 }
 
 fn draft(mut fields: Fields, name: &str) -> Draft {
-    Draft { text: fields.text(name), images: Vec::new() }
+    Draft { text: fields.text(name), ..Draft::default() }
 }

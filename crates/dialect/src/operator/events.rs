@@ -11,6 +11,7 @@ use bowline_core::usage::Usage;
 use bowline_wire::{self as wire, Record};
 
 use super::Form;
+use super::message_ids::MessageIds;
 use super::messages::{self, Block};
 use super::records::EventRecord;
 use super::run_memory::RunMemory;
@@ -22,6 +23,7 @@ use crate::json;
 pub(super) struct Events {
     wrapper: Wrapper,
     memory: RunMemory,
+    ids: MessageIds,
     answer: StreamedAnswer,
 }
 
@@ -38,7 +40,17 @@ impl Events {
             Form::Document => Wrapper { before: br#"{"type":"event","event":"#, after: b"}" },
             Form::Code => Wrapper { before: b"", after: b"" },
         };
-        Self { wrapper, memory: RunMemory::default(), answer: StreamedAnswer::default() }
+        Self {
+            wrapper,
+            memory: RunMemory::default(),
+            ids: MessageIds::default(),
+            answer: StreamedAnswer::default(),
+        }
+    }
+
+    /// Forgets the messages of the session that was left.
+    pub fn change_session(&mut self) {
+        self.ids = MessageIds::default();
     }
 
     pub fn encode(&mut self, event: &Event, records: &mut Vec<Record>) {
@@ -48,7 +60,9 @@ impl Events {
                     self.write(&EventRecord::AgentStart, records);
                 }
             }
-            Event::RunEnd { messages, will_retry, .. } => self.memory.add_messages(messages, *will_retry),
+            Event::RunEnd { messages, will_retry, .. } => {
+                self.memory.add_messages(self.ids.end_attempt(messages), *will_retry);
+            }
             Event::Settled(outcome) => self.settle(outcome, records),
             Event::TurnStart => {
                 let (turn_index, timestamp) = (self.memory.turn(), 0.0);
@@ -122,23 +136,25 @@ impl Events {
                 "error"
             }
         };
-        self.write(&EventRecord::AgentEnd { messages: messages::conversation(&messages), reason }, records);
+        self.write(&EventRecord::AgentEnd { messages: messages::identified(&messages), reason }, records);
         self.write(&EventRecord::Settled, records);
     }
 
     /// Ends a turn. Its tool results are a single message here, which is complete only now.
     fn end_turn(&mut self, message: &Message, tool_results: &[Arc<Message>], records: &mut Vec<Record>) {
-        if let Some(message) = messages::tool_message(tool_results) {
+        let Message::Assistant(answer) = message else { return };
+        let id = self.ids.end_turn();
+        if let Some(message) = messages::tool_message(tool_results, &id) {
             self.write(&EventRecord::MessageStart { message }, records);
         }
-        if let Some(message) = messages::tool_message(tool_results) {
+        if let Some(message) = messages::tool_message(tool_results, &id) {
             let entry_id = self.memory.result_entry();
             self.write(&EventRecord::MessageEnd { message, entry_id }, records);
         }
         let record = EventRecord::TurnEnd {
             turn_index: self.memory.turn(),
-            message: messages::message(message),
-            tool_results: messages::conversation(tool_results),
+            message: messages::assistant(answer).named(self.ids.answer()),
+            tool_results: messages::tool_message(tool_results, &id).into_iter().collect(),
         };
         self.write(&record, records);
         self.memory.end_turn();
@@ -146,22 +162,24 @@ impl Events {
 
     fn start_message(&mut self, message: &Message, records: &mut Vec<Record>) {
         let Message::Assistant(answer) = message else { return };
-        self.answer.start(answer);
-        self.write(&EventRecord::MessageStart { message: messages::assistant(answer) }, records);
+        self.ids.start_answer(answer.timestamp);
+        let id = self.ids.answer();
+        self.answer.start(answer, id);
+        self.write(&EventRecord::MessageStart { message: messages::assistant(answer).named(id) }, records);
     }
 
-    fn end_message(&mut self, message: &Message, entry: Option<&EntryName>, records: &mut Vec<Record>) {
+    fn end_message(&mut self, message: &Arc<Message>, entry: Option<&EntryName>, records: &mut Vec<Record>) {
+        self.ids.end_message(message);
         let entry_id = entry.map(|entry| &**entry);
-        match message {
+        match &**message {
             Message::Assistant(answer) => {
-                self.write(
-                    &EventRecord::MessageEnd { message: messages::assistant(answer), entry_id },
-                    records,
-                );
+                let message = messages::assistant(answer).named(self.ids.answer());
+                self.write(&EventRecord::MessageEnd { message, entry_id }, records);
             }
             Message::ToolResult(_) => self.memory.set_result_entry(entry),
             Message::User(user) => {
-                self.write(&EventRecord::Input { text: user.text(), source: "rpc", entry_id }, records);
+                let source = user.source.as_deref().unwrap_or("rpc");
+                self.write(&EventRecord::Input { text: user.text(), source, entry_id }, records);
             }
             Message::Custom(_)
             | Message::BashExecution(_)

@@ -1,6 +1,7 @@
 //! The form of messages.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bowline_core::ErrorKind;
@@ -14,12 +15,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::message_ids::Numbering;
+
 /// A message of a conversation.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Message")]
 pub(super) struct MessageRecord<'message> {
     contents: Vec<Block<'message>>,
-    /// Derived from role and time, so that a message has the same id in every record.
+    /// Unique in the session, and the same in every record of the message.
     id: String,
     /// Seconds since the Unix epoch.
     timestamp: f64,
@@ -129,54 +132,87 @@ impl From<&Usage> for UsageRecord {
     }
 }
 
+impl MessageRecord<'_> {
+    /// Returns the message under another id.
+    pub fn named(self, id: &str) -> Self {
+        Self { id: id.to_owned(), ..self }
+    }
+}
+
 /// Returns a conversation. The tool results of one turn are one message.
 pub(super) fn conversation(messages: &[Arc<Message>]) -> Vec<MessageRecord<'_>> {
+    let mut numbering = Numbering::default();
+    joined(messages.iter().map(|message| &**message), |message| {
+        let (role, timestamp) = role_and_time(message);
+        numbering.next(role, timestamp)
+    })
+}
+
+/// Returns a conversation whose messages have ids.
+pub(super) fn identified(messages: &[(Arc<Message>, String)]) -> Vec<MessageRecord<'_>> {
+    let mut ids: HashMap<_, _> = messages.iter().map(|(message, id)| (Arc::as_ptr(message), id)).collect();
+    joined(messages.iter().map(|(message, _)| &**message), |message| {
+        ids.remove(&std::ptr::from_ref(message)).cloned().unwrap_or_default()
+    })
+}
+
+/// Returns messages in which the tool results of one turn are one message, which has the id of the first.
+fn joined<'message>(
+    messages: impl Iterator<Item = &'message Message>,
+    mut id_of: impl FnMut(&Message) -> String,
+) -> Vec<MessageRecord<'message>> {
     let mut records: Vec<MessageRecord<'_>> = Vec::new();
     for message in messages {
-        match (&**message, records.last_mut()) {
+        match (message, records.last_mut()) {
             (Message::ToolResult(result), Some(last)) if last.role == "tool" => {
                 last.contents.extend(result_blocks(result));
             }
-            _ => records.push(self::message(message)),
-        }
-    }
-    // Queued messages can be delivered within the same millisecond.
-    for index in 1..records.len() {
-        if records[index - 1].timestamp == records[index].timestamp
-            && records[index - 1].role == records[index].role
-        {
-            records[index].id = format!("{}-{index}", records[index].id);
+            _ => records.push(self::message(message).named(&id_of(message))),
         }
     }
     records
 }
 
 /// Returns the tool results of one turn as one message, if there are any.
-pub(super) fn tool_message(results: &[Arc<Message>]) -> Option<MessageRecord<'_>> {
-    conversation(results).into_iter().next()
+pub(super) fn tool_message<'message>(
+    results: &'message [Arc<Message>],
+    id: &str,
+) -> Option<MessageRecord<'message>> {
+    joined(results.iter().map(|message| &**message), |_| id.to_owned()).into_iter().next()
 }
 
-/// Returns a message.
-pub(super) fn message(message: &Message) -> MessageRecord<'_> {
+/// Returns the role of a message and when it was created.
+pub(super) fn role_and_time(message: &Message) -> (&'static str, u64) {
     match message {
-        Message::Assistant(answer) => assistant(answer),
-        Message::User(user) => record("user", user.timestamp, blocks(&user.content)),
-        Message::ToolResult(result) => record("tool", result.timestamp, result_blocks(result).collect()),
-        Message::Custom(custom) => record("custom", custom.timestamp, blocks(&custom.content)),
-        Message::BashExecution(shell) => {
-            let text = format!("$ {}\n{}", shell.command, shell.output);
-            record("custom", shell.timestamp, vec![Block::Text { content: text.into() }])
-        }
-        Message::BranchSummary(branch) => {
-            record("branch_summary", branch.timestamp, vec![text(&branch.summary)])
-        }
-        Message::CompactionSummary(compaction) => {
-            record("compaction_summary", compaction.timestamp, vec![text(&compaction.summary)])
-        }
+        Message::Assistant(answer) => ("assistant", answer.timestamp),
+        Message::User(user) => ("user", user.timestamp),
+        Message::ToolResult(result) => ("tool", result.timestamp),
+        Message::Custom(custom) => ("custom", custom.timestamp),
+        Message::BashExecution(shell) => ("custom", shell.timestamp),
+        Message::BranchSummary(branch) => ("branch_summary", branch.timestamp),
+        Message::CompactionSummary(compaction) => ("compaction_summary", compaction.timestamp),
     }
 }
 
-/// Returns a model response.
+/// Returns a message.
+fn message(message: &Message) -> MessageRecord<'_> {
+    let contents = match message {
+        Message::Assistant(answer) => return assistant(answer),
+        Message::User(user) => blocks(&user.content),
+        Message::ToolResult(result) => result_blocks(result).collect(),
+        Message::Custom(custom) => blocks(&custom.content),
+        Message::BashExecution(shell) => {
+            let text = format!("$ {}\n{}", shell.command, shell.output);
+            vec![Block::Text { content: text.into() }]
+        }
+        Message::BranchSummary(branch) => vec![text(&branch.summary)],
+        Message::CompactionSummary(compaction) => vec![text(&compaction.summary)],
+    };
+    let (role, timestamp) = role_and_time(message);
+    record(role, timestamp, contents)
+}
+
+/// Returns a model response, without an id.
 pub(super) fn assistant(answer: &AssistantMessage) -> MessageRecord<'_> {
     let contents = answer.content.iter().map(|block| match block {
         AssistantContent::Text(block) => text(&block.text),
@@ -236,8 +272,7 @@ fn record<'message>(
     timestamp: u64,
     contents: Vec<Block<'message>>,
 ) -> MessageRecord<'message> {
-    let id = format!("{role}-{timestamp}");
-    MessageRecord { contents, id, timestamp: timestamp as f64 / 1000.0, role, answer: None }
+    MessageRecord { contents, id: String::new(), timestamp: timestamp as f64 / 1000.0, role, answer: None }
 }
 
 /// Returns a tool result, which is text only here, followed by its images.

@@ -6,7 +6,9 @@
 
 mod commands;
 mod events;
+mod message_ids;
 mod messages;
+pub(crate) mod options;
 mod records;
 mod replies;
 mod run_memory;
@@ -18,9 +20,10 @@ use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, CompactionAnswer, ForkPoint, Order, Policy, PromptAnswer, TruncatedAnswers, WhileRunning,
+    AbortAnswer, CompactionAnswer, EndOfInput, ForkPoint, Order, Policy, PromptAnswer, TruncatedAnswers,
+    WhileRunning,
 };
-use bowline_core::reply::Reply;
+use bowline_core::reply::{Answer, Reply};
 use bowline_wire::{Line, Record};
 
 use crate::decode::Problem;
@@ -36,6 +39,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records: records::wrapped,
+    unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };
 
@@ -75,6 +79,7 @@ impl Dialect for Operator {
         let shared = Policy {
             fork_point: ForkPoint::AfterEntry,
             truncated_answers: TruncatedAnswers::Kept,
+            end_of_input: EndOfInput::Finishes,
             ..Policy::default()
         };
         match self.form {
@@ -102,6 +107,9 @@ impl Dialect for Operator {
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
+        if let Ok(Answer::SessionSwitched | Answer::Forked { .. }) = reply.result {
+            self.events.change_session();
+        }
         records.push(replies::encode(self.form, reply));
     }
 }

@@ -18,9 +18,8 @@ pub(super) enum EventRecord<'event> {
     /// A user message was added to the conversation.
     Input {
         text: String,
-        /// Where the message came from.
-        #[schemars(extend("const" = "rpc"))]
-        source: &'static str,
+        /// Where the message came from: the `source` of its prompt, or `rpc`.
+        source: &'event str,
         /// The message's entry in the session file; `null` if the session is in memory only.
         entry_id: Option<&'event str>,
     },

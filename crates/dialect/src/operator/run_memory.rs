@@ -14,7 +14,7 @@ pub(super) struct RunMemory {
     is_running: bool,
     turn: u64,
     /// The messages that the run has added to the conversation.
-    messages: Vec<Arc<Message>>,
+    messages: Vec<(Arc<Message>, String)>,
     /// The entry of the newest tool result.
     result_entry: Option<EntryName>,
     /// The arguments of the running tool calls, by their ids.
@@ -35,13 +35,13 @@ impl RunMemory {
     }
 
     /// Adds the messages of an attempt, without a failed response that is retried.
-    pub fn add_messages(&mut self, messages: &[Arc<Message>], will_retry: bool) {
-        let is_kept = |message: &&Arc<Message>| !(will_retry && has_failed(message));
-        self.messages.extend(messages.iter().filter(is_kept).cloned());
+    pub fn add_messages(&mut self, messages: Vec<(Arc<Message>, String)>, will_retry: bool) {
+        self.messages
+            .extend(messages.into_iter().filter(|(message, _)| !(will_retry && has_failed(message))));
     }
 
-    /// Ends the run and returns its messages.
-    pub fn end_run(&mut self) -> Vec<Arc<Message>> {
+    /// Ends the run and returns its messages with their ids.
+    pub fn end_run(&mut self) -> Vec<(Arc<Message>, String)> {
         self.is_running = false;
         std::mem::take(&mut self.messages)
     }

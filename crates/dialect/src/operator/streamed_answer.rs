@@ -16,15 +16,17 @@ const EMPTY_CONTENTS: &[u8] = br#"{"contents":[]"#;
 pub(super) struct StreamedAnswer {
     keys: DeltaKeys,
     message: Option<AssistantMessage>,
+    id: String,
     /// The JSON of the members that follow the blocks; empty if it has to be written again.
     tail: Vec<u8>,
 }
 
 impl StreamedAnswer {
     /// Starts another response.
-    pub fn start(&mut self, answer: &AssistantMessage) {
+    pub fn start(&mut self, answer: &AssistantMessage, id: &str) {
         self.keys.start_message();
         self.message = Some(AssistantMessage { content: Vec::new(), ..answer.clone() });
+        id.clone_into(&mut self.id);
         self.tail.clear();
     }
 
@@ -34,7 +36,7 @@ impl StreamedAnswer {
         if self.tail.is_empty() || message.usage != *usage {
             message.usage = *usage;
             self.tail.clear();
-            json::write(&mut self.tail, &messages::assistant(message));
+            json::write(&mut self.tail, &messages::assistant(message).named(&self.id));
             self.tail.drain(..EMPTY_CONTENTS.len());
         }
         Some(&self.tail)

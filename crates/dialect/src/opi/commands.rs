@@ -92,5 +92,5 @@ pub(super) const TABLE: &[Row] = &[
 ];
 
 fn draft(mut fields: Fields) -> Draft {
-    Draft { text: fields.text("message"), images: Vec::new() }
+    Draft { text: fields.text("message"), ..Draft::default() }
 }

@@ -47,6 +47,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Text,
     answered: Answered::All,
     records: records::records,
+    unsupported: &[],
     capabilities: &["joined_deltas", "run_errors", "search_tools_when_mutating"],
 };
 

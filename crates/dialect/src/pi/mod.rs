@@ -24,6 +24,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::All,
     records: events::records,
+    unsupported: &[],
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };
 

@@ -35,8 +35,7 @@ impl Session {
 
     /// Carries out the requests that need not wait any longer.
     pub(super) fn work_off_backlog(&mut self) {
-        while !self.backlog.is_empty()
-            && !self.must_wait()
+        while self.may_continue()
             && let Some(request) = self.backlog.pop_front()
         {
             self.carry_out(request);
@@ -45,6 +44,18 @@ impl Session {
                 self.abort_commands();
             }
         }
+    }
+
+    /// Tells whether the next request of the backlog can be carried out.
+    fn may_continue(&self) -> bool {
+        self.backlog.front().is_some_and(|next| !self.must_wait() || self.reaches_run(&next.command))
+    }
+
+    /// Tells whether a command is for the run in progress, which would be over if the command waited for its end.
+    fn reaches_run(&self, command: &Command) -> bool {
+        let is_reachable = self.activity.is_running() && !self.activity.is_stopping();
+        let is_held = self.is_using_files() || self.waits_for_compaction();
+        matches!(command, Command::Enqueue { .. }) && is_reachable && !is_held
     }
 
     /// Tells whether the backlog has to wait.
@@ -83,7 +94,8 @@ impl Session {
         }
     }
 
-    /// Tells whether session files are opened, copied, deleted or listed in the background.
+    /// Tells whether session files are opened, copied, deleted or listed in the background, or images are resized for
+    /// a queue.
     fn is_using_files(&self) -> bool {
         self.activity.is_changing_session() || self.pending.has_exclusive_jobs()
     }
@@ -108,7 +120,7 @@ impl Session {
                     && (comes_first || *command == Command::GetState));
         }
         if is_serial {
-            return cancels || (self.backlog.is_empty() && !self.must_wait());
+            return cancels || self.reaches_run(command) || (self.backlog.is_empty() && !self.must_wait());
         }
         self.backlog.is_empty() || *command == Command::AbortShell
     }

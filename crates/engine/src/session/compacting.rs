@@ -19,6 +19,7 @@ use super::{Continuation, Session};
 use crate::activity::SummarySubject;
 use crate::compaction::{Nothing, Plan, Subject, Summary};
 use crate::estimate::{estimated_tokens, reported_tokens, text_tokens};
+use crate::instructions::Prompt;
 use crate::run::Run;
 use crate::settings::CompactionLimits;
 
@@ -143,7 +144,10 @@ impl Session {
             from_hook: false,
         })?;
         self.transcript.reload()?;
-        let system = text_tokens(&self.system_prompt());
+        let system = match self.system_prompt() {
+            Prompt::Built(prompt) => text_tokens(&prompt.text),
+            Prompt::Unbuilt(_) => 0,
+        };
         Ok(Arc::new(CompactionResult {
             summary: summary.text,
             first_kept_entry: plan.first_kept,

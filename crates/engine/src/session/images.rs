@@ -1,7 +1,8 @@
-//! A prompt whose images are too large for a model. They are resized in the background; only then can the prompt be
-//! accepted, and until then the session counts as running.
+//! Messages whose images are too large for a model. The images are resized in the background. Only then is the message
+//! accepted; while a prompt waits for that, the session counts as running.
 
-use bowline_core::command::Draft;
+use bowline_core::command::{Draft, Queue};
+use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_tools::fit_images;
 
@@ -9,20 +10,59 @@ use super::Session;
 use super::prompting::Submission;
 use crate::activity::{Activity, Preparing};
 use crate::input::Step;
-use crate::pending::{Awaited, PendingId};
+use crate::pending::{Awaited, PendingId, QueuedImages};
 
 impl Session {
+    /// Tells whether a message has images that are too large.
+    pub(super) fn needs_resizing(&self, message: &Draft) -> bool {
+        self.agent.settings().resize_images && !message.images.iter().all(bowline_tools::image_fits)
+    }
+
     /// Resizes the images of a prompt.
     pub(super) fn resize_images(&mut self, submission: Submission) {
         let Submission { origin, message, receipt } = submission;
-        let id = self.pending.start(Awaited::Images, |reporter| async move {
-            let Draft { text, images } = message;
+        let id = self.start_resizing(Awaited::Images, message);
+        self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
+    }
+
+    /// Resizes the images of a message that is for a queue.
+    pub(super) fn resize_queued_images(
+        &mut self,
+        submission: Submission,
+        queue: Queue,
+        otherwise: IdleQueue,
+    ) {
+        let Submission { origin, message, receipt } = submission;
+        let queued = QueuedImages { origin, receipt, queue, otherwise };
+        self.start_resizing(Awaited::QueuedImages(queued), message);
+    }
+
+    fn start_resizing(&mut self, awaited: Awaited, message: Draft) -> PendingId {
+        self.pending.start(awaited, |reporter| async move {
+            let Draft { text, images, attachments, source } = message;
             let text_alone = text.clone();
             let work = tokio::task::spawn_blocking(move || fit_images(text, images));
             let (text, images) = work.await.unwrap_or((text_alone, Vec::new()));
-            reporter.send(Step::ImagesResized(Draft { text, images })).await;
-        });
-        self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
+            reporter.send(Step::ImagesResized(Draft { text, images, attachments, source })).await;
+        })
+    }
+
+    /// Queues a message whose images are small enough. Its run may have ended meanwhile.
+    pub(super) fn queued_images_resized(&mut self, id: PendingId, message: Draft) {
+        let Some(Awaited::QueuedImages(queued)) = self.pending.remove(id) else { return };
+        let QueuedImages { origin, receipt, queue, otherwise } = queued;
+        if !self.activity.is_running() && otherwise == IdleQueue::StartsRun {
+            return self.prompt(Submission { origin, message, receipt }, Some(queue));
+        }
+        let answer = self.enqueue(message, queue);
+        self.reply_accepted(origin, receipt, answer);
+    }
+
+    /// Refuses a message for a queue whose images were being resized.
+    pub(super) fn refuse_queued_images(&mut self, id: PendingId, refusal: Refusal) {
+        if let Some(Awaited::QueuedImages(QueuedImages { origin, .. })) = self.pending.remove(id) {
+            self.reply(origin, Err(refusal));
+        }
     }
 
     /// Starts the run whose images are small enough.

@@ -23,7 +23,6 @@ mod turns;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
@@ -34,7 +33,7 @@ use bowline_tools::Toolbox;
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
-use crate::instructions::Instructions;
+use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
@@ -163,10 +162,15 @@ impl Session {
         let Some(awaited) = self.pending.awaited(id) else { return };
         match (awaited, step) {
             (_, Step::Panicked(message)) => self.task_panicked(id, &message),
+            (Awaited::State { .. }, Step::SystemPrompt(built)) => self.state_ready(id, built),
+            (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
+            (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
+                self.queued_images_resized(id, message);
+            }
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
@@ -219,13 +223,8 @@ impl Session {
         self.activity.run_mut()
     }
 
-    fn system_prompt(&mut self) -> Arc<str> {
-        self.instructions.system_prompt(self.transcript.working_directory(), self.agent.clock())
-    }
-
-    /// Returns the files that the system prompt contains.
-    fn context_files(&mut self) -> Arc<[PathBuf]> {
-        self.instructions.context_files(self.transcript.working_directory(), self.agent.clock())
+    fn system_prompt(&mut self) -> Prompt {
+        self.instructions.prompt(self.transcript.working_directory(), self.agent.clock())
     }
 
     /// Returns the retry settings with what the client switched.

@@ -46,9 +46,10 @@ impl Session {
             run.set_model(Arc::clone(model));
         }
         let model = Arc::clone(run.model());
-        let request = ModelRequest {
+        let system = self.system_prompt();
+        let mut request = ModelRequest {
             model: Arc::clone(&model),
-            system: self.system_prompt(),
+            system: Arc::default(),
             messages: self.transcript.messages().to_vec(),
             tools: self.instructions.definitions(),
             thinking: self.models.level(),
@@ -56,8 +57,10 @@ impl Session {
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
         };
-        let mut stream = self.agent.providers().stream(request);
+        let providers = self.agent.providers().clone();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
+            request.system = system.text(&reporter).await;
+            let mut stream = providers.stream(request);
             while let Some(item) = stream.next().await {
                 let step = match item {
                     Ok(events) => AnswerStep::Events(events),

@@ -26,8 +26,10 @@ impl Session {
             Some(&Awaited::Call { index }) => self.tool_ended(index, Outcome::error(text(message))),
             Some(Awaited::Backoff) => self.backoff_over(id),
             Some(Awaited::Images) => self.refuse_preparing(&refusal(&text(message))),
+            Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),
             Some(Awaited::Summary) => self.summarized(Err(error())),
             Some(Awaited::SessionChange) => self.session_ready(id, Err(refusal(&text(message)))),
+            Some(Awaited::State { .. }) => self.state_unavailable(id, &refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
             Some(Awaited::Question { .. }) | None => {}

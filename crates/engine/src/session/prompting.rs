@@ -3,8 +3,7 @@
 use bowline_core::ErrorKind;
 use bowline_core::command::{Draft, Origin, Queue};
 use bowline_core::event::Failure;
-use bowline_core::message::Message;
-use bowline_core::policy::{PromptAnswer, WhileCompacting};
+use bowline_core::policy::{Advice, IdleQueue, PromptAnswer, WhileCompacting};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 
 use super::{Continuation, Session};
@@ -13,7 +12,10 @@ use super::{Continuation, Session};
 const BUSY: &str =
     "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
 
-/// This one too.
+/// The same for clients that cannot queue messages.
+const BUSY_WITHOUT_QUEUE: &str = "Agent is already processing. Wait until it has ended, or abort it.";
+
+/// Clients match this one too.
 const COMPACTING: &str =
     "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.";
 
@@ -40,11 +42,15 @@ impl Session {
             && self.agent.policy().while_compacting != WhileCompacting::PromptsRefused;
         if self.activity.is_running() || counts_as_running {
             return match when_busy {
+                Some(queue) if self.needs_resizing(&message) => {
+                    let submission = Submission { origin, message, receipt };
+                    self.resize_queued_images(submission, queue, IdleQueue::StartsRun);
+                }
                 Some(queue) => {
                     let answer = self.enqueue(message, queue);
                     self.reply_accepted(origin, receipt, answer);
                 }
-                None => self.reply(origin, Err(Refusal::new(RefusalCode::Busy, BUSY))),
+                None => self.reply(origin, Err(self.busy())),
             };
         }
         if self.activity.is_summarizing() {
@@ -76,9 +82,7 @@ impl Session {
 
     /// Starts a run with a message that nothing stands in the way of, once its images are small enough.
     pub(super) fn admit(&mut self, submission: Submission) {
-        if self.agent.settings().resize_images
-            && !submission.message.images.iter().all(bowline_tools::image_fits)
-        {
+        if self.needs_resizing(&submission.message) {
             return self.resize_images(submission);
         }
         self.begin(submission);
@@ -87,11 +91,11 @@ impl Session {
     /// Starts a run with a message.
     pub(super) fn begin(&mut self, submission: Submission) {
         let Submission { origin, message, receipt } = submission;
-        let message = Message::user(message.text, message.images, self.now());
+        let message = message.into_message(self.now());
         self.futile_compaction = None;
         // The model may have become unusable while the prompt waited for its images.
         let Some(model) = self.models.current().cloned() else {
-            return self.reply(origin, Err(no_model()));
+            return self.reply(origin, Err(self.no_model()));
         };
         match self.store(message) {
             Ok(recorded) => {
@@ -125,7 +129,7 @@ impl Session {
     }
 
     /// Replies to a message that was accepted, unless it was replied to on receipt.
-    fn reply_accepted(&mut self, origin: Origin, receipt: Receipt, answer: Answer) {
+    pub(super) fn reply_accepted(&mut self, origin: Origin, receipt: Receipt, answer: Answer) {
         if receipt == Receipt::Due {
             self.reply(origin, Ok(answer));
         }
@@ -133,13 +137,32 @@ impl Session {
 
     /// Returns a refusal that says what to do when there is no usable model.
     pub(super) fn check_model(&self) -> Result<(), Refusal> {
-        let model = self.models.current().ok_or_else(no_model)?;
+        let model = self.models.current().ok_or_else(|| self.no_model())?;
         let checked = self.agent.providers().check_credentials(model);
         checked.map_err(|error| Refusal::new(RefusalCode::NoCredentials, error.message))
     }
+
+    fn busy(&self) -> Refusal {
+        let text = match self.agent.policy().advice {
+            Advice::WithCommands => BUSY,
+            Advice::WithoutCommands => BUSY_WITHOUT_QUEUE,
+        };
+        Refusal::new(RefusalCode::Busy, text)
+    }
+
+    fn no_model(&self) -> Refusal {
+        let or_command = or_set_model(self.agent.policy().advice);
+        let text = format!(
+            "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id{or_command}."
+        );
+        Refusal::new(RefusalCode::NoModel, text)
+    }
 }
 
-fn no_model() -> Refusal {
-    let text = "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id or set_model.";
-    Refusal::new(RefusalCode::NoModel, text)
+/// Returns the alternative to `--model`, if the client has it.
+pub(super) fn or_set_model(advice: Advice) -> &'static str {
+    match advice {
+        Advice::WithCommands => " or set_model",
+        Advice::WithoutCommands => "",
+    }
 }

@@ -2,7 +2,6 @@
 
 use bowline_core::command::{Draft, InterruptMode, Origin, Queue, QueueMode};
 use bowline_core::event::{Event, QueueCause};
-use bowline_core::message::Message;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition};
 
@@ -13,9 +12,15 @@ use crate::run::TurnEnd;
 impl Session {
     /// Queues a message, or starts a run with it where the policy says so and nothing is running.
     pub(super) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
-        if self.activity.is_idle() && self.agent.policy().idle_queue == IdleQueue::StartsRun {
-            return self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
+        let idle_queue = self.agent.policy().idle_queue;
+        let submission = Submission { origin, message, receipt: Receipt::Due };
+        if self.activity.is_idle() && idle_queue == IdleQueue::StartsRun {
+            return self.prompt(submission, None);
         }
+        if self.needs_resizing(&submission.message) {
+            return self.resize_queued_images(submission, queue, idle_queue);
+        }
+        let Submission { origin, message, .. } = submission;
         let answer = self.enqueue(message, queue);
         self.reply(origin, Ok(answer));
     }
@@ -64,9 +69,9 @@ impl Session {
 
     /// Moves the messages of a queue, one or all as its mode says, into the conversation.
     pub(super) fn deliver(&mut self, queue: Queue) {
-        while let Some(Draft { text, images }) = self.queues.pop(queue) {
+        while let Some(message) = self.queues.pop(queue) {
             self.emit_queues(QueueCause::Delivered);
-            let recorded = self.record(Message::user(text, images, self.now()));
+            let recorded = self.record(message.into_message(self.now()));
             self.announce(&recorded);
             if let Some(run) = self.run_mut() {
                 run.renew_for_message();

@@ -26,7 +26,10 @@ impl Session {
         let (thinking, retry) = (self.models.level(), self.retry_settings());
         let session_id = self.transcript.session_id().to_owned();
         let clock = self.agent.clock().clone();
+        let system = self.system_prompt();
         let id = self.pending.start(Awaited::Summary, |reporter| async move {
+            // The size of the conversation afterwards includes it.
+            system.text(&reporter).await;
             let summarizer =
                 Summarizer { reporter, providers, max_tokens, model, thinking, session_id, retry, clock };
             let result = summarizer.summarize(request).await;

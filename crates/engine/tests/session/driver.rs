@@ -370,7 +370,7 @@ impl Drop for Driver {
 }
 
 pub fn draft(text: &str) -> Draft {
-    Draft { text: text.to_owned(), images: Vec::new() }
+    Draft { text: text.to_owned(), ..Draft::default() }
 }
 
 /// Returns the role and the text of a message, without the padding of [`crate::setup::long`].

@@ -11,7 +11,7 @@ const LARGE: &str = "iVBORw0KGgoAAAANSUhEUgAACWAAAAJYCAAAAADDCIKI";
 
 fn prompt_with_image() -> Command {
     let image = Content::Image { data: LARGE.to_owned(), mime_type: "image/png".to_owned() };
-    let message = Draft { text: "look".to_owned(), images: vec![image] };
+    let message = Draft { text: "look".to_owned(), images: vec![image], ..Draft::default() };
     Command::Prompt { message, when_busy: None }
 }
 

@@ -77,7 +77,7 @@ async fn while_images_are_resized() {
     let mut driver = Setup::new().start();
     let data = "iVBORw0KGgoAAAANSUhEUgAACWAAAAJYCAAAAADDCIKI".to_owned();
     let images = vec![Content::Image { data, mime_type: "image/png".to_owned() }];
-    driver.send("p", Command::Prompt { message: Draft { text: String::new(), images }, when_busy: None });
+    driver.send("p", Command::Prompt { message: Draft { images, ..Draft::default() }, when_busy: None });
     check(driver).await;
 }
 

@@ -73,6 +73,12 @@ const TABLE: &[(&str, &str)] = &[
     ("Most command failures are recoverable; process remains alive", "process_survives_failed_commands"),
     ("Malformed JSONL emits a parse error response and reading goes on", "invalid_json_costs_one_line"),
     ("Empty set_session_name is rejected (Session name cannot be empty)", "process_survives_failed_commands"),
+    (
+        "ttsr_triggered, todo_reminder, extension_error, extension_ui_request: what would cause them is refused",
+        "commands_that_are_not_built_are_refused_by_name_with_their_id",
+    ),
+    ("If a dialog has a timeout, RPC mode resolves to a default value", "unknown_ui_responses_are_ignored"),
+    ("RpcClient correlates responses by generated req_<n> ids", "documented_examples_work_unchanged"),
     ("Extension UI responses with unknown id are ignored", "unknown_ui_responses_are_ignored"),
     (
         "Example: prompt, get_state, set_steering_mode, set_interrupt_mode",

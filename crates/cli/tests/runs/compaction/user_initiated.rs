@@ -179,6 +179,24 @@ fn compact_and_prompt_in_one_write_never_mix() {
 }
 
 #[test]
+fn second_compact_is_refused_and_the_first_goes_on() {
+    let (server, workspace) = prepare();
+    let mut agent = start_with_history(&server, &workspace);
+    let gate = Gate::new();
+    server.reply(Reply::text("sum").gate(&gate));
+    agent.send_raw(b"{\"id\":\"1\",\"type\":\"compact\"}\n{\"id\":\"2\",\"type\":\"compact\"}\n");
+    let refused = agent.response("2");
+    assert_eq!(
+        (&refused["error"], &refused["code"]),
+        (&json!("Compaction already in progress"), &json!("compacting"))
+    );
+    gate.open();
+    assert_eq!(agent.response("1")["data"]["summary"], "sum");
+    assert_eq!(summary_requests(&server).len(), 1);
+    assert_well_formed(agent.transcript());
+}
+
+#[test]
 fn abort_ends_a_compaction_without_changes() {
     let (server, workspace) = prepare();
     let mut agent = start_with_history(&server, &workspace);

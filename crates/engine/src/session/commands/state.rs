@@ -1,6 +1,6 @@
 //! Commands that ask about the state of the session.
 
-use bowline_core::command::Queue;
+use bowline_core::command::{Origin, Queue};
 use bowline_core::message::StopReason;
 use bowline_core::policy::StateDetail;
 use bowline_core::reply::{
@@ -8,16 +8,57 @@ use bowline_core::reply::{
 };
 
 use crate::estimate::reported_tokens;
+use crate::input::Step;
+use crate::instructions::{BuiltPrompt, Prompt, UnbuiltPrompt};
+use crate::pending::{Awaited, PendingId};
 use crate::session::Session;
 
 impl Session {
-    pub(super) fn state(&mut self) -> Answer {
-        let wants_instructions = self.agent.policy().state_detail == StateDetail::WithInstructions;
-        let instructions = wants_instructions.then(|| Instructions {
-            system_prompt: self.system_prompt(),
-            context_files: self.context_files(),
-            tools: self.instructions.definitions(),
+    /// Replies with the state, once the system prompt is known where the policy wants it.
+    pub(super) fn get_state(&mut self, origin: Origin) {
+        let instructions = if self.agent.policy().state_detail == StateDetail::WithInstructions {
+            match self.system_prompt() {
+                Prompt::Built(prompt) => Some(Instructions {
+                    system_prompt: prompt.text,
+                    context_files: prompt.context_files,
+                    tools: self.instructions.definitions(),
+                }),
+                Prompt::Unbuilt(prompt) => return self.build_prompt_for_state(origin, *prompt),
+            }
+        } else {
+            None
+        };
+        let state = self.state(instructions);
+        self.reply(origin, Ok(state));
+    }
+
+    fn build_prompt_for_state(&mut self, origin: Origin, prompt: UnbuiltPrompt) {
+        // Requests that come meanwhile wait together, so that they are replied to in order.
+        if let Some(origins) = self.pending.state_requests_mut() {
+            return origins.push(origin);
+        }
+        self.pending.start(Awaited::State { origins: vec![origin] }, |reporter| async move {
+            let built = prompt.build_in_background().await;
+            reporter.send(Step::SystemPrompt(built)).await;
         });
+    }
+
+    /// Replies to the requests of the state that waited for the system prompt.
+    pub(in crate::session) fn state_ready(&mut self, id: PendingId, built: BuiltPrompt) {
+        self.instructions.keep(built);
+        if let Some(Awaited::State { origins }) = self.pending.remove(id) {
+            origins.into_iter().for_each(|origin| self.get_state(origin));
+        }
+    }
+
+    /// Refuses the requests of the state that waited for the system prompt.
+    pub(in crate::session) fn state_unavailable(&mut self, id: PendingId, refusal: &Refusal) {
+        if let Some(Awaited::State { origins }) = self.pending.remove(id) {
+            origins.into_iter().for_each(|origin| self.reply(origin, Err(refusal.clone())));
+        }
+    }
+
+    fn state(&self, instructions: Option<Instructions>) -> Answer {
         Answer::State(Box::new(State {
             model: self.models.current().cloned(),
             thinking_level: self.models.level(),
@@ -29,6 +70,7 @@ impl Session {
             session_file: self.file().map(ToOwned::to_owned),
             session_id: self.id().to_owned(),
             session_name: self.transcript.file().name().map(ToOwned::to_owned),
+            session_damage: self.transcript.damage(),
             auto_compaction: self.switches.auto_compaction,
             auto_retry: self.switches.auto_retry,
             message_count: self.transcript.messages().len(),

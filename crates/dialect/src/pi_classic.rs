@@ -3,15 +3,13 @@
 //! It has two commands and ten events. Commands get no response: a command that fails emits an `error`, and a prompt ends
 //! in exactly one `agent_end` with all messages since its `agent_start`, whatever the number of attempts.
 
-pub(crate) mod attachments;
-
 use std::sync::Arc;
 
 use bowline_core::SessionTag;
-use bowline_core::command::{Command, Draft};
+use bowline_core::command::Command;
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
-use bowline_core::policy::{Policy, TruncatedAnswers};
+use bowline_core::policy::{Advice, Policy, TruncatedAnswers};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,8 +23,6 @@ use crate::family::records::EventRecord;
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::run_messages::RunMessages;
 use crate::family::{commands, responses};
-use crate::fields::Field;
-use crate::fields::Kind::{Attachments, Text};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
 use crate::{Dialect, ErrorRecord, Incoming, Severity, json, protocol_info, single_session};
@@ -35,19 +31,9 @@ const TABLE: &[Row] = &[
     Row {
         name: "prompt",
         about: "Starts a run with a user message. If it cannot be started, an `error` says why.",
-        fields: &[
-            Field::required("message", Text, "The text of the user message."),
-            Field::optional(
-                "attachments",
-                Attachments,
-                "Images, which the model sees, and documents, whose text it reads.",
-            ),
-        ],
+        fields: commands::MESSAGE,
         result: None,
-        action: Engine(|mut fields| {
-            let images = attachments::read(&fields.list("attachments"));
-            Command::Prompt { message: Draft { text: fields.text("message"), images }, when_busy: None }
-        }),
+        action: Engine(|fields| Command::Prompt { message: commands::draft(fields), when_busy: None }),
     },
     commands::ABORT,
     protocol_info::ROW,
@@ -61,6 +47,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
     records,
+    unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };
 
@@ -112,7 +99,11 @@ impl Default for PiClassic {
 
 impl Dialect for PiClassic {
     fn policy(&self) -> Policy {
-        Policy { truncated_answers: TruncatedAnswers::Kept, ..Policy::default() }
+        Policy {
+            truncated_answers: TruncatedAnswers::Kept,
+            advice: Advice::WithoutCommands,
+            ..Policy::default()
+        }
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
@@ -214,7 +205,6 @@ mod tests {
     use std::time::Duration;
 
     use bowline_core::event::RunOutcome;
-    use bowline_core::message::UserMessage;
 
     use super::*;
 
@@ -231,7 +221,7 @@ mod tests {
 
     #[test]
     fn attempts_of_a_run_have_one_start_and_one_end_with_all_messages() {
-        let message = Arc::new(Message::User(UserMessage { content: Vec::new(), timestamp: 0 }));
+        let message = Arc::new(Message::user("", Vec::new(), 0));
         let attempt = |will_retry| {
             let messages = vec![Arc::clone(&message)];
             [Event::RunStart, Event::RunEnd { messages, conversation: Vec::new(), will_retry }]

@@ -1,4 +1,5 @@
-//! The attachments of a prompt: images, which the model sees, and documents, whose text it reads.
+//! The attachments of a message, which the first pi had: images, which the model sees, and documents, whose text it
+//! reads. They are kept on the message as they were sent.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,17 +24,17 @@ pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "id": { "description": "Ignored." },
+            "id": { "type": ["string", "null"], "description": "Returned on the message." },
             "type": { "enum": ["image", "document"] },
-            "fileName": { "type": "string", "description": "The name of a document." },
+            "fileName": { "type": ["string", "null"], "description": "The name of a document." },
             "mimeType": {
-                "type": "string",
+                "type": ["string", "null"],
                 "description": "The media type, such as `image/png`. For a document, it decides whether the content is text.",
             },
-            "preview": { "description": "Ignored." },
-            "size": { "description": "Ignored." },
-            "content": { "type": "string", "description": "The image or the document, in base64." },
-            "extractedText": { "type": "string", "description": "The text of a document; takes precedence over `content`." },
+            "preview": { "type": ["string", "null"], "description": "Returned on the message." },
+            "size": { "type": ["integer", "null"], "minimum": 0, "description": "Returned on the message." },
+            "content": { "type": ["string", "null"], "description": "The image or the document, in base64." },
+            "extractedText": { "type": ["string", "null"], "description": "The text of a document; takes precedence over `content`." },
         },
         "required": ["type"],
         "anyOf": [{ "required": ["content"] }, { "required": ["extractedText"] }],
@@ -49,6 +50,14 @@ pub(crate) fn check(attachments: &[Value]) -> Result<(), String> {
 }
 
 fn check_one(attachment: &Value) -> Result<(), String> {
+    for name in ["id", "fileName", "mimeType", "content", "extractedText", "preview"] {
+        if attachment.get(name).is_some_and(|value| !value.is_string() && !value.is_null()) {
+            return Err(format!(".{name} must be a string"));
+        }
+    }
+    if attachment.get("size").is_some_and(|size| !size.is_u64() && !size.is_null()) {
+        return Err(".size must be a number of bytes".to_owned());
+    }
     let is_text = |name: &str| attachment.get(name).is_some_and(Value::is_string);
     match text(attachment, "type") {
         "image" if !text(attachment, "mimeType").starts_with("image/") => {
@@ -68,6 +77,14 @@ fn check_one(attachment: &Value) -> Result<(), String> {
 /// Returns the content that checked attachments become in the user message, in their order.
 pub(crate) fn read(attachments: &[Value]) -> Vec<Content> {
     attachments.iter().map(read_one).collect()
+}
+
+/// Returns checked attachments as the message keeps them: without the members that are `null`.
+pub(crate) fn kept(mut attachments: Vec<Value>) -> Vec<Value> {
+    for members in attachments.iter_mut().filter_map(Value::as_object_mut) {
+        members.retain(|_, value| !value.is_null());
+    }
+    attachments
 }
 
 fn read_one(attachment: &Value) -> Content {
@@ -159,6 +176,11 @@ mod tests {
             (
                 json!({ "type": "image", "mimeType": "image/png", "content": "*" }),
                 "[0].content must be the image in base64",
+            ),
+            (json!({ "type": "document", "content": "aGk=", "id": 7 }), "[0].id must be a string"),
+            (
+                json!({ "type": "document", "content": "aGk=", "size": "2" }),
+                "[0].size must be a number of bytes",
             ),
             (
                 json!({ "type": "document" }),

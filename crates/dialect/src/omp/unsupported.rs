@@ -23,5 +23,5 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
 
 /// Returns why a command is refused.
 pub(super) fn reason(name: &str) -> Option<&'static str> {
-    COMMANDS.iter().find(|(refused, _)| *refused == name).map(|(_, reason)| *reason)
+    COMMANDS.iter().find(|(unsupported, _)| *unsupported == name).map(|(_, reason)| *reason)
 }
