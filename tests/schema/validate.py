@@ -18,7 +18,7 @@ RECORDINGS = ROOT / "tests" / "conformance" / "golden"
 NOT_RECORDED = {
     "pi": {"durationMs", "code", "entryId", "aborted", "byModel", "autoRetryEnabled", "tools", "cwd", "details"},
     "pi-classic": {"durationMs"},
-    "omp": {"durationMs", "isTerminal", "code"},
+    "omp": {"durationMs", "isTerminal", "code", "protocolVersion", "supportedProtocolVersions"},
     "opi": {"reason", "details"},
 }
 # Fields that the recorded agents omit where bowline sends null.
@@ -27,6 +27,8 @@ OMITTED_WHEN_NULL = {"pi": {"text", "data"}, "omp": {"thinkingLevel"}}
 NORMALISED = {"stopReason"}
 # The recordings replace varying values by "<name>". The pattern for call ids also matches the types of tool call updates.
 PLACEHOLDER = {"type": "string", "pattern": "<[a-z_A-Z]+>"}
+# The fields that tell records apart.
+TAGS = ("type", "command", "success")
 # Dialects whose agent was never recorded.
 UNRECORDED = {"operator", "operator-flat"}
 
@@ -75,7 +77,8 @@ def recordings(folder):
 def definition_of(schema, record):
     """Returns the name of the definition whose tags a record has."""
     for name, definition in schema["$defs"].items():
-        tags = {key: value["const"] for key, value in definition.get("properties", {}).items() if "const" in value}
+        properties = definition.get("properties", {})
+        tags = {key: properties[key]["const"] for key in TAGS if "const" in properties.get(key, {})}
         if "type" in tags and name.endswith(("Record", "Response")) and all(record.get(key) == tag for key, tag in tags.items()):
             return name
     return "Record"

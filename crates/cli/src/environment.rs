@@ -1,6 +1,7 @@
 //! The process's environment and the folder of bowline's files.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::failure::Failure;
@@ -9,6 +10,8 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub variables: HashMap<String, String>,
+    /// All variables, also those that are not text.
+    pub all_variables: Vec<(OsString, OsString)>,
     /// The folder of settings, models, credentials and sessions.
     pub home: PathBuf,
     pub working_directory: PathBuf,
@@ -22,8 +25,10 @@ impl Environment {
     /// path after it means the same.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment for the rest")]
     pub fn read(folder: Option<&str>) -> Result<Self, Failure> {
-        let variables: HashMap<_, _> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        let all_variables: Vec<_> = std::env::vars_os().collect();
+        let variables: HashMap<_, _> = all_variables
+            .iter()
+            .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
             .collect();
         let working_directory =
             std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
@@ -35,6 +40,7 @@ impl Environment {
         })?;
         let mut environment = Self {
             variables,
+            all_variables,
             home: working_directory.join(home),
             working_directory,
             user_home: std::env::home_dir(),
@@ -64,6 +70,12 @@ impl Environment {
             _ => self.working_directory.join(path),
         }
     }
+}
+
+/// Returns whether the user wants debuggers and profilers to reach into this process.
+#[expect(clippy::disallowed_methods, reason = "asked before anything else is read")]
+pub(crate) fn is_debuggable() -> bool {
+    std::env::var_os("BOWLINE_DEBUGGABLE").is_some_and(|value| !value.is_empty())
 }
 
 /// `BOWLINE_HOME`, else the folder that pi's clients name, else `~/.bowline`.

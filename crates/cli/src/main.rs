@@ -12,6 +12,9 @@ mod export;
 mod failure;
 mod flags;
 mod foreign_flags;
+#[cfg_attr(target_os = "linux", path = "hardening_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "hardening_other.rs")]
+mod hardening;
 mod help;
 mod hidden_input;
 mod list_models;
@@ -46,6 +49,14 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
+    if !environment::is_debuggable() {
+        hardening::close_to_others();
+    }
+    if words == [bowline_tools::WATCH_ROLE] {
+        hardening::become_watcher();
+        bowline_tools::watch(std::io::stdin().lock());
+        return ExitCode::SUCCESS;
+    }
     let readable: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let choice = Choice::new(&started_as.to_string_lossy(), &readable);
     let report = |failure: Failure| failure.report(choice.start());

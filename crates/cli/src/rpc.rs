@@ -1,6 +1,7 @@
 //! The RPC mode: a connection over stdin and stdout.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use bowline_dialect::Entry;
 use bowline_engine::Agent;
@@ -10,9 +11,12 @@ use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Outbox};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::signals::Signals;
+use crate::signals;
 use crate::startup::{self, Prepared};
 use crate::terminal::note;
+
+/// How long the end waits for commands to die. What is left then is killed by the process that watches this one.
+const LONGEST_KILL: Duration = Duration::from_millis(500);
 
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
 pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
@@ -34,12 +38,13 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     let code = runtime.block_on(async {
         let mut connection = Connection::new(Agent::new(parts), dialect, limits);
         connection.start_with(session, environment.working_directory)?;
-        let mut signals = Signals::listen().map_err(Failure::io("listening for signals"))?;
+        let signals = signals::listen().map_err(Failure::io("listening for signals"))?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
-        Ok::<_, Failure>(connection.serve(input, output, signals.next()).await)
+        Ok::<_, Failure>(connection.serve(input, output, signals).await)
     })?;
     // A tool that blocks a thread must not keep the process from ending.
     runtime.shutdown_background();
+    bowline_tools::finish_kills(LONGEST_KILL);
     Ok(ExitCode::from(code))
 }

@@ -1,13 +1,18 @@
 //! `settings.json`: the user's settings, in pi's format. The settings themselves are in `settings_table`.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
 use bowline_core::{Policy, ThinkingLevel};
-use bowline_engine::{CompactionLimits, CompactionSettings, RetrySettings, Settings};
+use bowline_engine::{
+    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
+};
 use bowline_session::Durability;
+use bowline_tools::{CommandEnvironment, Inherit};
 use serde_json::{Map, Value};
 
 use crate::environment::Environment;
@@ -15,6 +20,9 @@ use crate::failure::Failure;
 use crate::settings_table::{KEYS_OF_PI, SETTINGS, Setting, Wrong, in_place};
 use crate::similar::nearest;
 use crate::terminal::note;
+
+/// When the tool `bash` kills a command by default.
+const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
@@ -36,6 +44,13 @@ pub(crate) struct SettingsFile {
     pub follow_up_mode: Option<QueueMode>,
     pub shell_path: Option<PathBuf>,
     pub shell_command_prefix: Option<String>,
+    /// How many tool calls of an answer run at the same time.
+    pub max_parallel_tools: Option<NonZeroUsize>,
+    /// When the tool `bash` kills a command by default; 0 is never.
+    pub command_timeout_ms: Option<u64>,
+    /// What commands get of the environment, and which variables they get in any case.
+    pub command_variables: Inherit,
+    pub kept_variables: Vec<String>,
     pub durability: Option<Durability>,
     pub compaction: Compaction,
     pub retry: Retry,
@@ -167,11 +182,30 @@ impl SettingsFile {
                 limit => limit.filter(|turns| *turns > 0),
             },
             reports_progress: true,
+            max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
         }
     }
 
     pub fn durability(&self) -> Durability {
         self.durability.unwrap_or(Durability::Flush)
+    }
+
+    /// Returns when the tool `bash` kills a command for which the model asks for no timeout.
+    pub fn command_timeout(&self) -> Option<Duration> {
+        match self.command_timeout_ms {
+            Some(0) => None,
+            given => Some(given.map_or(DEFAULT_COMMAND_TIMEOUT, Duration::from_millis)),
+        }
+    }
+
+    /// Returns what commands get of `variables`. `key_variables` returns the names of those that hold keys.
+    pub fn command_environment(
+        &self,
+        variables: Vec<(OsString, OsString)>,
+        key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> CommandEnvironment {
+        let keep = self.kept_variables.clone();
+        CommandEnvironment::new(variables, self.command_variables, keep, key_variables)
     }
 
     /// Returns the time-outs for providers.

@@ -2,10 +2,12 @@
 //! `docs/configuration.md`.
 
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_session::Durability;
+use bowline_tools::Inherit;
 use serde_json::Value;
 
 use crate::settings_file::{Limits, SettingsFile};
@@ -49,6 +51,7 @@ pub(crate) struct Wrong {
 
 /// A day. Nothing that bowline waits for takes longer.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
+const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
 const MOST_TURNS: u64 = 1_000_000;
 /// More tokens than any model's window has.
@@ -130,6 +133,43 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "none",
         example: r#""source ~/.bash_aliases""#,
         about: "inserted before each command, on a separate line",
+    },
+    Setting {
+        path: "commandTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.command_timeout_ms = Some(value)),
+        default: "600000",
+        example: "1800000",
+        about: "when the tool `bash` kills a command for which the model sets no `timeout`; 0 is never",
+    },
+    Setting {
+        path: "maxParallelTools",
+        kind: Number(MOST_PARALLEL_TOOLS, |file, value| {
+            file.max_parallel_tools = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "16",
+        example: "4",
+        about: "how many tool calls of an answer run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "sandbox.environment.inherit",
+        kind: Choice(&["scrubbed", "core", "all"], |file, value| {
+            file.command_variables = match value {
+                "core" => Inherit::Core,
+                "all" => Inherit::All,
+                _ => Inherit::Scrubbed,
+            };
+        }),
+        default: r#""scrubbed""#,
+        example: r#""core""#,
+        about: "which [variables](tools.md#environment-of-commands) commands get: `scrubbed` drops what looks secret, `core` \
+            keeps only the necessary, `all` drops nothing",
+    },
+    Setting {
+        path: "sandbox.environment.keep",
+        kind: Texts(|file, value| file.kept_variables = value),
+        default: "none",
+        example: r#"["SSH_AUTH_SOCK", "MY_*"]"#,
+        about: "names of variables that commands get in any case; a `*` at the end stands for any end",
     },
     Setting {
         path: "images.autoResize",

@@ -2,23 +2,18 @@
 
 use std::io;
 
-/// The awaited event.
-#[derive(Debug)]
-pub(crate) struct Signals;
+use bowline_server::Interruption;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-impl Signals {
-    /// Starts listening.
-    #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
-    pub fn listen() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    /// Waits for the event and returns its exit code.
-    pub async fn next(&mut self) -> u8 {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => 130,
-            // Without a handler the system ends the process by itself.
-            Err(_) => std::future::pending().await,
+/// Starts to listen and returns where the event arrives. Call it in a runtime.
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+pub(crate) fn listen() -> io::Result<UnboundedReceiver<Interruption>> {
+    let (sender, receiver) = unbounded_channel();
+    tokio::spawn(async move {
+        // Without a handler the system ends the process by itself.
+        if tokio::signal::ctrl_c().await.is_ok() {
+            let _ = sender.send(Interruption::Stop(130));
         }
-    }
+    });
+    Ok(receiver)
 }

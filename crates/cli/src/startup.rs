@@ -10,11 +10,12 @@ use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hardening;
 use crate::settings_file::SettingsFile;
 use crate::terminal::note;
 use crate::tool_names::own_tools;
@@ -38,6 +39,9 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    let named = arguments.model.as_deref();
+    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let options = Options {
         shell: file.shell_path.clone(),
         command_prefix: file.shell_command_prefix.clone(),
@@ -46,6 +50,9 @@ pub(crate) fn prepare(
         own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        environment: command_environment(environment, &file, &providers),
+        watcher: hardening::watcher(),
+        command_timeout: file.command_timeout(),
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
@@ -53,9 +60,6 @@ pub(crate) fn prepare(
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
-    let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
-    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -93,6 +97,16 @@ pub(crate) fn prepare(
         warn_about(damage, file);
     }
     Ok(Prepared { parts, session })
+}
+
+/// Returns what commands get of the environment.
+fn command_environment(
+    environment: &Environment,
+    file: &SettingsFile,
+    providers: &Providers,
+) -> CommandEnvironment {
+    let providers = providers.clone();
+    file.command_environment(environment.all_variables.clone(), move || providers.key_variables())
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.

@@ -255,54 +255,52 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// The stable codes of refusals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusalCode {
-    Busy,
-    /// A conversation is being compacted.
-    Compacting,
-    /// There is nothing to do.
-    NothingToDo,
-    /// It was aborted.
-    Cancelled,
-    NoModel,
-    NoCredentials,
-    ModelNotFound,
-    InvalidArgument,
-    SessionUnavailable,
-    /// The session is changing, so that nothing stable can be returned.
-    SessionBusy,
-    /// The conversation has changed since the cursor was returned.
-    StaleCursor,
-    StorageFailed,
-    /// The model failed.
-    ModelFailed,
-    ShuttingDown,
-    /// bowline itself failed.
-    Internal,
+/// Defines the codes and their names in one table, so that a schema can list every one of them.
+macro_rules! refusal_codes {
+    ($($(#[$about:meta])* $code:ident => $name:literal,)*) => {
+        /// The stable codes of refusals.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum RefusalCode {
+            $($(#[$about])* $code,)*
+        }
+
+        impl RefusalCode {
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$code,)*];
+
+            /// Returns the name on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl RefusalCode {
-    /// Returns the name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::Compacting => "compacting",
-            Self::NothingToDo => "nothing_to_do",
-            Self::Cancelled => "cancelled",
-            Self::NoModel => "no_model",
-            Self::NoCredentials => "no_credentials",
-            Self::ModelNotFound => "model_not_found",
-            Self::InvalidArgument => "invalid_argument",
-            Self::SessionUnavailable => "session_unavailable",
-            Self::SessionBusy => "session_busy",
-            Self::StaleCursor => "stale_cursor",
-            Self::StorageFailed => "storage_failed",
-            Self::ModelFailed => "model_failed",
-            Self::ShuttingDown => "shutting_down",
-            Self::Internal => "internal",
-        }
-    }
+refusal_codes! {
+    Busy => "busy",
+    /// A conversation is being compacted.
+    Compacting => "compacting",
+    /// There is nothing to do.
+    NothingToDo => "nothing_to_do",
+    /// It was aborted.
+    Cancelled => "cancelled",
+    NoModel => "no_model",
+    NoCredentials => "no_credentials",
+    ModelNotFound => "model_not_found",
+    InvalidArgument => "invalid_argument",
+    SessionUnavailable => "session_unavailable",
+    /// The session is changing, so that nothing stable can be returned.
+    SessionBusy => "session_busy",
+    /// The conversation has changed since the cursor was returned.
+    StaleCursor => "stale_cursor",
+    StorageFailed => "storage_failed",
+    /// The model failed.
+    ModelFailed => "model_failed",
+    ShuttingDown => "shutting_down",
+    /// bowline itself failed.
+    Internal => "internal",
 }
 
 impl Refusal {

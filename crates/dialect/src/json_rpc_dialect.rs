@@ -384,6 +384,7 @@ mod tests {
                     "array" => value.is_array(),
                     "string" => value.is_string(),
                     "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
                     "boolean" => value.is_boolean(),
                     "null" => value.is_null(),
                     other => panic!("{other}"),

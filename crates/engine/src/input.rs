@@ -24,6 +24,8 @@ pub enum Input {
     Answer(AskAnswer),
     /// A task of the session reports.
     Step(TaskStep),
+    /// What is in progress is to be stopped; nobody is replied to for it.
+    Abort,
     /// The session is to end: everything is stopped.
     Shutdown,
 }

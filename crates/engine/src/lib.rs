@@ -33,5 +33,7 @@ pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
 pub use input::{Input, Inputs, Output, Tagged};
 pub use session::Session;
-pub use settings::{CompactionLimits, CompactionSettings, RetrySettings, SessionPlan, Settings};
+pub use settings::{
+    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, SessionPlan, Settings,
+};
 pub use system_prompt::SystemPrompt;

@@ -1,6 +1,7 @@
 //! The engine's settings.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
@@ -21,7 +22,13 @@ pub struct Settings {
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
     /// reproducible output needs this off.
     pub reports_progress: bool,
+    /// How many tool calls of an answer run at the same time; the others wait.
+    pub max_parallel_tools: NonZeroUsize,
 }
+
+/// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
+/// runs out of file descriptors nor starves the machine.
+pub const DEFAULT_MAX_PARALLEL_TOOLS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// When and how a failed call of the model is tried again.
 #[derive(Debug, Clone)]
@@ -83,6 +90,7 @@ impl Default for Settings {
             resize_images: true,
             max_turns: Some(500),
             reports_progress: true,
+            max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
         }
     }
 }

@@ -14,6 +14,10 @@ pub(crate) struct Batch {
     message: Arc<Message>,
     reason: StopReason,
     calls: Vec<Call>,
+    /// Calls are taken up in order: all before this one were.
+    taken_up: usize,
+    /// How many were taken up and have not ended.
+    open: usize,
 }
 
 /// A tool call.
@@ -22,9 +26,13 @@ pub(crate) struct Call {
     pub id: String,
     pub tool: String,
     pub arguments: Arc<Arguments>,
+<<<<<<< HEAD
     /// Why it is not carried out, if its arguments could not be accepted.
     pub refusal: Option<String>,
     pub state: CallState,
+=======
+    state: CallState,
+>>>>>>> main
 }
 
 /// What a call is doing.
@@ -73,7 +81,7 @@ impl Batch {
         let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
             Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
         });
-        Self { message, reason, calls: calls.collect() }
+        Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0 }
     }
 
     /// Returns the answer that made the calls.
@@ -94,23 +102,37 @@ impl Batch {
         self.calls.get(index)
     }
 
-    pub fn call_mut(&mut self, index: usize) -> Option<&mut Call> {
-        self.calls.get_mut(index)
-    }
-
     /// Returns the first call that was not taken up yet.
     pub fn next_waiting(&self) -> Option<usize> {
-        self.calls.iter().position(|call| matches!(call.state, CallState::Waiting))
+        (self.taken_up < self.calls.len()).then_some(self.taken_up)
     }
 
-    /// Tells whether a call was taken up and has not ended.
-    pub fn has_open_calls(&self) -> bool {
-        let is_open = |call: &Call| matches!(call.state, CallState::Asked { .. } | CallState::Running { .. });
-        self.calls.iter().any(is_open)
+    /// Returns how many calls were taken up and have not ended.
+    pub fn open_calls(&self) -> usize {
+        self.open
     }
 
     pub fn is_done(&self) -> bool {
-        self.calls.iter().all(|call| matches!(call.state, CallState::Done { .. }))
+        self.taken_up == self.calls.len() && self.open == 0
+    }
+
+    /// Changes what a call is doing. Calls leave the state `Waiting` in order.
+    pub fn set_state(&mut self, index: usize, state: CallState) {
+        let Some(call) = self.calls.get_mut(index) else { return };
+        debug_assert!(index <= self.taken_up, "calls are taken up in order");
+        self.open -= usize::from(call.state.is_open());
+        self.open += usize::from(state.is_open());
+        if matches!(call.state, CallState::Waiting) {
+            self.taken_up += 1;
+        }
+        call.state = state;
+    }
+
+    /// Notes the message that a call's outcome became.
+    pub fn set_result(&mut self, index: usize, message: Arc<Message>) {
+        if let Some(Call { state: CallState::Done { result, .. }, .. }) = self.calls.get_mut(index) {
+            *result = Some(message);
+        }
     }
 
     /// Returns the questions that are open, with the calls they are about.
@@ -132,7 +154,18 @@ impl Batch {
     }
 }
 
+impl CallState {
+    /// Tells whether the call was taken up and has not ended.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Asked { .. } | Self::Running { .. })
+    }
+}
+
 impl Call {
+    pub fn state(&self) -> &CallState {
+        &self.state
+    }
+
     /// Returns when the call was taken up; `None` before that and after its end.
     pub fn started(&self) -> Option<Instant> {
         match self.state {

@@ -22,6 +22,7 @@ mod failure;
 mod json_comments;
 mod json_shape;
 mod key_status;
+mod key_variables;
 mod limits;
 mod local_servers;
 mod login;

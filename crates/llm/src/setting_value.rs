@@ -61,6 +61,19 @@ impl SettingValue {
         Ok(value)
     }
 
+    /// Returns the variables in the value. Those that a command uses are unknown.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if self.command().is_none() {
+            // Every variable counts as set, so nothing fails and all of them are asked for.
+            let _ = expand_with(&self.0, |name| {
+                names.push(name.to_owned());
+                Some("")
+            });
+        }
+        names
+    }
+
     fn command(&self) -> Option<&str> {
         self.0.strip_prefix('!')
     }
@@ -85,6 +98,12 @@ impl CommandCache {
 /// Replaces `$NAME` and `${NAME}`; `$$` stands for `$` and `$!` for `!`. A `$` before anything else is literal. The
 /// error is the name of a variable that is not set.
 fn expand(text: &str, environment: &HashMap<String, String>) -> Result<String, String> {
+    // An empty variable counts as not set: sending it would only be refused.
+    expand_with(text, |name| environment.get(name).map(String::as_str).filter(|value| !value.is_empty()))
+}
+
+/// Replaces variables by what `value_of` returns for their names.
+fn expand_with<'a>(text: &str, mut value_of: impl FnMut(&str) -> Option<&'a str>) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -104,8 +123,7 @@ fn expand(text: &str, environment: &HashMap<String, String>) -> Result<String, S
             expanded.push('$');
             continue;
         }
-        // An empty variable counts as not set: sending it would only be refused.
-        match environment.get(name).filter(|value| !value.is_empty()) {
+        match value_of(name) {
             Some(value) => expanded.push_str(value),
             None => return Err(name.to_owned()),
         }

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Duration;
 
 use bowline_core::SessionTag;
@@ -13,6 +12,7 @@ use bowline_core::reply::{Refusal, Reply};
 use bowline_dialect::{Dialect, Incoming};
 use bowline_engine::{Agent, Input, OpenedSession, Output, Tagged};
 use bowline_wire::{DEFAULT_LINE_LIMIT, Line, Lines, Outbox, Record};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
 use crate::sessions::{Report, Sessions, unknown_session};
@@ -22,7 +22,10 @@ use crate::sessions::{Report, Sessions, unknown_session};
 const FLUSHED_ABOVE: usize = 256 * 1024;
 
 /// How long a connection may take to end.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(4);
+
+/// A second request to abort within this time ends the connection.
+const ABORT_REPEATED: Duration = Duration::from_secs(2);
 
 /// The limits of a connection.
 #[derive(Debug)]
@@ -39,6 +42,16 @@ impl Default for Limits {
     }
 }
 
+/// What interrupts a connection from outside, such as a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// The connection ends with an exit code.
+    Stop(u8),
+    /// What is in progress is aborted, and the connection goes on. It ends with the exit code if nothing is in progress,
+    /// or if this is repeated soon.
+    Abort { exit_code: u8 },
+}
+
 /// One client and the sessions it uses.
 pub struct Connection {
     dialect: Box<dyn Dialect>,
@@ -47,6 +60,8 @@ pub struct Connection {
     /// What the dialect has just encoded; kept only to be reused.
     records: Vec<Record>,
     outbox: Outbox,
+    /// When the connection was last asked from outside to abort what is in progress.
+    last_abort: Option<Instant>,
 }
 
 /// What happened to a connection.
@@ -54,7 +69,7 @@ enum Happened {
     Read(io::Result<usize>),
     Report(Report),
     Written(io::Result<()>),
-    Stop(u8),
+    Interrupted(Interruption),
 }
 
 impl Connection {
@@ -66,6 +81,7 @@ impl Connection {
             lines: Lines::new(limits.line),
             records: Vec::new(),
             outbox: limits.outbox,
+            last_abort: None,
         }
     }
 
@@ -74,23 +90,13 @@ impl Connection {
         self.sessions.add(SessionTag::FIRST, opened, working_directory)
     }
 
-    /// Serves the client until it closes its end, quits or cannot be written to, or until `stop` returns an exit code.
+    /// Serves the client until it closes its end, quits or cannot be written to, or until an interruption ends it.
     /// Returns the exit code.
     pub async fn serve(
-        self,
-        input: bowline_wire::Input,
-        output: bowline_wire::Output,
-        stop: impl Future<Output = u8>,
-    ) -> u8 {
-        self.serve_until(input, output, std::pin::pin!(stop)).await
-    }
-
-    /// The loop. It is not generic, so that it is compiled once, with the settings of this crate.
-    async fn serve_until(
         mut self,
         mut input: bowline_wire::Input,
         mut output: bowline_wire::Output,
-        mut stop: Pin<&mut dyn Future<Output = u8>>,
+        mut interruptions: UnboundedReceiver<Interruption>,
     ) -> u8 {
         let mut buffer = Vec::new();
         self.dialect.opening(&mut self.records);
@@ -107,7 +113,7 @@ impl Connection {
                     Happened::Report(report)
                 }
                 written = write(&mut self.outbox, &mut output) => Happened::Written(written),
-                code = &mut stop => Happened::Stop(code),
+                Some(interruption) = interruptions.recv() => Happened::Interrupted(interruption),
             };
             let written = match happened {
                 Happened::Read(Ok(0)) => {
@@ -142,7 +148,13 @@ impl Connection {
                     self.outbox.flush_now(&mut output)
                 }
                 Happened::Written(result) => result,
-                Happened::Stop(code) => break code,
+                Happened::Interrupted(Interruption::Stop(code)) => break code,
+                Happened::Interrupted(Interruption::Abort { exit_code }) => {
+                    if self.abort_everything(&mut output).is_break() {
+                        break exit_code;
+                    }
+                    self.outbox.flush_now(&mut output)
+                }
             };
             if let Err(error) = written {
                 // The client does not read any more: the same as the end of its input, but for the exit code.
@@ -151,6 +163,20 @@ impl Connection {
             }
         };
         self.shut_down(code, output).await
+    }
+
+    /// Aborts what is in progress in every session. Breaks if nothing is, or if this has just been done.
+    fn abort_everything(&mut self, output: &mut bowline_wire::Output) -> ControlFlow<()> {
+        let now = Instant::now();
+        let is_repeated = self.last_abort.is_some_and(|last| now.duration_since(last) < ABORT_REPEATED);
+        if is_repeated || self.sessions.are_idle() {
+            return ControlFlow::Break(());
+        }
+        self.last_abort = Some(now);
+        for tag in self.sessions.tags() {
+            self.take_input(tag, Input::Abort, output);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Stops what is in progress, writes what is due and returns the exit code.

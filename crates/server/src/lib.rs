@@ -8,4 +8,4 @@
 mod connection;
 mod sessions;
 
-pub use connection::{Connection, Limits};
+pub use connection::{Connection, Interruption, Limits};

@@ -81,17 +81,18 @@ impl Store {
         Ok(here.into_iter().find(|found| found.header.id == id).map(|found| found.file))
     }
 
-    /// Deletes a session of this store, unless it is open in this or another process.
-    pub fn delete(&self, path: &Path) -> Result<(), Error> {
+    /// Deletes a session of this store, unless it is open in this or another process. Returns its id.
+    pub fn delete(&self, path: &Path) -> Result<String, Error> {
         let file = path.canonicalize().map_err(|error| Error::read(path, error))?;
         let root = self.root.canonicalize().map_err(|error| Error::read(&self.root, error))?;
         let is_here = file.starts_with(&root) && is_session(&file);
-        if !is_here || look_at(file.clone()).is_none() {
+        let Some(found) = look_at(file.clone()).filter(|_| is_here) else {
             return Err(Error::OutsideStore { file: path.to_path_buf(), root: self.root.clone() });
-        }
+        };
         // Held until the file is deleted, so that nobody opens it in between.
         let _lock = SessionFile::open(&file)?;
-        fs::remove_file(&file).map_err(|error| Error::write(&file, error))
+        fs::remove_file(&file).map_err(|error| Error::write(&file, error))?;
+        Ok(found.header.id)
     }
 
     fn all_here(&self, working_directory: &Path) -> Result<Vec<Found>, Error> {

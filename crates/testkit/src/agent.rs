@@ -258,9 +258,11 @@ impl Agent {
         self.child.id()
     }
 
-    /// Returns the descendants of the agent.
+    /// Returns the descendants of the agent, without the process that watches it.
     pub fn children(&self) -> Vec<u32> {
-        process::descendants(self.pid())
+        let mut found = process::descendants(self.pid());
+        found.retain(|pid| !process::is_watcher(*pid));
+        found
     }
 
     /// Returns every running process that the agent has started, directly or not, also after the agent itself has

@@ -1,9 +1,10 @@
 //! How an agent is started: its arguments, its environment, and its stdin and stdout.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,17 @@ pub fn bowline() -> PathBuf {
         .map_or_else(beside_the_test, PathBuf::from)
 }
 
+/// Changes the owner of a folder and of everything in it.
+#[track_caller]
+fn give_to(path: &Path, user: u32) {
+    chown(path, Some(user), Some(user)).expect("the right to give files away");
+    if path.is_dir() {
+        for entry in fs::read_dir(path).expect("the folder").flatten() {
+            give_to(&entry.path(), user);
+        }
+    }
+}
+
 /// Returns where cargo puts binaries: a folder above the test's own.
 #[expect(clippy::disallowed_methods, reason = "the binary is built beside the test")]
 fn beside_the_test() -> PathBuf {
@@ -90,8 +102,7 @@ impl Launch {
     /// Prepares to start bowline in its RPC mode with a limit on the size of files, which acts like a full disk.
     #[track_caller]
     pub fn rpc_on_full_disk(workspace: &Workspace, kibibytes: u32) -> Self {
-        // Without the trap a signal would kill the process, where a full disk only fails the write.
-        let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
+        let script = format!("ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
         let mut launch = Self::new("/bin/bash", workspace);
         launch.is_bowline = true;
         launch.command.arg("-c").arg(script).arg(bowline());
@@ -148,6 +159,14 @@ impl Launch {
     /// Sets an environment variable.
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    /// Starts it as another user, whom the workspace is given to. Only root can do that.
+    #[track_caller]
+    pub fn user(mut self, user: u32, workspace: &Workspace) -> Self {
+        give_to(workspace.home(), user);
+        self.command.uid(user).gid(user);
         self
     }
 

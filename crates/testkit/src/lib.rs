@@ -48,7 +48,7 @@ pub use model::gate::Gate;
 pub use model::reply::{Reply, Usage};
 pub use model::request::Request;
 pub use model::server::ModelServer;
-pub use process_linux::{Memory, cpu_time_of, descendants, is_alive, memory_of, peak_memory_of};
+pub use process_linux::{Memory, cpu_time_of, descendants, is_alive, is_watcher, memory_of, peak_memory_of};
 pub use protocol::Protocol;
 pub use session_file::{keys, session_lines, session_messages};
 pub use workspace::{Api, SECRET, Workspace};

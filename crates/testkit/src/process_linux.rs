@@ -41,6 +41,11 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
+/// Returns whether a process is the one that watches an agent.
+pub fn is_watcher(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == b"bowline-watch\0__watch\0")
+}
+
 /// Returns the memory of a process; `None` if it has ended.
 pub fn memory_of(pid: u32) -> Option<Memory> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::message::{Arguments, Content};
-use bowline_core::tool::{ToolDisplay, ToolTraits};
+use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use crate::builtin::{Builtin, Call, unprepared};
 use crate::capture::Capture;
+use crate::command_logs::LogPlace;
 use crate::error::Error;
 use crate::parameters::{Kind, Parameter, text};
 use crate::process_tree::Survivor;
 use crate::shell::{Ending, Event, Launch, Shell};
+use crate::terminal_text::Cleaner;
 use crate::tool::{Outcome, Progress};
+use crate::toolbox::Options;
 use crate::truncate::{Limit, Truncation, format_size};
 
 /// The minimum time between two reports.
@@ -22,6 +25,9 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The longest timeout, in seconds: the most that a signed 32-bit count of milliseconds can hold.
 const MAX_TIMEOUT: f64 = 2_147_483.0;
+
+/// What the model reads of the timeout; [`describe`] adds the default.
+const TIMEOUT: &str = "Seconds after which it is killed";
 
 pub(crate) static TOOL: Builtin = Builtin {
     traits: ToolTraits {
@@ -34,27 +40,35 @@ pub(crate) static TOOL: Builtin = Builtin {
         50KB; longer output is kept in a file whose path is given.",
     parameters: &[
         Parameter::required("command", Kind::Text, ""),
-        Parameter::optional("timeout", Kind::Number, "Seconds after which it is killed (default: never)"),
+        Parameter::optional("timeout", Kind::Number, TIMEOUT),
     ],
     enabled_by_default: true,
+    describe,
     prepare: unprepared,
     run: |call| Box::pin(async move { bash(call).await.unwrap_or_else(Outcome::from) }),
 };
 
 async fn bash(call: Call) -> Result<Outcome, Error> {
     let Call { options, context, arguments } = call;
-    let timeout = timeout(&arguments)?;
+    let timeout = match timeout(&arguments)? {
+        Some(asked) => Some(Timeout { limit: asked, is_default: false }),
+        None => options.command_timeout.map(|limit| Timeout { limit, is_default: true }),
+    };
     let mut shell = Shell::start(Launch {
         command: text(&arguments, "command").unwrap_or_default().to_owned(),
         working_directory: context.working_directory,
         environment: context.environment,
         options: Arc::clone(&options),
-        timeout,
+        timeout: timeout.map(|timeout| timeout.limit),
         cancel: context.cancel,
     })?;
     (context.progress)(Progress { content: Vec::new(), details: None });
 
-    let mut capture = Capture::new(options.temporary_directory.clone());
+    let mut cleaner = Cleaner::keeping_returns();
+    let mut capture = Capture::new(LogPlace {
+        directory: options.temporary_directory.clone(),
+        session_id: context.session_id,
+    });
     let mut report_due: Option<Instant> = None;
     let mut next_report = Instant::now();
     let ending = loop {
@@ -67,7 +81,7 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
             }
             event = shell.next() => match event {
                 Event::Output(text) => {
-                    capture.push(&text).await;
+                    capture.push(&cleaner.push(&text)).await;
                     report_due.get_or_insert(next_report);
                 }
                 Event::Ended(ending) => break ending,
@@ -76,6 +90,20 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
     };
     capture.finish().await;
     Ok(outcome(&capture, &ending, timeout))
+}
+
+/// When a command is killed, and whether the model asked for it.
+#[derive(Clone, Copy)]
+struct Timeout {
+    limit: Duration,
+    is_default: bool,
+}
+
+/// Adds the default timeout to the description of the parameter.
+fn describe(options: &Options, definition: &mut ToolDefinition) {
+    let default = options.command_timeout.map_or("never".to_owned(), |limit| limit.as_secs_f64().to_string());
+    definition.parameters["properties"]["timeout"]["description"] =
+        format!("{TIMEOUT} (default: {default})").into();
 }
 
 fn timeout(arguments: &Arguments) -> Result<Option<Duration>, Error> {
@@ -104,7 +132,7 @@ fn truncation_details(capture: &Capture, tail: &Truncation) -> Option<Value> {
     Some(details.into())
 }
 
-fn outcome(capture: &Capture, ending: &Ending, timeout: Option<Duration>) -> Outcome {
+fn outcome(capture: &Capture, ending: &Ending, timeout: Option<Timeout>) -> Outcome {
     let tail = capture.tail();
     let mut text = tail.content.clone();
     let notes: Vec<_> =
@@ -133,13 +161,20 @@ fn truncation_note(capture: &Capture, tail: &Truncation) -> Option<String> {
         let why = if limit == Limit::Bytes { ", limited to 50.0KB" } else { "" };
         format!("These are lines {}-{total} of {total}{why}.", total + 1 - tail.output_lines)
     };
-    Some(match capture.log_path() {
-        Some(path) => format!("{part} The full output is in {}.", path.display()),
-        None => format!("{part} The rest could not be saved."),
+    Some(match (capture.log_path(), capture.log_cut_at()) {
+        (Some(path), None) => format!("{part} The full output is in {}.", path.display()),
+        (Some(path), Some(limit)) => {
+            let size = format_size(limit);
+            format!(
+                "{part} Only the first {size} of the output are in {}; what follows was cut.",
+                path.display()
+            )
+        }
+        (None, _) => format!("{part} The rest could not be saved."),
     })
 }
 
-fn ending_note(ending: &Ending, timeout: Option<Duration>) -> Option<String> {
+fn ending_note(ending: &Ending, timeout: Option<Timeout>) -> Option<String> {
     match ending {
         Ending::Exited { code, left_running, survivors } => {
             let status = (*code != 0).then(|| format!("Exit code {code}{}.", code_meaning(*code)));
@@ -150,13 +185,22 @@ fn ending_note(ending: &Ending, timeout: Option<Duration>) -> Option<String> {
         Ending::Signalled { signal } => {
             Some(format!("The command was killed by signal {signal}{}.", signal_meaning(*signal)))
         }
-        Ending::TimedOut => Some(format!(
-            "Timed out after {} seconds; the command and its children were killed. If it needs longer, set a longer timeout, \
-             or start it in the background with its output in a file.",
-            timeout.unwrap_or_default().as_secs_f64()
-        )),
+        Ending::TimedOut => timeout.map(timeout_note),
         Ending::Cancelled => Some("Aborted; the command and its children were killed.".to_owned()),
     }
+}
+
+fn timeout_note(timeout: Timeout) -> String {
+    let (whose, remedy) = if timeout.is_default {
+        (", the default limit", "set `timeout` to a number of seconds")
+    } else {
+        ("", "set a longer timeout")
+    };
+    format!(
+        "Timed out after {} seconds{whose}; the command and its children were killed. If it needs longer, {remedy}, or \
+         start it in the background with its output in a file.",
+        timeout.limit.as_secs_f64()
+    )
 }
 
 fn left_running_note(survivors: &[Survivor]) -> String {

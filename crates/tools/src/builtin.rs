@@ -23,6 +23,8 @@ pub(crate) struct Builtin {
     pub parameters: &'static [Parameter],
     /// Whether the tool is enabled when the user selects none.
     pub enabled_by_default: bool,
+    /// Completes the definition with what depends on the options.
+    pub describe: fn(&Options, &mut ToolDefinition),
     /// Converts argument forms that models are known to send into the declared one, before the check.
     pub prepare: fn(&mut Arguments),
     pub run: fn(Call) -> BoxFuture<'static, Outcome>,
@@ -73,11 +75,12 @@ pub(crate) struct Ready {
 
 impl Ready {
     pub(crate) fn new(builtin: &'static Builtin, options: Arc<Options>) -> Self {
-        let definition = ToolDefinition {
+        let mut definition = ToolDefinition {
             name: builtin.traits.name.to_owned(),
             description: builtin.description.to_owned(),
             parameters: parameters::schema(builtin.parameters),
         };
+        (builtin.describe)(&options, &mut definition);
         Self { builtin, definition, options }
     }
 }
@@ -101,6 +104,9 @@ impl Tool for Ready {
         }
     }
 }
+
+/// The `describe` of a tool that is the same whatever the options.
+pub(crate) fn described(_options: &Options, _definition: &mut ToolDefinition) {}
 
 /// The `prepare` of a tool that takes its arguments as they are.
 pub(crate) fn unprepared(_arguments: &mut Arguments) {}

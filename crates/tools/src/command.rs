@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
+use crate::command_logs::LogPlace;
 use crate::error::Error;
 use crate::panics;
 use crate::shell::{Ending, Event, Launch, Shell};
@@ -20,6 +21,8 @@ pub struct CommandRequest {
     pub working_directory: PathBuf,
     /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
+    /// The session that long output is kept for.
+    pub session_id: Option<String>,
     /// The options of the toolbox, whose shell and prefix apply here too.
     pub options: Arc<Options>,
     pub cancel: CancellationToken,
@@ -62,7 +65,10 @@ async fn run<Taken: Future<Output = ()> + Send>(
         cancel: request.cancel,
     })?;
     let mut cleaner = Cleaner::default();
-    let mut capture = Capture::new(request.options.temporary_directory.clone());
+    let mut capture = Capture::new(LogPlace {
+        directory: request.options.temporary_directory.clone(),
+        session_id: request.session_id,
+    });
     let ending = loop {
         match shell.next().await {
             Event::Output(piece) => {
@@ -108,6 +114,7 @@ mod tests {
             command: command.to_owned(),
             working_directory: directory.path().to_owned(),
             environment: vec![("GREETING".to_owned(), "hello".to_owned())],
+            session_id: Some("s1".to_owned()),
             options: Arc::new(options),
             cancel: CancellationToken::new(),
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use self::difference::Difference;
 use self::matching::{Match, Matches};
 use crate::atomic_file;
-use crate::builtin::{Builtin, Call, uninterrupted};
+use crate::builtin::{Builtin, Call, described, uninterrupted};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -46,6 +46,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::required("edits", Kind::Objects(&EDIT_FIELDS), ""),
     ],
     enabled_by_default: true,
+    describe: described,
     prepare,
     run: |call| Box::pin(async move { edit(call).await.unwrap_or_else(Outcome::from) }),
 };

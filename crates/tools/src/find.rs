@@ -3,7 +3,7 @@
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::listing::{MAX_LIMIT, Omitted, listing};
@@ -28,6 +28,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("limit", Kind::Integer, "Most results (default: 1000)"),
     ],
     enabled_by_default: false,
+    describe: described,
     prepare: unprepared,
     run: |call| Box::pin(interruptible(call, find)),
 };

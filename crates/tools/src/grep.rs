@@ -13,7 +13,7 @@ use grep_searcher::{
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::parameters::{Kind, Parameter, boolean, integer, text};
@@ -57,6 +57,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("limit", Kind::Integer, "Most matches (default: 100)"),
     ],
     enabled_by_default: false,
+    describe: described,
     prepare: unprepared,
     run: |call| Box::pin(interruptible(call, grep)),
 };

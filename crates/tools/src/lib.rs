@@ -14,6 +14,8 @@ mod bash;
 mod builtin;
 mod capture;
 mod command;
+mod command_environment;
+mod command_logs;
 mod edit;
 mod error;
 mod file_locks;
@@ -22,6 +24,7 @@ mod glob;
 mod grep;
 mod ignore_files;
 mod image;
+mod kills;
 mod listing;
 mod ls;
 mod panics;
@@ -30,6 +33,8 @@ mod paths;
 #[cfg_attr(unix, path = "platform_unix.rs")]
 #[cfg_attr(not(unix), path = "platform_windows.rs")]
 mod platform;
+#[cfg(target_os = "linux")]
+mod process_table;
 mod process_tree;
 mod read;
 mod shell;
@@ -41,11 +46,16 @@ mod toolbox;
 mod truncate;
 mod utf8;
 mod walk;
+mod watch;
 mod write;
 
 pub use command::{CommandOutcome, CommandRequest, run_command};
+pub use command_environment::{CommandEnvironment, Inherit};
+pub use command_logs::remove_logs;
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
+pub use kills::finish_kills;
 pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, traits_of};
+pub use watch::{WATCH_ROLE, watch};

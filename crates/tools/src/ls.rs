@@ -6,7 +6,7 @@ use std::path::Path;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
 use crate::error::Error;
 use crate::listing::{MAX_LIMIT, Omitted, listing};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -29,6 +29,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("limit", Kind::Integer, "Most entries (default: 500)"),
     ],
     enabled_by_default: false,
+    describe: described,
     prepare: unprepared,
     run: |call| Box::pin(interruptible(call, ls)),
 };

@@ -1,12 +1,12 @@
-//! What the tools need of Unix: the output pipe and status of a command, and the owner, names, permissions
-//! and attributes of a file.
+//! What the tools need of Unix: the output pipe and status of a command, the process that watches this one, and the owner,
+//! names, permissions and attributes of a file.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ChildStdin, ExitStatus};
 
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::Command;
@@ -25,6 +25,16 @@ pub(crate) fn separate(command: &mut Command) {
     command.process_group(0);
 }
 
+/// Starts the process that watches this one in a group of its own, under a name that tells what it is.
+pub(crate) fn separate_watcher(command: &mut std::process::Command) {
+    command.process_group(0).arg0("bowline-watch");
+}
+
+/// Makes writes to a pipe fail instead of waiting.
+pub(crate) fn set_nonblocking(pipe: &ChildStdin) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(pipe, true)?)
+}
+
 /// Returns the signal that killed a process.
 pub(crate) fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
@@ -40,6 +50,11 @@ pub(crate) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
+}
+
+/// Returns whether the file belongs to this user.
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 /// Returns whether the file has another hard link.

@@ -4,7 +4,7 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::process::{ChildStdin, ExitStatus};
 
 use tokio::process::Command;
 
@@ -25,6 +25,15 @@ pub(crate) fn separate(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
+/// Does nothing: no process watches this one here.
+pub(crate) fn separate_watcher(_command: &mut std::process::Command) {}
+
+/// Does nothing, for the same reason.
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+pub(crate) fn set_nonblocking(_pipe: &ChildStdin) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns nothing: there are no signals.
 pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
     None
@@ -38,6 +47,11 @@ pub(crate) fn lost_status() -> ExitStatus {
 /// Returns options that create a file; the directory decides who can read it.
 pub(crate) fn private_file() -> OpenOptions {
     OpenOptions::new()
+}
+
+/// Returns true: the folder for temporary files is this user's.
+pub(crate) fn is_own(_metadata: &Metadata) -> bool {
+    true
 }
 
 /// Returns false: the number of hard links is not known here.

@@ -1,14 +1,22 @@
-//! The processes of a command on Linux, found in `/proc` by group, by parent and by mark.
+//! The processes of commands on Linux, found in `/proc` by group, by parent and by mark.
 //!
 //! They are stopped as they are found, so that none can start another during the search, and the search is repeated
-//! until it finds no more.
+//! until it finds no more. One search serves any number of trees.
+//!
+//! The variable of a mark is lost when a process clears its environment. The limit on file locks (`RLIMIT_LOCKS`) is
+//! not: it passes through `fork`, `exec` and `setsid`, can be read for every process, and no kernel since 2.4 enforces
+//! it. So its soft value is the second half of a mark.
 
-use std::collections::HashMap;
-use std::fs;
+use std::collections::{HashMap, HashSet};
+use std::io;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getrlimit, kill_process, kill_process_group, setrlimit,
+};
+use tokio::process::{Child, Command};
 
-use super::{Leader, Survivor, VARIABLE};
+use super::{Mark, ProcessTree, Survivor};
+use crate::process_table::{self, Process};
 
 /// The most searches for one kill: a safeguard against a tree that grows as fast as it is killed.
 const MAX_SEARCHES: usize = 300;
@@ -16,82 +24,111 @@ const MAX_SEARCHES: usize = 300;
 /// How many searches in a row must find nothing, if other processes are being started, to be believed.
 const EMPTY_SEARCHES: usize = 8;
 
-/// The processes of one command.
-#[derive(Debug)]
-pub(crate) struct ProcessTree {
-    leader: i32,
-    mark: String,
-    /// When the leader started, in the kernel's ticks. No process of the tree is older.
-    started: u64,
-}
-
-/// A process as `/proc/PID/stat` describes it.
-struct Process {
-    number: i32,
-    name: String,
-    parent: i32,
-    group: i32,
-    started: u64,
-    dead: bool,
-}
-
 /// The processes found so far, each with its start time, which tells it from a later one of the same number.
 type Members = HashMap<i32, u64>;
 
-impl ProcessTree {
-    /// Returns the tree of the process `leader`, which leads a process group and has not been reaped.
-    pub(crate) fn new(leader: i32, mark: String) -> Self {
-        let started = Process::read(leader).map_or(0, |process| process.started);
-        Self { leader, mark, started }
-    }
+/// Starts a command whose processes carry the mark. Only the thread that starts processes may call this: what another
+/// thread starts at the same moment would carry it, too.
+pub(crate) fn spawn_marked(command: &mut Command, mark: Mark) -> io::Result<Child> {
+    let before = getrlimit(Resource::Locks);
+    // Where the limit cannot be set, the variable alone marks the command.
+    let _ = setrlimit(Resource::Locks, Rlimit { current: Some(limit_of(mark)), ..before });
+    let child = command.spawn();
+    let _ = setrlimit(Resource::Locks, before);
+    child
+}
 
-    /// Kills every process of the tree.
-    pub(crate) fn kill(&self, leader: Leader) {
-        // Zero is not a process: its "children" would be those whose parent is outside this container.
-        let group = Some(self.leader).filter(|number| leader == Leader::NotReaped && *number > 0);
-        let mut members = Members::new();
-        let mut searches = MAX_SEARCHES;
-        if let Some(leader) = group {
-            members.insert(leader, self.started);
-        }
-        // The kernel stops a group atomically; the others are found one by one.
-        signal_group(group, Signal::STOP);
-        self.stop_all(group, &mut members, &mut searches);
-        loop {
-            signal_group(group, Signal::KILL);
-            for (&process, &started) in &members {
-                if Process::read(process).is_some_and(|now| now.started == started) {
-                    signal(process, Signal::KILL);
-                }
+/// Returns when a process started; zero if it is gone.
+pub(super) fn start_of(process: i32) -> u64 {
+    Process::read(process).map_or(0, |process| process.started)
+}
+
+/// Stops the group of the leader, which takes no search, so that it does nothing more until it is killed.
+pub(crate) fn stop_group(tree: &ProcessTree) {
+    Trees::new(&[*tree]).signal_groups(Signal::STOP);
+}
+
+/// Kills every process of the trees.
+pub(crate) fn kill(trees: &[ProcessTree]) {
+    let trees = Trees::new(trees);
+    let mut members = trees.leaders();
+    let mut searches = MAX_SEARCHES;
+    // The kernel stops a group atomically; the others are found one by one.
+    trees.signal_groups(Signal::STOP);
+    trees.stop_all(&mut members, &mut searches);
+    loop {
+        trees.signal_groups(Signal::KILL);
+        for (&process, &started) in &members {
+            if start_of(process) == started {
+                signal(process, Signal::KILL);
             }
-            if !self.stop_all(group, &mut members, &mut searches) {
-                return;
+        }
+        if !trees.stop_all(&mut members, &mut searches) {
+            return;
+        }
+    }
+}
+
+/// Returns the live processes of the tree, without the leader.
+pub(crate) fn survivors(tree: &ProcessTree) -> Vec<Survivor> {
+    // The leader may have been reaped, so that its number may be that of another group.
+    let trees = Trees { groups: HashMap::new(), ..Trees::new(&[*tree]) };
+    let mut found = trees.find(&Members::new());
+    found.retain(|process| process.number != tree.leader);
+    found.sort_by_key(|process| process.number);
+    found.into_iter().map(|process| Survivor { process: process.number, name: process.name }).collect()
+}
+
+/// What the processes of some trees are recognised by.
+struct Trees {
+    /// The groups of leaders that have not been reaped, with when the leaders started. The number of another one may
+    /// belong to another process.
+    groups: HashMap<i32, u64>,
+    texts: HashSet<Vec<u8>>,
+    limits: HashSet<u64>,
+    /// No process of any tree is older.
+    started: u64,
+}
+
+impl Trees {
+    fn new(trees: &[ProcessTree]) -> Self {
+        let led = trees.iter().filter(|tree| tree.leader > 1 && start_of(tree.leader) == tree.started);
+        Self {
+            groups: led.map(|tree| (tree.leader, tree.started)).collect(),
+            texts: trees.iter().map(|tree| tree.mark.text().into_bytes()).collect(),
+            limits: trees.iter().map(|tree| limit_of(tree.mark)).collect(),
+            started: trees.iter().map(|tree| tree.started).min().unwrap_or_default(),
+        }
+    }
+
+    fn leaders(&self) -> Members {
+        self.groups.clone()
+    }
+
+    fn signal_groups(&self, signal: Signal) {
+        for (&group, &started) in &self.groups {
+            if start_of(group) == started
+                && let Some(group) = Pid::from_raw(group)
+            {
+                let _ = kill_process_group(group, signal);
             }
         }
     }
 
-    /// Returns the live processes of the tree, without the leader.
-    pub(crate) fn survivors(&self) -> Vec<Survivor> {
-        let mut found = self.find(None, &Members::new());
-        found.retain(|process| process.number != self.leader);
-        found.sort_by_key(|process| process.number);
-        found.into_iter().map(|process| Survivor { process: process.number, name: process.name }).collect()
-    }
-
-    /// Stops processes of the tree until no more are running, and returns whether there were any.
+    /// Stops processes of the trees until no more are running, and returns whether there were any.
     ///
     /// One empty search proves nothing: a process may have started another that the search missed, and exited before
     /// the search reached it. An empty search counts if no process at all was started meanwhile, or if it repeats.
-    fn stop_all(&self, group: Option<i32>, members: &mut Members, searches: &mut usize) -> bool {
+    fn stop_all(&self, members: &mut Members, searches: &mut usize) -> bool {
         let mut any = false;
         let mut empty = 0;
         while empty < EMPTY_SEARCHES && *searches > 0 {
             *searches -= 1;
-            let newest = newest_process();
-            if self.stop_new(group, members) {
+            let newest = process_table::newest();
+            if self.stop_new(members) {
                 any = true;
                 empty = 0;
-            } else if newest.is_some() && newest == newest_process() {
+            } else if newest.is_some() && newest == process_table::newest() {
                 break;
             } else {
                 empty += 1;
@@ -100,9 +137,9 @@ impl ProcessTree {
         any
     }
 
-    /// Stops the processes of the tree that are not in `members`, adds them, and returns whether there were any.
-    fn stop_new(&self, group: Option<i32>, members: &mut Members) -> bool {
-        let found = self.find(group, members);
+    /// Stops the processes of the trees that are not in `members`, adds them, and returns whether there were any.
+    fn stop_new(&self, members: &mut Members) -> bool {
+        let found = self.find(members);
         for process in &found {
             signal(process.number, Signal::STOP);
             members.insert(process.number, process.started);
@@ -110,10 +147,10 @@ impl ProcessTree {
         !found.is_empty()
     }
 
-    /// Returns the live processes of the tree that are not in `members`.
-    fn find(&self, group: Option<i32>, members: &Members) -> Vec<Process> {
+    /// Returns the live processes of the trees that are not in `members`.
+    fn find(&self, members: &Members) -> Vec<Process> {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
-        let candidates = all_processes().filter(|process| {
+        let candidates = process_table::all().filter(|process| {
             let known = members.get(&process.number) == Some(&process.started);
             !known
                 && !process.dead
@@ -121,73 +158,40 @@ impl ProcessTree {
                 && process.number > 1
                 && process.number != own
         });
-        let mut candidates: Vec<_> = candidates.collect();
-        let mut found: Vec<Process> = Vec::new();
-        // Repeated because a child may precede its parent in the list.
+        let is_recognised = |process: &Process| {
+            members.contains_key(&process.parent)
+                || self.groups.contains_key(&process.group)
+                || self.is_marked(process.number)
+        };
+        let (mut found, mut rest): (Vec<_>, Vec<_>) = candidates.partition(is_recognised);
+        // What is left may still be a child of what was found. Repeated because children have children.
+        let mut parents: HashSet<i32> = found.iter().map(|process| process.number).collect();
         loop {
-            let (belonging, rest): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|process| {
-                members.contains_key(&process.parent)
-                    || found.iter().any(|parent| parent.number == process.parent)
-                    || group == Some(process.group)
-                    || self.is_marked(process.number)
-            });
-            if belonging.is_empty() {
+            let (children, others): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|process| parents.contains(&process.parent));
+            if children.is_empty() {
                 return found;
             }
-            found.extend(belonging);
-            candidates = rest;
+            parents = children.iter().map(|process| process.number).collect();
+            found.extend(children);
+            rest = others;
         }
     }
 
-    /// Returns whether the process has the mark of this tree in its environment.
+    /// Returns whether the process has a mark of these trees.
     fn is_marked(&self, process: i32) -> bool {
-        let Ok(environment) = fs::read(format!("/proc/{process}/environ")) else { return false };
-        environment.split(|&byte| byte == 0).any(|variable| {
-            variable
-                .strip_prefix(VARIABLE.as_bytes())
-                .and_then(|rest| rest.strip_prefix(b"="))
-                .is_some_and(|value| memchr::memmem::find(value, self.mark.as_bytes()).is_some())
-        })
+        process_table::lock_limit(process).is_some_and(|limit| self.limits.contains(&limit))
+            || process_table::variable(process, super::VARIABLE)
+                .is_some_and(|value| value.split(|&byte| byte == b':').any(|text| self.texts.contains(text)))
     }
 }
 
-impl Process {
-    fn read(number: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
-        Self::parse(number, &String::from_utf8_lossy(&stat))
-    }
-
-    /// Parses `number (name) state parent group …`; the name may contain anything, including parentheses.
-    fn parse(number: i32, stat: &str) -> Option<Self> {
-        let (head, tail) = stat.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        let fields: Vec<_> = tail.split_ascii_whitespace().collect();
-        Some(Self {
-            number,
-            name: name.to_owned(),
-            parent: fields.get(1)?.parse().ok()?,
-            group: fields.get(2)?.parse().ok()?,
-            started: fields.get(19)?.parse().ok()?,
-            dead: matches!(*fields.first()?, "Z" | "X"),
-        })
-    }
-}
-
-fn all_processes() -> impl Iterator<Item = Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?))
-}
-
-/// Returns the number of the most recently started process of the machine or container.
-fn newest_process() -> Option<String> {
-    let load = fs::read_to_string("/proc/loadavg").ok()?;
-    load.split_ascii_whitespace().next_back().map(str::to_owned)
-}
-
-fn signal_group(group: Option<i32>, signal: Signal) {
-    if let Some(group) = group.and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, signal);
-    }
+/// Returns the limit that is the second half of a mark: so large that no one sets it for its own sake.
+fn limit_of(mark: Mark) -> u64 {
+    let bytes = mark.to_bytes();
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[8..]);
+    (u64::from_be_bytes(number) >> 2) | (1 << 62)
 }
 
 /// Sends a signal, ignoring processes that have exited or belong to another user.
@@ -199,13 +203,33 @@ fn signal(process: i32, signal: Signal) {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Stdio;
+
     use super::*;
 
-    #[test]
-    fn name_with_parentheses_and_spaces_is_parsed() {
-        let stat = "7 (a) b (c) S 3 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9";
-        let process = Process::parse(7, stat).unwrap();
-        assert_eq!((process.name.as_str(), process.parent, process.group), ("a) b (c", 3, 5));
-        assert_eq!((process.started, process.dead), (4242, false));
+    /// Waits until the process is gone or a zombie.
+    fn is_gone(process: i32) -> bool {
+        let gone = || Process::read(process).is_none_or(|process| process.dead);
+        (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            gone()
+        })
+    }
+
+    #[tokio::test]
+    async fn process_that_cleared_its_environment_is_found_by_its_limit() {
+        let mark = Mark::new();
+        let mut command = Command::new("env");
+        command.args(["-i", "setsid", "sleep", "300"]).stdin(Stdio::null());
+        let child = spawn_marked(&mut command, mark).unwrap();
+        let process = i32::try_from(child.id().unwrap()).unwrap();
+        assert_ne!(process_table::lock_limit(std::process::id().try_into().unwrap()), Some(limit_of(mark)));
+        // A tree whose leader is gone: nothing but the mark is left of it.
+        kill(&[
+            ProcessTree { leader: 0, started: 0, mark: Mark::new() },
+            ProcessTree { leader: 0, started: 0, mark },
+        ]);
+        assert!(is_gone(process));
+        drop(child);
     }
 }

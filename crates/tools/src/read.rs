@@ -9,7 +9,7 @@ use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -36,6 +36,7 @@ pub(crate) static TOOL: Builtin = Builtin {
         Parameter::optional("limit", Kind::Integer, "Number of lines"),
     ],
     enabled_by_default: true,
+    describe: described,
     prepare: unprepared,
     run: |call| Box::pin(interruptible(call, read)),
 };

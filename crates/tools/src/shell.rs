@@ -12,14 +12,17 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
+use crate::kills;
 use crate::platform::{self, OutputReader};
-use crate::process_tree::{self, Leader, ProcessTree, Survivor};
+use crate::process_tree::{self, Mark, ProcessTree, Survivor};
 use crate::toolbox::Options;
 use crate::utf8::Decoder;
+use crate::watch;
 
 /// How long the pipe must be quiet after the shell's exit.
 const QUIET: Duration = Duration::from_millis(100);
@@ -76,6 +79,8 @@ pub(crate) struct Shell {
     status: Option<ExitStatus>,
     /// Why it was killed.
     killed: Option<Ending>,
+    /// Ends when everything that was killed is dead.
+    dying: Option<oneshot::Receiver<()>>,
     quiet: Option<Instant>,
     grace: Option<Instant>,
     over: bool,
@@ -88,13 +93,22 @@ impl Shell {
             return Err(Error::NoWorkingDirectory { path: launch.working_directory });
         }
         let shell = launch.options.shell.clone().unwrap_or_else(default_shell);
-        let (mark, value) = process_tree::new_mark(launch.options.inherited_mark.as_deref());
-        Self::spawn(&launch, &shell, mark, &value).map_err(|source| Error::Shell { shell, source })
+        let mark = Mark::new();
+        if let Some(program) = &launch.options.watcher {
+            watch::begin(program, mark);
+        }
+        Self::spawn(&launch, &shell, mark).map_err(|source| {
+            watch::end(mark);
+            Error::Shell { shell, source }
+        })
     }
 
-    fn spawn(launch: &Launch, shell: &Path, mark: String, mark_value: &str) -> io::Result<Self> {
+    fn spawn(launch: &Launch, shell: &Path, mark: Mark) -> io::Result<Self> {
         let (output, writer) = platform::output_pipe()?;
         let mut command = Command::new(shell);
+        if let Some(variables) = launch.options.environment.variables() {
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+        }
         command
             .arg("-c")
             .arg(match &launch.options.command_prefix {
@@ -103,12 +117,12 @@ impl Shell {
             })
             .current_dir(&launch.working_directory)
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-            .env(process_tree::VARIABLE, mark_value)
+            .env(process_tree::VARIABLE, mark.variable(launch.options.inherited_mark.as_deref()))
             .stdin(Stdio::null())
             .stdout(Stdio::from(writer.try_clone()?))
             .stderr(Stdio::from(writer));
         platform::separate(&mut command);
-        let child = command.spawn()?;
+        let child = process_tree::spawn_marked(&mut command, mark)?;
         // The command holds the writing ends; while they are open the pipe never ends.
         drop(command);
         let leader = child.id().and_then(|process| i32::try_from(process).ok()).unwrap_or_default();
@@ -123,6 +137,7 @@ impl Shell {
             deadline: launch.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             status: None,
             killed: None,
+            dying: None,
             quiet: None,
             grace: None,
             over: false,
@@ -131,7 +146,7 @@ impl Shell {
 
     /// Waits for the next event. Dropping the returned future loses nothing.
     pub(crate) async fn next(&mut self) -> Event {
-        while self.output.is_some() || self.status.is_none() {
+        while self.output.is_some() || self.status.is_none() || self.dying.is_some() {
             let runs = self.status.is_none() && self.killed.is_none();
             tokio::select! {
                 biased;
@@ -139,6 +154,7 @@ impl Shell {
                 () = sleep_until(self.deadline.unwrap_or_else(Instant::now)), if runs && self.deadline.is_some() => {
                     self.kill(Ending::TimedOut);
                 }
+                () = death(&mut self.dying), if self.dying.is_some() => self.dying = None,
                 status = self.child.wait(), if self.status.is_none() => self.shell_ended(status),
                 () = sleep_until(self.grace.unwrap_or_else(Instant::now)), if self.grace.is_some() => break,
                 text = read(&mut self.output, &mut self.buffer, &mut self.decoder), if self.output.is_some() => {
@@ -152,7 +168,7 @@ impl Shell {
                 () = sleep_until(self.quiet.unwrap_or_else(Instant::now)), if self.quiet.is_some() => break,
             }
         }
-        Event::Ended(self.end())
+        Event::Ended(self.end().await)
     }
 
     fn shell_ended(&mut self, status: io::Result<ExitStatus>) {
@@ -164,24 +180,29 @@ impl Shell {
     }
 
     fn kill(&mut self, reason: Ending) {
-        self.kill_tree();
+        self.dying = Some(self.kill_tree());
         self.killed = Some(reason);
         // The pipe ends as soon as all processes are dead; the limit is for one that cannot be killed.
         self.grace = Some(Instant::now() + GRACE);
     }
 
-    fn kill_tree(&self) {
-        self.tree.kill(if self.status.is_none() { Leader::NotReaped } else { Leader::Reaped });
+    fn kill_tree(&self) -> oneshot::Receiver<()> {
+        // Once the leader has been waited for, its number, which is also that of its group, may belong to another process.
+        let leader = if self.status.is_none() { self.tree.leader } else { 0 };
+        kills::request(ProcessTree { leader, ..self.tree })
     }
 
-    fn end(&mut self) -> Ending {
-        self.over = true;
+    /// Dropping the returned future loses nothing: it does not wait once the state has changed.
+    async fn end(&mut self) -> Ending {
         if let Some(reason) = self.killed.clone() {
+            self.over = true;
             return reason;
         }
-        let still_open = self.output.take();
-        let left_running = still_open.is_some();
-        if let Some(output) = still_open {
+        let left_running = self.output.is_some();
+        let survivors = if left_running { survivors(self.tree).await } else { Vec::new() };
+        self.over = true;
+        watch::end(self.tree.mark);
+        if let Some(output) = self.output.take() {
             tokio::spawn(drain(output));
         }
         match self.status.map(|status| (status.code(), platform::signal_of(status))) {
@@ -189,7 +210,7 @@ impl Shell {
             status => Ending::Exited {
                 code: status.and_then(|(code, _)| code).unwrap_or_default(),
                 left_running,
-                survivors: if left_running { self.tree.survivors() } else { Vec::new() },
+                survivors,
             },
         }
     }
@@ -198,9 +219,22 @@ impl Shell {
 impl Drop for Shell {
     fn drop(&mut self) {
         if !self.over && self.killed.is_none() {
-            self.kill_tree();
+            drop(self.kill_tree());
         }
     }
+}
+
+/// Waits until everything that was killed is dead.
+async fn death(dying: &mut Option<oneshot::Receiver<()>>) {
+    if let Some(dying) = dying {
+        let _ = dying.await;
+    }
+}
+
+/// Looks for what a command left running, which takes a look at every process of the machine.
+async fn survivors(tree: ProcessTree) -> Vec<Survivor> {
+    let search = tokio::task::spawn_blocking(move || process_tree::survivors(&tree));
+    search.await.unwrap_or_default()
 }
 
 /// Reads the next piece of output. At the end it removes the reader and returns the rest of the text.

@@ -1,10 +1,11 @@
-//! Extracts plain text from terminal output: removes escape sequences, control characters and carriage returns, keeps
-//! line breaks and tabs. A sequence may be split between pieces.
+//! Extracts plain text from terminal output: removes escape sequences and control characters, keeps line breaks and tabs
+//! and, if asked to, carriage returns. A sequence may be split between pieces.
 
 /// Removes terminal control from a text.
 #[derive(Debug, Default)]
 pub(crate) struct Cleaner {
     state: State,
+    keeps_returns: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,11 @@ enum State {
 }
 
 impl Cleaner {
+    /// Returns a cleaner that keeps carriage returns.
+    pub(crate) fn keeping_returns() -> Self {
+        Self { keeps_returns: true, ..Self::default() }
+    }
+
     /// Returns the text in `piece`.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         piece.chars().filter(|&character| self.keeps(character)).collect()
@@ -49,6 +55,7 @@ impl Cleaner {
             (_, '\u{9b}') => (State::Control, false),
             (_, '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => (State::Command, false),
             (_, '\t') => (State::Text, true),
+            (_, '\r') => (State::Text, self.keeps_returns),
             (_, other) => (State::Text, !other.is_control()),
         };
         self.state = state;
@@ -75,5 +82,10 @@ mod tests {
         check_cleans("\x1b(Bplain \x1b=x\x1bPdata\x1b\\y", "plain xy");
         check_cleans("\x1b]never ends\nnext", "\nnext");
         check_cleans("grüße 🎉", "grüße 🎉");
+    }
+
+    #[test]
+    fn carriage_returns_remain_if_asked_for() {
+        assert_eq!(Cleaner::keeping_returns().push("\x1b[2K1%\r\x1b[32m2%\x1b[0m\r\n"), "1%\r2%\r\n");
     }
 }

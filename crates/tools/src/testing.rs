@@ -64,6 +64,7 @@ impl Workshop {
             progress: Arc::new(move |report| reports.lock().unwrap().push(report)),
             environment: vec![("WORKSHOP".to_owned(), "open".to_owned())],
             takes_images: self.takes_images,
+            session_id: None,
         }
     }
 

@@ -41,6 +41,8 @@ pub struct CallContext {
     pub environment: Vec<(String, String)>,
     /// Whether the model accepts images.
     pub takes_images: bool,
+    /// The session that the call belongs to.
+    pub session_id: Option<String>,
 }
 
 impl fmt::Debug for CallContext {

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
+use crate::command_environment::CommandEnvironment;
 use crate::error::Error;
 use crate::panics::Guarded;
 use crate::tool::Tool;
@@ -30,7 +32,7 @@ pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
 }
 
 /// How the built-in tools behave, and what they may know of the process's environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The shell that runs commands; `/bin/bash`, or else `sh`, when absent.
     pub shell: Option<PathBuf>,
@@ -46,6 +48,13 @@ pub struct Options {
     pub temporary_directory: Option<PathBuf>,
     /// The value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) that this process itself runs under.
     pub inherited_mark: Option<String>,
+    /// What commands get of this process's environment.
+    pub environment: CommandEnvironment,
+    /// The program that is started with [`WATCH_ROLE`](crate::WATCH_ROLE) to kill the commands in progress when this
+    /// process is killed; without it they go on.
+    pub watcher: Option<PathBuf>,
+    /// When the tool `bash` kills a command for which the model asks for no timeout; never when absent.
+    pub command_timeout: Option<Duration>,
 }
 
 /// Which tools to enable.

@@ -325,3 +325,16 @@ fn guide_lists_exactly_the_commands_that_exist() {
     known.retain(|name| name != "extension_ui_response");
     check_same(documented, known, "commands");
 }
+
+#[test]
+fn every_error_code_of_the_schema_is_documented() {
+    let page = read(&root().join("docs/protocol.md"));
+    let protocol = Protocol::of("pi");
+    let codes = protocol.definition("FailureResponse")["properties"]["code"]["enum"].as_array().unwrap();
+    assert!(codes.len() > 10, "{codes:?}");
+    for code in codes {
+        let name = code.as_str().unwrap();
+        let is_documented = |line: &str| line.starts_with('|') && line.contains(&format!("`{name}`"));
+        assert!(page.lines().any(is_documented), "docs/protocol.md does not explain the code {name}");
+    }
+}

@@ -38,7 +38,9 @@ fn run_tool(agent: &mut Agent, server: &ModelServer, command: &str) -> Vec<Value
 #[test]
 fn command_output_is_captured_or_goes_to_stderr() {
     let (server, workspace) = Workspace::with_server();
-    let mut agent = workspace.start();
+    // Otherwise only root gets as far as the agent's descriptors.
+    let launch = Launch::rpc(&workspace).model("mock/m1").environment("BOWLINE_DEBUGGABLE", "1");
+    let mut agent = launch.start();
     let records = run_tool(&mut agent, &server, NOISE);
     let text = tool_text(&records);
     for expected in ["to stdout", "to stderr", "its own descriptor 1", "to the device", "to the other device"]
@@ -58,7 +60,8 @@ fn commands_do_not_inherit_protocol_descriptors() {
     let inherited = channels_of(std::process::id());
     let (server, workspace) = Workspace::with_server();
     for launch in [Launch::rpc(&workspace), Launch::rpc(&workspace).over_sockets()] {
-        let mut agent = launch.model("mock/m1").start();
+        // So that this test may look at the agent's descriptors.
+        let mut agent = launch.model("mock/m1").environment("BOWLINE_DEBUGGABLE", "1").start();
         agent.get("get_state");
         let mut channels = channels_of(agent.pid());
         channels.retain(|channel| !inherited.contains(channel));

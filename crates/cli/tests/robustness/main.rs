@@ -6,6 +6,7 @@ mod hostile_provider;
 mod kills;
 mod network;
 mod placed_files;
+mod processes;
 mod secrets;
 mod shutdown;
 mod slow_reader;

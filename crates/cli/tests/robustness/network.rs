@@ -62,6 +62,7 @@ fn nothing_is_contacted_before_the_first_prompt() {
         .arguments(&["--models", "mock/*"])
         .environment("HTTP_PROXY", &address)
         .environment("HTTPS_PROXY", &address)
+        .environment("BOWLINE_DEBUGGABLE", "1")
         .start();
     query_everything(&mut agent, &json!({ "provider": "mock", "id": "m2" }));
     agent.finish();
@@ -76,6 +77,7 @@ fn builtin_providers_are_not_contacted_before_a_prompt() {
         .arguments(&["--provider", "anthropic"])
         .environment("ANTHROPIC_API_KEY", "no-real-key")
         .environment("OPENROUTER_API_KEY", "no-real-key")
+        .environment("BOWLINE_DEBUGGABLE", "1")
         .start();
     let model = agent.get("get_state")["model"].clone();
     query_everything(&mut agent, &model);
@@ -86,14 +88,16 @@ fn prompt_opens_the_only_socket_and_the_scripted_model_none() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     server.reply(Reply::text("here").gate(&gate));
-    let mut agent = workspace.start();
+    let launch = Launch::rpc(&workspace).model("mock/m1");
+    let mut agent = launch.environment("BOWLINE_DEBUGGABLE", "1").start();
     agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
     gate.wait_until_reached(LIMIT);
     assert_eq!(internet_sockets(agent.pid()), 1, "otherwise the other tests would prove nothing");
     gate.open();
     agent.collect_until_settled();
 
-    let mut agent = Launch::rpc(&workspace).model("scripted/demo").start();
+    let mut agent =
+        Launch::rpc(&workspace).model("scripted/demo").environment("BOWLINE_DEBUGGABLE", "1").start();
     agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
     agent.until_type("turn_end");
     assert_eq!(internet_sockets(agent.pid()), 0);

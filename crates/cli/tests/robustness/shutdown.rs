@@ -8,7 +8,9 @@ use bowline_testkit::{
 };
 use serde_json::{Value, json};
 
-const SIGNALS: [(i32, i32); 3] = [(15, 143), (1, 129), (2, 130)];
+const SIGNALS: [(i32, i32); 2] = [(15, 143), (1, 129)];
+
+const INTERRUPT: i32 = 2;
 
 /// How long a shutdown may take.
 const LIMIT: Duration = Duration::from_secs(4);
@@ -80,6 +82,57 @@ fn signal_stops_all_work_and_sets_the_exit_code() {
     for (signal, code) in SIGNALS {
         check_ends(|agent| agent.signal(signal), code);
     }
+}
+
+#[test]
+fn interrupt_aborts_what_is_in_progress_and_the_process_lives_on() {
+    for start_work in [start_stream, start_tool, start_backoff] {
+        let (server, workspace) = Workspace::with_server();
+        let mut agent = workspace.start();
+        start_work(&server, &mut agent);
+        agent.signal(INTERRUPT);
+        let records = agent.collect_until_settled();
+        assert_eq!(of_type(&records, "agent_settled")[0]["aborted"], true);
+        agent.assert_no_survivors();
+        server.reply(Reply::text("still here"));
+        agent.run("and now");
+        assert_well_formed(agent.transcript());
+        agent.finish();
+    }
+}
+
+#[test]
+fn interrupt_cancels_a_user_initiated_command() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    start_bash(&server, &mut agent);
+    agent.signal(INTERRUPT);
+    assert_eq!(agent.response("b")["data"]["cancelled"], true);
+    agent.assert_no_survivors();
+    agent.finish();
+}
+
+#[test]
+fn interrupt_ends_the_process_when_nothing_is_in_progress() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    start_nothing(&server, &mut agent);
+    agent.signal(INTERRUPT);
+    assert_eq!((agent.wait(), agent.rest()), (130, Vec::new()));
+}
+
+#[test]
+fn second_interrupt_ends_the_process() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    start_stream(&server, &mut agent);
+    agent.signal(INTERRUPT);
+    agent.collect_until_settled();
+    start_stream(&server, &mut agent);
+    agent.signal(INTERRUPT);
+    let records = agent.rest();
+    assert_eq!(agent.wait(), 130);
+    assert_eq!(of_type(&records, "agent_settled")[0]["aborted"], true);
 }
 
 #[test]

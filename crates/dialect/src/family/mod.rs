@@ -5,6 +5,7 @@ pub(crate) mod answers;
 pub(crate) mod attachments;
 pub(crate) mod commands;
 pub(crate) mod data;
+pub(crate) mod error_code;
 pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;

@@ -1,21 +1,24 @@
 //! The `response` record of the family.
 
 use bowline_core::command::Origin;
-use bowline_core::reply::{Answer, Reply};
+use bowline_core::reply::{Answer, RefusalCode, Reply};
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::error_code::ErrorCode;
 use crate::decode::Problem;
 use crate::json;
 use crate::local_data::LocalData;
+use crate::schema::CommandId;
 
 /// A response; keys in pi's order.
 #[derive(Serialize, JsonSchema)]
 struct Response<'reply, D> {
     /// The command's id, unchanged; absent if it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<CommandId>")]
     id: Option<&'reply RawValue>,
     #[schemars(extend("const" = "response"))]
     r#type: &'static str,
@@ -30,7 +33,7 @@ struct Response<'reply, D> {
     error: Option<&'reply str>,
     /// A stable name of the error, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
+    code: Option<ErrorCode>,
 }
 
 /// Describes a response.
@@ -49,7 +52,7 @@ pub(crate) fn encode<'reply, D: Serialize>(
             reply.origin.id.as_deref(),
             Some(reply.origin.name),
             &refusal.message,
-            refusal.code.as_str(),
+            ErrorCode::Refused(refusal.code),
         ),
     }
 }
@@ -73,7 +76,7 @@ pub(crate) fn success<D: Serialize>(origin: &Origin, data: Option<D>) -> Record 
 }
 
 /// Encodes a failure response.
-pub(crate) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: &'static str) -> Record {
+pub(crate) fn failure(id: Option<&str>, command: Option<&str>, error: &str, code: ErrorCode) -> Record {
     Record::Plain(json::to_line(&Response::<()> {
         id: id.and_then(json::verbatim),
         r#type: "response",
@@ -90,17 +93,22 @@ pub(crate) fn refuse(problem: &Problem) -> Record {
     match problem {
         Problem::Unreadable { id, reason } => {
             let error = format!("Failed to parse command: {reason}");
-            failure(id.as_deref(), Some("parse"), &error, "parse_error")
+            failure(id.as_deref(), Some("parse"), &error, ErrorCode::ParseError)
         }
         Problem::UnknownCommand { id, name } => {
             // Clients expect this word when a line has no "type".
             let shown = name.as_deref().unwrap_or("undefined");
             let error = format!("Unknown command: {shown}");
-            failure(id.as_deref(), name.as_deref(), &error, "unknown_command")
+            failure(id.as_deref(), name.as_deref(), &error, ErrorCode::UnknownCommand)
         }
         Problem::BadField { origin, reason, .. } => {
             let error = format!("{}: {reason}", origin.name);
-            failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
+            failure(
+                origin.id.as_deref(),
+                Some(origin.name),
+                &error,
+                ErrorCode::Refused(RefusalCode::InvalidArgument),
+            )
         }
     }
 }

@@ -17,7 +17,7 @@ use bowline_core::message::Message;
 use bowline_core::policy::{
     IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
 };
-use bowline_core::reply::{Refusal, Reply};
+use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::decode::Problem;
 use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::family::error_code::ErrorCode;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
@@ -200,7 +201,12 @@ impl Dialect for Omp {
                 let mut refusal: Refusal = refusal.clone();
                 replies::reword(&mut refusal);
                 let (id, name) = (reply.origin.id.as_deref(), reply.origin.name);
-                records.push(responses::failure(id, Some(name), &refusal.message, refusal.code.as_str()));
+                records.push(responses::failure(
+                    id,
+                    Some(name),
+                    &refusal.message,
+                    ErrorCode::Refused(refusal.code),
+                ));
             }
         }
     }
@@ -224,11 +230,16 @@ fn refuse(problem: &Problem) -> Record {
         }
         Problem::UnknownCommand { id, name: Some(name) } if let Some(reason) = unsupported::reason(name) => {
             let error = format!("{name} is not supported: {reason}");
-            responses::failure(id.as_deref(), Some(name), &error, "unsupported")
+            responses::failure(id.as_deref(), Some(name), &error, ErrorCode::Unsupported)
         }
         Problem::BadField { origin, value: Some(version), .. } if origin.name == "negotiate_protocol" => {
             let error = format!("Unsupported RPC protocol version: {version}");
-            responses::failure(origin.id.as_deref(), Some(origin.name), &error, "invalid_argument")
+            responses::failure(
+                origin.id.as_deref(),
+                Some(origin.name),
+                &error,
+                ErrorCode::Refused(RefusalCode::InvalidArgument),
+            )
         }
         Problem::UnknownCommand { .. } | Problem::BadField { .. } => responses::refuse(problem),
     }

@@ -17,7 +17,7 @@ use super::messages::{self, MessageRecord};
 use super::records::CompactionRecord;
 use crate::json;
 use crate::local_data::LocalData;
-use crate::schema::variants;
+use crate::schema::{CommandId, variants};
 
 /// The context window that is reported if no model is selected.
 const DEFAULT_WINDOW: u64 = 200_000;
@@ -33,6 +33,7 @@ enum Response<'reply> {
         command: &'reply str,
         /// The command's id; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<CommandId>")]
         id: Option<&'reply RawValue>,
         success: bool,
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ use crate::family::answers::Entry;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::steps::{Bound, Delta, Step};
 use crate::json::{self, milliseconds};
-use crate::schema::{compaction_reasons, variants};
+use crate::schema::{CommandId, compaction_reasons, variants};
 
 /// Encodes events.
 #[derive(Debug, Default)]
@@ -143,6 +143,7 @@ enum OwnRecord<'event> {
     BashExecutionUpdate {
         /// The id of the `bash` command; absent if it had none.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<CommandId>")]
         id: Option<&'event RawValue>,
         /// The new output. The deltas of one command add up to its whole output.
         delta: &'event str,

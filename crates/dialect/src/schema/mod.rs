@@ -3,9 +3,11 @@
 
 mod plain;
 
+use std::borrow::Cow;
+
 use bowline_core::event::CompactionReason;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use crate::ErrorRecord;
@@ -38,6 +40,23 @@ pub(crate) fn compaction_reasons() -> [&'static str; 3] {
 /// Describes a single record.
 pub(crate) fn record<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     T::json_schema(generator)
+}
+
+/// Describes the id of a command. Any other JSON value is returned too, but a client has no use for one.
+pub(crate) struct CommandId;
+
+impl JsonSchema for CommandId {
+    fn schema_name() -> Cow<'static, str> {
+        "CommandId".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number"] })
+    }
 }
 
 impl Protocol {
@@ -115,7 +134,11 @@ impl Protocol {
     fn command(&self, row: &Row) -> Value {
         let about = "Returned in the response, unchanged.";
         let id = match self.id {
-            Id::Anything => json!({ "description": about }),
+            Id::Anything => {
+                let mut id = CommandId::json_schema(&mut generator()).to_value();
+                id["description"] = about.into();
+                id
+            }
             Id::Text => json!({ "description": about, "type": ["string", "null"] }),
         };
         self.envelope.command(row, id)

@@ -124,6 +124,9 @@ pub(crate) fn drop_nulls(map: &mut Map<String, Value>) {
                 kinds.as_array().into_iter().flatten().filter(|kind| *kind != "null").cloned().collect();
             *kinds = if let [kind] = &others[..] { kind.clone() } else { others.into() };
         }
+        if let Some(choices) = property.get_mut("enum").and_then(Value::as_array_mut) {
+            choices.retain(|choice| !choice.is_null());
+        }
         if let Some([some, Value::Object(none)]) = property["anyOf"].as_array().map(Vec::as_slice)
             && none.get("type").is_some_and(|kind| kind == "null")
         {

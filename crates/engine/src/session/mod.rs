@@ -122,6 +122,10 @@ impl Session {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
+            Input::Abort => {
+                self.stop();
+                self.abort_commands();
+            }
             Input::Shutdown => self.shut_down(),
         }
         self.work_off_backlog();

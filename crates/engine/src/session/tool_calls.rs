@@ -1,4 +1,5 @@
-//! The tool calls of one answer: taken up in order, run in parallel, results recorded in the order of the calls.
+//! The tool calls of one answer: taken up in order, a limited number at a time, results recorded in the order of the
+//! calls.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use crate::call_gate::{GatedCall, Verdict};
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
 use crate::run::{Phase, Run};
-use crate::tool_call_states::{Batch, Call, CallState, ProgressSlot, ToolStep};
+use crate::tool_call_states::{Batch, CallState, ProgressSlot, ToolStep};
 
 /// How long a tool may take to stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
@@ -33,13 +34,16 @@ impl Session {
         self.continue_batch();
     }
 
-    /// Takes up every call that can be, and ends the turn once all have ended. Where steering messages may interrupt,
-    /// calls run one by one.
+    /// Takes up as many calls as may run at the same time, and ends the turn once all have ended. Where steering
+    /// messages may interrupt, calls run one by one.
     pub(super) fn continue_batch(&mut self) {
-        let one_by_one = self.switches.interrupt_mode == InterruptMode::Immediate;
+        let limit = match self.switches.interrupt_mode {
+            InterruptMode::Immediate => 1,
+            InterruptMode::Wait => self.agent.settings().max_parallel_tools.get(),
+        };
         while let Some(batch) = self.batch()
             && let Some(index) = batch.next_waiting()
-            && !(one_by_one && batch.has_open_calls())
+            && batch.open_calls() < limit
         {
             self.take_up_call(index);
         }
@@ -107,6 +111,7 @@ impl Session {
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
+        let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
@@ -115,6 +120,7 @@ impl Session {
                 progress: report_to(slot, reporter.clone()),
                 environment,
                 takes_images,
+                session_id,
             };
             run_tool(tool, context, (*arguments).clone(), cancel, reporter)
         });
@@ -150,7 +156,7 @@ impl Session {
     /// Ends a call whose tool ended, and goes on with the others.
     pub(super) fn tool_ended(&mut self, index: usize, outcome: Outcome) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let CallState::Running { task, started, .. } = call.state else { return };
+        let &CallState::Running { task, started, .. } = call.state() else { return };
         self.pending.remove(task);
         self.end_call(index, outcome, started);
         self.continue_batch();
@@ -161,7 +167,7 @@ impl Session {
             return;
         }
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let CallState::Running { progress, .. } = &call.state else { return };
+        let CallState::Running { progress, .. } = call.state() else { return };
         let Some(Progress { content, details }) = progress.take() else { return };
         let event = Event::ToolProgress {
             call_id: call.id.clone(),
@@ -192,7 +198,7 @@ impl Session {
     /// Makes the outcome of a call a message of the conversation, unless it is one.
     fn record_result(&mut self, index: usize) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let CallState::Done { outcome, result: None } = &call.state else { return };
+        let CallState::Done { outcome, result: None } = call.state() else { return };
         let Outcome { content, details, is_error } = outcome.clone();
         let recorded = self.record(Message::ToolResult(ToolResultMessage {
             tool_call_id: call.id.clone(),
@@ -203,9 +209,8 @@ impl Session {
             timestamp: self.now(),
         }));
         self.announce(&recorded);
-        let call = self.run_mut().and_then(Run::batch_mut).and_then(|batch| batch.call_mut(index));
-        if let Some(Call { state: CallState::Done { result, .. }, .. }) = call {
-            *result = Some(recorded.message);
+        if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
+            batch.set_result(index, recorded.message);
         }
     }
 
@@ -233,7 +238,7 @@ impl Session {
         for index in 0..self.batch().map_or(0, Batch::len) {
             let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
             let started = call.started().unwrap_or_else(Instant::now);
-            match call.state {
+            match call.state() {
                 CallState::Done { .. } => continue,
                 CallState::Asked { .. } | CallState::Running { .. } => {}
                 CallState::Waiting => self.emit(Event::ToolStart {
@@ -254,9 +259,8 @@ impl Session {
     }
 
     pub(super) fn set_call_state(&mut self, index: usize, state: CallState) {
-        let call = self.run_mut().and_then(Run::batch_mut).and_then(|batch| batch.call_mut(index));
-        if let Some(call) = call {
-            call.state = state;
+        if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
+            batch.set_state(index, state);
         }
     }
 }

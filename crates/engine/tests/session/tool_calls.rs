@@ -105,3 +105,47 @@ async fn progress_is_emitted_while_a_tool_runs() {
     driver.until_settled().await;
     driver.finish();
 }
+
+#[tokio::test]
+async fn calls_beyond_the_limit_wait_in_order() {
+    let permits = Arc::new(Semaphore::new(0));
+    let mut setup = Setup::new().tool(TestTool::gated("gated", &permits));
+    setup.settings.max_parallel_tools = 2.try_into().unwrap();
+    let calls = (0..5).fold(Reply::new(), |reply, _| reply.tool("gated", json!({})));
+    let mut driver = setup.replies([calls, Reply::text("done")]).start();
+    driver.prompt("p", "go");
+    for started in 2..=5 {
+        while tools_of(&driver.records(), "tool_execution_start").len() < started {
+            driver.until_type("tool_execution_start").await;
+        }
+        assert_eq!(tools_of(&driver.records(), "tool_execution_start").len(), started);
+        permits.add_permits(1);
+        driver.until_type("tool_execution_end").await;
+    }
+    permits.add_permits(1);
+    driver.until_settled().await;
+    let starts: Vec<_> =
+        driver.records().into_iter().filter(|record| record["type"] == "tool_execution_start").collect();
+    let calls: Vec<_> = starts.iter().map(|record| record["toolCallId"].as_str().unwrap()).collect();
+    assert!(calls.is_sorted() && calls.len() == 5, "{calls:?}");
+    driver.finish();
+}
+
+#[tokio::test]
+async fn calls_that_waited_are_not_started_after_an_abort() {
+    let permits = Arc::new(Semaphore::new(0));
+    let mut setup = Setup::new().tool(TestTool::gated("gated", &permits));
+    setup.settings.max_parallel_tools = 2.try_into().unwrap();
+    let calls = (0..100).fold(Reply::new(), |reply, _| reply.tool("gated", json!({})));
+    let mut driver = setup.replies([calls]).start();
+    driver.prompt("p", "go");
+    driver.until_type("tool_execution_start").await;
+    driver.until_type("tool_execution_start").await;
+    driver.send("a", bowline_core::command::Command::Abort);
+    driver.until_settled().await;
+    let conversation = driver.conversation();
+    assert_eq!(conversation.len(), 102);
+    assert_eq!(conversation[2..4], ["toolResult: stopped", "toolResult: stopped"]);
+    assert!(conversation[4..].iter().all(|text| text == "toolResult: Aborted before it was started."));
+    driver.finish();
+}

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use bowline_server::Connection;
+use bowline_server::{Connection, Interruption};
 use bowline_testkit::assert_well_formed;
 use bowline_wire::memory;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ const SHOWN_LENGTH: usize = 200;
 pub struct Client {
     pipe: memory::Client,
     serving: JoinHandle<u8>,
-    stop: Option<oneshot::Sender<u8>>,
+    interrupt: UnboundedSender<Interruption>,
     buffer: Vec<u8>,
     /// What was received, and whether a test has waited for it.
     received: Vec<(Value, bool)>,
@@ -44,12 +44,9 @@ pub async fn serve_over<F: Future<Output = ()>>(
     let local = LocalSet::new();
     let test = async {
         let (input, output, pipe) = memory::pair(capacity);
-        let (stop, stopped) = oneshot::channel();
-        let stopping =
-            async { stopped.await.unwrap_or_else(|_| unreachable!("the client keeps the sender")) };
-        let serving = tokio::task::spawn_local(connection.serve(input, output, stopping));
-        let stop = Some(stop);
-        test(Client { pipe, serving, stop, buffer: Vec::new(), received: Vec::new(), sent: Vec::new() })
+        let (interrupt, interruptions) = unbounded_channel();
+        let serving = tokio::task::spawn_local(connection.serve(input, output, interruptions));
+        test(Client { pipe, serving, interrupt, buffer: Vec::new(), received: Vec::new(), sent: Vec::new() })
             .await;
     };
     local.run_until(test).await;
@@ -149,7 +146,11 @@ impl Client {
 
     /// Has the connection end with an exit code, as a signal does.
     pub fn stop(&mut self, code: u8) {
-        self.stop.take().unwrap().send(code).unwrap();
+        self.interrupt(Interruption::Stop(code));
+    }
+
+    pub fn interrupt(&mut self, interruption: Interruption) {
+        self.interrupt.send(interruption).unwrap();
     }
 
     /// Ends the input.
@@ -159,8 +160,6 @@ impl Client {
 
     /// Returns the bare pipe, for tests of a dialect with one session. The connection is served on.
     pub fn into_pipe(self) -> memory::Client {
-        // Without its sender the connection would take itself for stopped.
-        std::mem::forget(self.stop);
         self.pipe
     }
 

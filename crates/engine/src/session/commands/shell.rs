@@ -19,6 +19,7 @@ impl Session {
             command: command.clone(),
             working_directory: self.transcript.working_directory().to_owned(),
             environment: Vec::new(),
+            session_id: Some(self.transcript.session_id().to_owned()),
             options: self.instructions.toolbox().options(),
             cancel: cancel.clone(),
         };

@@ -56,8 +56,12 @@ impl Session {
             let text = "The session that is open cannot be deleted; switch to another one first";
             return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
         }
+        let options = self.instructions.toolbox().options();
         self.with_store(origin, move |store| {
-            store.delete(&path)?;
+            let id = store.delete(&path)?;
+            if let Some(directory) = &options.temporary_directory {
+                bowline_tools::remove_logs(directory, &id);
+            }
             Ok(Answer::Done)
         });
     }

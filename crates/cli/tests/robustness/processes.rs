@@ -1,0 +1,149 @@
+//! What commands can and cannot do to the process that runs them, and what becomes of them when it ends.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bowline_testkit::{
+    Agent, Launch, Reply, Workspace, assert_well_formed, descendants, eventually, is_alive, is_watcher,
+    of_type,
+};
+use serde_json::json;
+
+/// A user without rights, for tests that root runs.
+const NOBODY: u32 = 65_534;
+
+/// Starts a daemon as an attacker would: with two forks, its own session, no environment and no output, so that neither
+/// its parent nor its group nor a variable tells where it comes from. Its number is in the file `daemon`.
+const DAEMON: &str = "env -i setsid /bin/bash -c '(exec /bin/sleep 300 </dev/null >/dev/null 2>&1 & echo $! > daemon.new; \
+    /bin/mv daemon.new daemon)'";
+
+/// Returns the number of the process that a command wrote to a file.
+#[track_caller]
+fn process_in(path: &Path) -> u32 {
+    eventually("the command has started its process", || path.exists());
+    fs::read_to_string(path).unwrap().trim().parse().unwrap()
+}
+
+/// Has the model run a command that starts a daemon and does not end, and returns the daemon.
+#[track_caller]
+fn start_daemon(server: &bowline_testkit::ModelServer, workspace: &Workspace, agent: &mut Agent) -> u32 {
+    server.reply(Reply::new().tool("bash", json!({ "command": format!("{DAEMON}; sleep 301") })));
+    agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
+    let daemon = process_in(&workspace.work().join("daemon"));
+    assert!(is_alive(daemon) && !agent.survivors().contains(&daemon), "the daemon hides");
+    daemon
+}
+
+#[test]
+fn abort_kills_a_daemon_that_cleared_its_environment() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    let daemon = start_daemon(&server, &workspace, &mut agent);
+    agent.get("abort");
+    eventually("the daemon is dead", || !is_alive(daemon));
+    agent.assert_no_survivors();
+    assert_well_formed(agent.transcript());
+}
+
+#[test]
+fn kill_kills_the_commands_in_progress_with_their_daemons() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    let daemon = start_daemon(&server, &workspace, &mut agent);
+    let shell = agent.children();
+    agent.kill();
+    agent.wait();
+    eventually("the daemon is dead", || !is_alive(daemon));
+    eventually("the command is dead", || !shell.iter().any(|process| is_alive(*process)));
+    agent.assert_no_survivors();
+}
+
+#[test]
+fn kill_spares_what_a_command_left_running_in_the_background() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    server.reply(Reply::new().tool("bash", json!({ "command": DAEMON })));
+    agent.run("go");
+    let left = process_in(&workspace.work().join("daemon"));
+    let watcher = descendants(agent.pid()).into_iter().find(|process| is_watcher(*process)).unwrap();
+    agent.kill();
+    agent.wait();
+    eventually("the watcher has ended", || !is_alive(watcher));
+    assert!(is_alive(left));
+    assert!(std::process::Command::new("kill").args(["-9", &left.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn watcher_that_was_killed_is_replaced() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = workspace.start();
+    assert!(!descendants(agent.pid()).into_iter().any(is_watcher), "it is started with the first command");
+    agent.carry_out(json!({ "type": "bash", "command": "true" }));
+    let watcher = |agent: &Agent| descendants(agent.pid()).into_iter().find(|process| is_watcher(*process));
+    let first = watcher(&agent).unwrap();
+    assert!(std::process::Command::new("kill").args(["-9", &first.to_string()]).status().unwrap().success());
+    eventually("the watcher is dead", || !is_alive(first));
+    let daemon = start_daemon(&server, &workspace, &mut agent);
+    assert!(watcher(&agent).is_some_and(|second| second != first));
+    agent.kill();
+    agent.wait();
+    eventually("the daemon is dead", || !is_alive(daemon));
+}
+
+/// Ways in which a command may try to reach the descriptors, the environment and the memory of the agent.
+const REACH: &str = "for file in /proc/$PPID/fd/* /proc/$PPID/environ /proc/$PPID/mem /proc/$PPID/maps; do
+        head -c 1 $file >/dev/null 2>&1 && echo \"read $file\"
+        [ -e $file ] && echo '{\"type\":\"agent_settled\"}' 2>/dev/null > $file && echo \"wrote $file\"
+    done; ls /proc/$PPID/fd 2>/dev/null; echo done";
+
+#[test]
+fn command_reaches_neither_descriptors_nor_environment_nor_memory_of_the_agent() {
+    let (server, workspace) = Workspace::with_server();
+    // Root may do all of this, whatever a process says.
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let binary = workspace.home().join("bowline");
+    let mut launch = Launch::rpc(&workspace);
+    if is_root {
+        // The build folder may be closed to others.
+        fs::copy(bowline_testkit::bowline(), &binary).unwrap();
+        launch = Launch::new(&binary, &workspace).arguments(&["--mode", "rpc"]).user(NOBODY, &workspace);
+    }
+    let mut agent = launch.model("mock/m1").start();
+    server.reply(Reply::new().tool("bash", json!({ "command": REACH })));
+    let records = agent.run("go");
+    assert_eq!(of_type(&records, "tool_execution_end")[0]["result"]["content"][0]["text"], "done\n");
+    // What this user's process needs of itself still works.
+    agent.send(json!({ "id": "b", "type": "bash", "command": format!("{DAEMON}; sleep 301") }));
+    let daemon = process_in(&workspace.work().join("daemon"));
+    agent.kill();
+    agent.wait();
+    eventually("the daemon is dead", || !is_alive(daemon));
+}
+
+#[test]
+fn a_thousand_calls_run_a_few_at_a_time_and_are_aborted_at_once() {
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "maxParallelTools": 5 }));
+    let mut agent = workspace.start();
+    let command = json!({ "command": "setsid sleep 301 >/dev/null 2>&1 & sleep 300; true" });
+    server.reply((0..1000).fold(Reply::new(), |reply, _| reply.tool("bash", command.clone())));
+    agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
+    for _ in 0..5 {
+        agent.until_type("tool_execution_start");
+    }
+    // Each command is a shell and two children.
+    eventually("the commands run", || agent.survivors().len() == 15);
+    let started = Instant::now();
+    agent.send(json!({ "id": "a", "type": "abort" }));
+    let records = agent.until(|record| record["id"] == "a");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    agent.assert_no_survivors();
+    let ends = of_type(&records, "tool_execution_end");
+    let not_started =
+        ends.iter().filter(|end| end["result"]["content"][0]["text"] == "Aborted before it was started.");
+    assert_eq!((ends.len(), not_started.count()), (1000, 995));
+    assert_eq!(of_type(agent.transcript(), "tool_execution_start").len(), 1000);
+    assert_well_formed(agent.transcript());
+}

@@ -1,0 +1,339 @@
+//! What commands get of this process's environment: not its keys.
+//!
+//! Names and values are tables, because no rule finds every secret: a variable is dropped if its name or its value looks
+//! like a secret, or if this program takes a key from it. A user can keep a variable by its name.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// The variable in which commands find the names of what was dropped.
+const DROPPED: &str = "BOWLINE_DROPPED";
+
+/// Kept whatever the value, also by [`Inherit::Core`]. `*` stands for any end.
+const CORE: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "TMPDIR",
+    "PWD",
+    "EDITOR",
+    "PAGER",
+    "CI",
+    // Windows does not start programs without these.
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COMSPEC",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+];
+
+/// A name that contains one of these is that of a secret.
+const SECRET_PARTS: &[&str] = &[
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTH",
+    "PRIVATE",
+    "COOKIE",
+];
+
+/// A name that has one of these between underscores is that of a secret.
+const SECRET_WORDS: &[&str] = &["DSN", "PAT", "PWD"];
+
+/// Words that contain a part of a secret's name and are not secret.
+const HARMLESS_WORDS: &[&str] =
+    &["AUTHOR", "AUTHORS", "KEYBOARD", "KEYMAP", "KEYCODE", "TOKENIZERS", "OLDPWD"];
+
+/// Ways to the user's other programs, which could act for a command with more rights than it has.
+const DOORS: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_*",
+    "DOCKER_HOST",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "VSCODE_IPC_*",
+];
+
+/// What the keys of well-known services begin with, each with the least length of such a key.
+const SECRET_PREFIXES: &[(&str, usize)] = &[
+    ("sk-", 20),
+    ("sk_live_", 16),
+    ("sk_test_", 16),
+    ("rk_live_", 16),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghu_", 20),
+    ("ghs_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("xoxa-", 20),
+    ("xapp-", 20),
+    ("AKIA", 20),
+    ("ASIA", 20),
+    ("AIza", 30),
+    ("ya29.", 20),
+    ("hf_", 20),
+    ("gsk_", 20),
+    ("xai-", 20),
+    ("pypi-", 20),
+    ("npm_", 20),
+    ("dop_v1_", 20),
+    ("SG.", 20),
+    ("tvly-", 16),
+];
+
+/// How much of the environment commands get.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Inherit {
+    /// Everything but what looks like a secret.
+    #[default]
+    Scrubbed,
+    /// Only what programs need to run.
+    Core,
+    /// Everything, keys included.
+    All,
+}
+
+/// What commands get of this process's environment. By default they inherit it. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct CommandEnvironment(Option<Arc<Source>>);
+
+struct Source {
+    all: Vec<(OsString, OsString)>,
+    inherit: Inherit,
+    keep: Vec<String>,
+    key_variables: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Made with the first command: starting does not need it.
+    variables: OnceLock<Vec<(OsString, OsString)>>,
+}
+
+impl CommandEnvironment {
+    /// Returns what `inherit` leaves of `all`, and those that `keep` names; a `*` at the end of a name stands for
+    /// any end. `key_variables` returns the names of the variables that this program takes keys from.
+    pub fn new(
+        all: Vec<(OsString, OsString)>,
+        inherit: Inherit,
+        keep: Vec<String>,
+        key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        let key_variables = Box::new(key_variables);
+        let variables = OnceLock::new();
+        Self(Some(Arc::new(Source { all, inherit, keep, key_variables, variables })))
+    }
+
+    /// Returns the variables; `None` if commands inherit the environment as it is.
+    pub(crate) fn variables(&self) -> Option<&[(OsString, OsString)]> {
+        let source = self.0.as_deref().filter(|source| source.inherit != Inherit::All)?;
+        Some(source.variables.get_or_init(|| source.scrub()))
+    }
+}
+
+impl fmt::Debug for CommandEnvironment {
+    /// Omits the variables, whose values may be secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inherit = self.0.as_ref().map(|source| source.inherit);
+        formatter.debug_tuple("CommandEnvironment").field(&inherit).finish()
+    }
+}
+
+impl Source {
+    /// Returns what is left, and the names of what is not, so that a command can tell a variable that was dropped from one
+    /// that was never set.
+    fn scrub(&self) -> Vec<(OsString, OsString)> {
+        let key_variables = (self.key_variables)();
+        let (mut kept, dropped): (Vec<_>, Vec<_>) =
+            self.all.iter().cloned().partition(|(name, value)| self.keeps(name, value, &key_variables));
+        if !dropped.is_empty() {
+            let mut names: Vec<_> = dropped.iter().map(|(name, _)| name.to_string_lossy()).collect();
+            names.sort_unstable();
+            kept.push((OsString::from(DROPPED), OsString::from(names.join(","))));
+        }
+        kept
+    }
+
+    fn keeps(&self, name: &OsStr, value: &OsStr, key_variables: &[String]) -> bool {
+        let name = name.to_string_lossy();
+        if self.keep.iter().any(|kept| matches_name(kept, &name)) {
+            return true;
+        }
+        if key_variables.iter().any(|variable| *variable == name) {
+            return false;
+        }
+        let upper = name.to_ascii_uppercase();
+        if CORE.iter().any(|kept| matches_name(kept, &upper)) {
+            return true;
+        }
+        self.inherit == Inherit::Scrubbed
+            && !has_secret_name(&upper)
+            && !looks_secret(&value.to_string_lossy())
+    }
+}
+
+fn matches_name(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    }
+}
+
+/// Tells whether a name in upper case is that of a secret or of a way to other programs.
+fn has_secret_name(name: &str) -> bool {
+    let is_secret = |word: &str| {
+        SECRET_WORDS.contains(&word)
+            || (!HARMLESS_WORDS.contains(&word) && SECRET_PARTS.iter().any(|part| word.contains(part)))
+    };
+    name.split(['_', '.', '-']).any(is_secret) || DOORS.iter().any(|door| matches_name(door, name))
+}
+
+/// Tells whether a value looks like a key, a certificate's private half, a signed token, or an address with a password.
+fn looks_secret(value: &str) -> bool {
+    let value = value.trim();
+    (value.contains("-----BEGIN") && value.contains("PRIVATE KEY"))
+        || SECRET_PREFIXES.iter().any(|(prefix, least)| {
+            value.starts_with(prefix) && value.len() >= *least && !value.contains(char::is_whitespace)
+        })
+        || is_json_web_token(value)
+        || has_password(value)
+}
+
+/// Tells whether a text is a JSON Web Token: three parts in base64 for URLs, the first of which is an object.
+fn is_json_web_token(text: &str) -> bool {
+    let parts: Vec<_> = text.split('.').collect();
+    let is_base64 = |part: &&str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_=".contains(&byte))
+    };
+    parts.len() == 3 && text.starts_with("eyJ") && parts.iter().all(is_base64)
+}
+
+/// Tells whether a text has an address of the form `scheme://user:password@host`.
+fn has_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        authority
+            .rsplit_once('@')
+            .and_then(|(user, _)| user.split_once(':'))
+            .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dropped(inherit: Inherit, keep: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+        let variables =
+            variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        let keep = keep.iter().map(|name| (*name).to_owned()).collect();
+        let environment = CommandEnvironment::new(variables, inherit, keep, || vec!["MY_MODEL".to_owned()]);
+        let kept = environment.0.unwrap().scrub();
+        let told = kept.iter().find(|(name, _)| name == DROPPED);
+        told.map(|(_, names)| names.to_str().unwrap().split(',').map(str::to_owned).collect())
+            .unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn check_name(name: &str, expected: bool) {
+        assert_eq!(dropped(Inherit::Scrubbed, &[], &[(name, "1")]) == [name], expected, "{name}");
+    }
+
+    #[test]
+    fn names_of_secrets_are_dropped() {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "apikey",
+            "GITHUB_TOKEN",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "SENTRY_DSN",
+            "GITLAB_PAT",
+            "NPM_CONFIG__AUTH",
+            "SESSION_COOKIE",
+            "SSH_AUTH_SOCK",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "VSCODE_IPC_HOOK_CLI",
+            "XAUTHORITY",
+            "MY_MODEL",
+        ] {
+            check_name(name, true);
+        }
+    }
+
+    #[test]
+    fn ordinary_names_are_kept() {
+        for name in [
+            "PATH",
+            "LC_ALL",
+            "GIT_AUTHOR_NAME",
+            "PWD",
+            "OLDPWD",
+            "PATTERN",
+            "JAVA_HOME",
+            "CARGO_TARGET_DIR",
+            "TOKENIZERS_PARALLELISM",
+            "VIRTUAL_ENV",
+        ] {
+            check_name(name, false);
+        }
+    }
+
+    #[track_caller]
+    fn check_value(value: &str, expected: bool) {
+        assert_eq!(dropped(Inherit::Scrubbed, &[], &[("PLAIN", value)]).len() == 1, expected, "{value}");
+    }
+
+    #[test]
+    fn values_that_look_like_secrets_are_dropped() {
+        check_value("-----BEGIN RSA PRIVATE KEY-----\nabc", true);
+        check_value("sk-ant-api03-0123456789abcdef", true);
+        check_value("ghp_0123456789abcdefghij", true);
+        check_value("AKIAIOSFODNN7EXAMPLE", true);
+        check_value("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", true);
+        check_value("postgres://me:hunter2@localhost/db", true);
+        check_value("see https://a:b@example.org/", true);
+        check_value("https://me@example.org/a:b@c", false);
+        check_value("http://localhost:3000/@scope", false);
+        check_value("sk-short", false);
+        check_value("-----BEGIN CERTIFICATE-----", false);
+        check_value("1.2.3", false);
+    }
+
+    #[test]
+    fn core_keeps_only_what_programs_need_and_what_the_user_names() {
+        let variables = [("PATH", "/bin"), ("JAVA_HOME", "/j"), ("MY_TOKEN", "t"), ("MY_OTHER", "o")];
+        assert_eq!(dropped(Inherit::Core, &[], &variables), ["JAVA_HOME", "MY_OTHER", "MY_TOKEN"]);
+        assert_eq!(dropped(Inherit::Core, &["MY_*"], &variables), ["JAVA_HOME"]);
+        assert_eq!(dropped(Inherit::Scrubbed, &["MY_TOKEN"], &variables), [""; 0]);
+    }
+
+    #[test]
+    fn all_inherits_the_environment_as_it_is() {
+        let variables = vec![(OsString::from("MY_TOKEN"), OsString::from("t"))];
+        let environment = CommandEnvironment::new(variables, Inherit::All, Vec::new(), Vec::new);
+        assert!(environment.variables().is_none());
+        assert!(!format!("{environment:?}").contains("MY_TOKEN"));
+    }
+}
