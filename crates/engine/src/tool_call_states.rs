@@ -26,13 +26,9 @@ pub(crate) struct Call {
     pub id: String,
     pub tool: String,
     pub arguments: Arc<Arguments>,
-<<<<<<< HEAD
     /// Why it is not carried out, if its arguments could not be accepted.
     pub refusal: Option<String>,
-    pub state: CallState,
-=======
     state: CallState,
->>>>>>> main
 }
 
 /// What a call is doing.
