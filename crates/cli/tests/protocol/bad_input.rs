@@ -253,7 +253,7 @@ fn twenty_megabyte_prompt_reaches_the_model_unchanged() {
 #[test]
 fn half_of_a_surrogate_pair_is_one_error() {
     let workspace = Workspace::empty();
-    let mut agent = workspace.start();
+    let mut agent = Launch::rpc(&workspace).start();
     let refused = refusal(&mut agent, br#"{"id":"1","type":"prompt","message":"a\ud83d"}"#);
     assert_eq!((&refused["id"], &refused["code"]), (&json!("1"), &json!("parse_error")));
     let refused = refusal(&mut agent, br#"{"id":"2","type":"get_\udc00"}"#);

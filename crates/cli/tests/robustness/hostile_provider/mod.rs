@@ -317,41 +317,44 @@ fn run(agent: &mut Agent, message: &str) -> (Vec<Value>, String) {
     (records, kind)
 }
 
-fn check(cases: Vec<Case>) {
+fn check(cases: Vec<Case>, api: Api) {
     for Case { name, kinds, hostility, settings } in cases {
-        for api in APIS {
-            let server = Hostile::start(api, hostility);
-            let workspace = server.workspace(api, settings());
-            let mut agent = workspace.start();
-            agent.set_timeout(Duration::from_secs(100));
-            let (records, kind) = run(&mut agent, "go");
-            assert!(kinds.contains(&kind.as_str()), "{name}, {api:?}: {kind} {:?}", records.last());
-            let error = records[records.len() - 1]["error"].as_str().unwrap_or_default();
-            assert!(error.chars().count() < 4200, "{name}, {api:?}: an error of {} bytes", error.len());
-            let requests = server.requests();
-            agent.get("get_session_stats");
-            assert_eq!(run(&mut agent, "and now?").1, DONE, "{name}, {api:?}: the next prompt");
-            assert_eq!(server.requests(), requests + 1, "{name}, {api:?}: nothing follows a redirect");
-            let peak = peak_memory_of(agent.pid()).unwrap();
-            assert!(peak < MOST_MEMORY, "{name}, {api:?}: {peak} KiB");
-            assert_well_formed(agent.transcript());
-        }
+        let server = Hostile::start(api, hostility);
+        let workspace = server.workspace(api, settings());
+        let mut agent = workspace.start();
+        agent.set_timeout(Duration::from_secs(100));
+        let (records, kind) = run(&mut agent, "go");
+        assert!(kinds.contains(&kind.as_str()), "{name}, {api:?}: {kind} {:?}", records.last());
+        let error = records[records.len() - 1]["error"].as_str().unwrap_or_default();
+        assert!(error.chars().count() < 4200, "{name}, {api:?}: an error of {} bytes", error.len());
+        let requests = server.requests();
+        agent.get("get_session_stats");
+        assert_eq!(run(&mut agent, "and now?").1, DONE, "{name}, {api:?}: the next prompt");
+        assert_eq!(server.requests(), requests + 1, "{name}, {api:?}: nothing follows a redirect");
+        let peak = peak_memory_of(agent.pid()).unwrap();
+        assert!(peak < MOST_MEMORY, "{name}, {api:?}: {peak} KiB");
+        assert_well_formed(agent.transcript());
     }
 }
 
 #[test]
-fn endless_answers_end_the_run_at_a_limit() {
-    check(endless());
+fn endless_answers_end_the_run_at_a_limit_over_anthropic_messages() {
+    check(endless(), Api::AnthropicMessages);
+}
+
+#[test]
+fn endless_answers_end_the_run_at_a_limit_over_openai_completions() {
+    check(endless(), Api::OpenaiCompletions);
 }
 
 #[test]
 fn malformed_answers_end_the_run_once() {
-    check(malformed());
+    APIS.into_iter().for_each(|api| check(malformed(), api));
 }
 
 #[test]
 fn wrong_http_ends_the_run_once() {
-    check(wrong_http());
+    APIS.into_iter().for_each(|api| check(wrong_http(), api));
 }
 
 #[test]
