@@ -15,13 +15,13 @@ use crate::failure::Failure;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
-use crate::terminal::{note, say};
+use crate::terminal::{note, plain_line, say};
 
 /// How long a server on this machine may take to list its models.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);
 
-/// Whether a model can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a model can be used; those that can come first in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Access {
     Key,
     NoKey,
@@ -39,7 +39,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let models = if arguments.local { local(&providers)? } else { known(&providers) };
     let wanted = |model: &Model| matches(model, arguments);
-    let models: Vec<_> = models.into_iter().filter(|(model, _)| wanted(model)).collect();
+    let mut models: Vec<_> = models.into_iter().filter(|(model, _)| wanted(model)).collect();
+    models.sort_by_key(|(_, access)| *access);
     if arguments.json {
         let lines: Vec<String> = models.iter().map(|(model, access)| record(model, *access)).collect();
         say(&lines.concat())?;
@@ -126,8 +127,8 @@ fn row(model: &Model, access: Access) -> [String; 8] {
     let cost = model.cost;
     let is_free = cost.input == 0.0 && cost.output == 0.0;
     [
-        model.provider.clone(),
-        model.id.clone(),
+        plain_line(&model.provider),
+        plain_line(&model.id),
         tokens(model.context_window),
         tokens(model.max_tokens),
         if model.reasoning { "yes" } else { "no" }.to_owned(),
@@ -136,7 +137,7 @@ fn row(model: &Model, access: Access) -> [String; 8] {
         match access {
             Access::Key => "yes".to_owned(),
             Access::NoKey => "no".to_owned(),
-            Access::Unsupported => format!("not supported: {}", model.api),
+            Access::Unsupported => format!("not supported: {}", plain_line(&model.api)),
         },
     ]
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::{Message, Model, ThinkingLevel};
-use bowline_llm::{KeyState, KeyStatus, ModelRequest, Providers};
+use bowline_llm::{KeyState, KeyStatus, ModelRequest, Providers, RequestOptions};
 use futures_util::StreamExt as _;
 
 use crate::failure::Failure;
@@ -65,6 +65,7 @@ async fn first_word(providers: &Providers, model: Arc<Model>) -> Result<(), Stre
         max_tokens: Some(TOKENS),
         session_id: "auth-check".to_owned(),
         cache: false,
+        options: RequestOptions::default(),
     };
     providers.stream(request).next().await.transpose().map(drop)
 }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
 };
+use bowline_llm::RequestOptions;
 use bowline_session::Durability;
 use bowline_tools::{CommandEnvironment, Inherit};
 use serde_json::{Map, Value};
@@ -55,6 +57,10 @@ pub(crate) struct SettingsFile {
     pub compaction: Compaction,
     pub retry: Retry,
     pub resize_images: Option<bool>,
+    pub block_images: Option<bool>,
+    pub thinking_budgets: ThinkingBudgets,
+    /// By `provider/id`.
+    pub model_thinking_levels: HashMap<String, ThinkingLevel>,
     pub http_connect_timeout_ms: Option<u64>,
     pub http_first_byte_timeout_ms: Option<u64>,
     pub http_idle_timeout_ms: Option<u64>,
@@ -180,6 +186,10 @@ impl SettingsFile {
             max_turns: match self.max_turns {
                 None => Settings::default().max_turns,
                 limit => limit.filter(|turns| *turns > 0),
+            },
+            request_options: RequestOptions {
+                budgets: self.thinking_budgets.or(policy.thinking_budgets),
+                block_images: self.block_images.unwrap_or(false),
             },
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),

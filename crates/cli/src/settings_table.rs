@@ -86,6 +86,41 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "`off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`",
     },
     Setting {
+        path: "modelThinkingLevels",
+        kind: Named(model_level),
+        default: "none",
+        example: r#"{"anthropic/claude-sonnet-5": "high"}"#,
+        about: "the level of some models, by `provider/id`, when a session starts with them or changes to them and no level was named",
+    },
+    Setting {
+        path: "thinkingBudgets.minimal",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.minimal = Some(value)),
+        default: "`1024` for Claude",
+        example: "2000",
+        about: "[how many tokens](models.md#thinking-levels) a model may think for at this level, if its API takes a budget",
+    },
+    Setting {
+        path: "thinkingBudgets.low",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.low = Some(value)),
+        default: "`2048` for Claude",
+        example: "4000",
+        about: "the same for `low`",
+    },
+    Setting {
+        path: "thinkingBudgets.medium",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.medium = Some(value)),
+        default: "`8192` for Claude; in the dialect `opi`, `10000`",
+        example: "10000",
+        about: "the same for `medium`",
+    },
+    Setting {
+        path: "thinkingBudgets.high",
+        kind: Number(MOST_TOKENS, |file, value| file.thinking_budgets.high = Some(value)),
+        default: "`16384` for Claude; in the dialect `opi`, `20000`",
+        example: "20000",
+        about: "the same for `high` and the levels above",
+    },
+    Setting {
         path: "enabledModels",
         kind: Texts(|file, value| file.enabled_models = Some(value)),
         default: "all with a key",
@@ -177,6 +212,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "true",
         example: "false",
         about: "whether images that are too large for a model are [resized](protocol.md#prompting)",
+    },
+    Setting {
+        path: "images.blockImages",
+        kind: Switch(|file, value| file.block_images = Some(value)),
+        default: "false",
+        example: "true",
+        about: "whether images are never sent to a provider; a note takes the place of each",
     },
     Setting {
         path: "retry.enabled",
@@ -398,6 +440,13 @@ fn model_limits(file: &mut SettingsFile, model: &str, value: &Value) -> Result<(
         }
     }
     file.compaction.model_overrides.insert(model.to_owned(), limits);
+    Ok(())
+}
+
+fn model_level(file: &mut SettingsFile, model: &str, value: &Value) -> Result<(), Wrong> {
+    let level = value.as_str().and_then(ThinkingLevel::parse);
+    let expected = || Choice(LEVELS, |_, _| ()).expected();
+    file.model_thinking_levels.insert(model.to_owned(), level.ok_or_else(|| Wrong::new(&expected(), value))?);
     Ok(())
 }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::reply::SessionDamage;
-use bowline_core::{Policy, ThinkingLevel};
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
@@ -78,7 +78,8 @@ pub(crate) fn prepare(
         chosen_model: chosen.map(|choice| choice.model),
         chosen_thinking_level,
         default_model,
-        default_thinking_level: file.default_thinking_level.unwrap_or(ThinkingLevel::Medium),
+        default_thinking_level: file.default_thinking_level,
+        thinking_level_by_model: Arc::new(file.model_thinking_levels.clone()),
         scope: scope.into(),
     };
     let parts = Parts {

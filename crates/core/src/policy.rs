@@ -1,6 +1,7 @@
 //! Behaviour in which the protocols differ. A dialect chooses; the engine follows without knowing the dialect.
 
 use crate::command::{InterruptMode, QueueMode};
+use crate::thinking::ThinkingBudgets;
 
 /// The choices of a dialect. The default is pi's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Policy {
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
     pub interrupt_mode: InterruptMode,
+    /// How long models think, unless the settings say.
+    pub thinking_budgets: ThinkingBudgets,
 }
 
 /// What the reply to a query of the state contains.
@@ -185,6 +188,7 @@ impl Default for Policy {
             end_of_input: EndOfInput::Aborts,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
+            thinking_budgets: ThinkingBudgets::default(),
         }
     }
 }

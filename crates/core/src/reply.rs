@@ -48,6 +48,8 @@ pub enum Answer {
     /// `None` when the model does not support thinking.
     CycledThinkingLevel(Option<ThinkingLevel>),
     ThinkingLevels(Vec<ThinkingLevel>),
+    /// A level was set.
+    ThinkingLevelSet(ThinkingState),
     Shell(ShellResult),
     SessionSwitched,
     Statistics(Box<SessionStatistics>),
@@ -183,6 +185,15 @@ pub struct Instructions {
     /// The files that the system prompt contains.
     pub context_files: Arc<[PathBuf]>,
     pub tools: Arc<[ToolDefinition]>,
+}
+
+/// How hard the model thinks from the next call on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThinkingState {
+    /// The level in effect: the one that was set, or the nearest that the model has.
+    pub level: ThinkingLevel,
+    /// The tokens that requests allow for thinking, if they state them.
+    pub budget_tokens: Option<u64>,
 }
 
 /// The model that was selected by cycling.

@@ -50,6 +50,41 @@ impl ThinkingLevel {
     }
 }
 
+/// The tokens that a model may think for, by level, where they differ from what a provider is usually sent. Only some
+/// providers take a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ThinkingBudgets {
+    pub minimal: Option<u64>,
+    pub low: Option<u64>,
+    pub medium: Option<u64>,
+    /// Also for the levels above.
+    pub high: Option<u64>,
+}
+
+impl ThinkingBudgets {
+    /// Returns the budget of a level, if there is one of its own.
+    pub fn of(self, level: ThinkingLevel) -> Option<u64> {
+        match level {
+            ThinkingLevel::Off => None,
+            ThinkingLevel::Minimal => self.minimal,
+            ThinkingLevel::Low => self.low,
+            ThinkingLevel::Medium => self.medium,
+            ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => self.high,
+        }
+    }
+
+    /// Returns these budgets, with `others` for what they leave open.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            minimal: self.minimal.or(others.minimal),
+            low: self.low.or(others.low),
+            medium: self.medium.or(others.medium),
+            high: self.high.or(others.high),
+        }
+    }
+}
+
 impl std::fmt::Display for ThinkingLevel {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.as_str())

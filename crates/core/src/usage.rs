@@ -97,4 +97,13 @@ mod tests {
         let read: Cost = serde_json::from_str(&json).unwrap();
         assert_eq!((read.input, read.output), (f64::MAX, 0.0));
     }
+
+    #[test]
+    fn costs_are_read_as_they_were_written() {
+        for total in [0.000_140_000_000_000_000_01, 0.000_122_000_000_000_000_01, 0.1 + 0.2, 1e-7] {
+            let cost = Cost { total, ..Cost::default() };
+            let json = serde_json::to_string(&cost).unwrap();
+            assert_eq!(serde_json::from_str::<Cost>(&json).unwrap(), cost, "{json}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What sessions share and what outlives each of them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +45,10 @@ pub struct ModelDefaults {
     pub chosen_thinking_level: Option<ThinkingLevel>,
     /// The model to use when neither the user nor the session names one.
     pub default_model: Option<Arc<Model>>,
-    pub default_thinking_level: ThinkingLevel,
+    /// The level to use when neither the user nor the session names one, if the settings have one.
+    pub default_thinking_level: Option<ThinkingLevel>,
+    /// Levels of their own for some models, by `provider/id`.
+    pub thinking_level_by_model: Arc<HashMap<String, ThinkingLevel>>,
     /// The models to cycle through, when the user limited them.
     pub scope: Arc<[Resolved]>,
 }

@@ -58,11 +58,20 @@ pub(crate) enum Step {
     Panicked(String),
 }
 
-/// An input together with the session that it is for.
+/// What something in the background reports, together with the session that it is for.
 #[derive(Debug)]
 pub struct Tagged {
     pub session: SessionTag,
-    pub input: Input,
+    pub report: Report,
+}
+
+/// A report from the background.
+#[derive(Debug)]
+pub enum Report {
+    /// A task of the session reports. It becomes an [`Input`].
+    Step(TaskStep),
+    /// The session was opened, or could not be.
+    Opened(Box<Result<OpenedSession, Refusal>>),
 }
 
 /// The way back into a session for its tasks.
@@ -89,7 +98,7 @@ impl Inputs {
     }
 
     fn tagged(&self, step: TaskStep) -> Tagged {
-        Tagged { session: self.session, input: Input::Step(step) }
+        Tagged { session: self.session, report: Report::Step(step) }
     }
 }
 

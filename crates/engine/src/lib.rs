@@ -31,7 +31,7 @@ mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
-pub use input::{Input, Inputs, Output, Tagged};
+pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, SessionPlan, Settings,

@@ -1,4 +1,7 @@
 //! Which model a session uses and how hard it thinks, and where those choices come from.
+//!
+//! The level that the user chose outlives models that do not have it: only the level in effect is fitted to the model.
+//! As in pi, a model that has a single level leaves nothing to choose while it is in use.
 
 use std::sync::Arc;
 
@@ -9,25 +12,52 @@ use bowline_session::Context;
 
 use crate::agent::ModelDefaults;
 
+/// The level of models that think, if nobody named one.
+const USUAL_LEVEL: ThinkingLevel = ThinkingLevel::Medium;
+
 /// The model and thinking level of a session, and what the next session of this client starts with.
 #[derive(Debug)]
 pub(crate) struct ModelChoice {
     defaults: ModelDefaults,
     current: Option<Arc<Model>>,
+    /// The level that the user or the session chose.
+    chosen: ThinkingLevel,
+    /// The level of the current model alone, which takes precedence.
+    own: Option<ThinkingLevel>,
+    /// The level in effect.
     level: ThinkingLevel,
+    /// The level that the session's file ends with, if known.
+    recorded: Option<ThinkingLevel>,
 }
 
 impl ModelChoice {
     /// Returns the choice for a session. The user's choice for this process takes precedence over what the session
     /// had, which takes precedence over the default.
     pub fn for_session(defaults: ModelDefaults, context: &Context, providers: &Providers) -> Self {
-        let stored = context.model.as_ref().and_then(|(provider, id)| providers.find(provider, id));
+        let find = |(provider, id): &(String, String)| providers.find_stored(provider, id);
+        let stored = context.model.as_ref().and_then(find);
         let usable = stored.filter(|model| providers.check_credentials(model).is_ok());
         let current = defaults.chosen_model.clone().or(usable).or_else(|| defaults.default_model.clone());
-        let wanted = defaults.chosen_thinking_level.or(context.thinking_level);
-        let level =
-            wanted.unwrap_or(defaults.default_thinking_level).clamp_to(&levels_of(current.as_deref()));
-        Self { defaults, current, level }
+        // Nobody chose a level that was the only one of its model.
+        let is_choice = |level: &ThinkingLevel| {
+            *level != ThinkingLevel::Off
+                || context.thinking_level_model.as_ref().and_then(find).is_none_or(|model| model.reasoning)
+        };
+        let wanted = defaults.chosen_thinking_level.or_else(|| context.thinking_level.filter(is_choice));
+        let usual = || USUAL_LEVEL.clamp_to(&levels_of(current.as_deref()));
+        let mut choice = Self {
+            chosen: wanted.or(defaults.default_thinking_level).unwrap_or_else(usual),
+            own: None,
+            level: ThinkingLevel::Off,
+            recorded: context.thinking_level,
+            defaults,
+            current,
+        };
+        if wanted.is_none() {
+            choice.own = choice.level_of_model();
+        }
+        choice.fit_level();
+        choice
     }
 
     /// Returns the choice for another session of the same client.
@@ -39,6 +69,7 @@ impl ModelChoice {
         self.current.as_ref()
     }
 
+    /// Returns the level in effect.
     pub fn level(&self) -> ThinkingLevel {
         self.level
     }
@@ -53,22 +84,53 @@ impl ModelChoice {
         levels_of(self.current.as_deref())
     }
 
-    /// Uses another model, here and in new sessions, whatever the command line said.
-    pub fn set_model(&mut self, model: Arc<Model>) {
+    /// Uses another model, here and in new sessions, whatever the command line said. `own` is the level that the user
+    /// gave this model.
+    pub fn set_model(&mut self, model: Arc<Model>, own: Option<ThinkingLevel>) {
         self.defaults.chosen_model = None;
         self.defaults.default_model = Some(Arc::clone(&model));
         self.current = Some(model);
+        self.own = own.or_else(|| self.level_of_model());
+        self.fit_level();
     }
 
-    /// Sets the effective level.
-    pub fn set_level(&mut self, level: ThinkingLevel) {
-        self.level = level;
-    }
-
-    /// Makes a level the one that new sessions start with.
-    pub fn set_default_level(&mut self, level: ThinkingLevel) {
+    /// Chooses a level, here and in new sessions.
+    pub fn choose_level(&mut self, level: ThinkingLevel) {
         self.defaults.chosen_thinking_level = None;
-        self.defaults.default_thinking_level = level;
+        self.defaults.default_thinking_level = Some(level);
+        if self.levels().len() > 1 {
+            self.chosen = level;
+            self.own = None;
+            self.fit_level();
+        }
+    }
+
+    /// Returns whether whoever opens the session's file would find this level, or one that the model replaces by it.
+    pub fn is_recorded(&self, level: ThinkingLevel) -> bool {
+        self.recorded.is_some_and(|recorded| recorded.clamp_to(&self.levels()) == level)
+    }
+
+    /// Notes that the session's file ends with this level.
+    pub fn set_recorded(&mut self, level: ThinkingLevel) {
+        self.recorded = Some(level);
+    }
+
+    /// Notes that the conversation goes on from another entry of the file.
+    pub fn forget_recorded(&mut self) {
+        self.recorded = None;
+    }
+
+    /// Returns the level that the settings have for the current model.
+    fn level_of_model(&self) -> Option<ThinkingLevel> {
+        let levels = &self.defaults.thinking_level_by_model;
+        if levels.is_empty() {
+            return None;
+        }
+        levels.get(&self.current.as_ref()?.full_name()).copied()
+    }
+
+    fn fit_level(&mut self) {
+        self.level = self.own.unwrap_or(self.chosen).clamp_to(&self.levels());
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 
 /// The engine's settings.
@@ -19,6 +20,8 @@ pub struct Settings {
     pub resize_images: bool,
     /// How often the model is called for one message of the user; `None` is without end.
     pub max_turns: Option<u32>,
+    /// The user's wishes for every request to a model.
+    pub request_options: RequestOptions,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
     /// reproducible output needs this off.
     pub reports_progress: bool,
@@ -89,6 +92,7 @@ impl Default for Settings {
             compaction: CompactionSettings::default(),
             resize_images: true,
             max_turns: Some(500),
+            request_options: RequestOptions::default(),
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
         }

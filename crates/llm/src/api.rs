@@ -6,6 +6,7 @@ mod azure_openai_responses;
 #[cfg(feature = "bedrock")]
 mod bedrock_converse_stream;
 mod blocks;
+mod claude_budget;
 mod frame;
 mod google_generative_ai;
 mod mistral_conversations;
@@ -22,6 +23,7 @@ mod switching_tests;
 use std::collections::HashMap;
 
 use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, StreamEvent, ThinkingLevel};
 use serde_json::Value;
 
@@ -35,6 +37,8 @@ pub(crate) struct Api {
     /// The name that models refer to.
     pub(crate) name: &'static str,
     pub(crate) request: fn(&ModelRequest, &Endpoint) -> Result<HttpRequest, StreamError>,
+    /// Returns the tokens that a request allows for thinking at a level, if it states them.
+    pub(crate) budget: fn(&Model, ThinkingLevel, ThinkingBudgets) -> Option<u64>,
     pub(crate) decoder: fn() -> Box<dyn Decoder>,
 }
 
@@ -168,6 +172,11 @@ fn wanted_level(model: &Model, level: ThinkingLevel) -> Option<(ThinkingLevel, O
     let level = level.clamp_to(&model.thinking_levels());
     let word = model.thinking_level_map.as_ref().and_then(|map| map.get(&level)?.as_deref());
     Some((level, word))
+}
+
+/// The budget of an API whose requests state none.
+fn no_budget(_: &Model, _: ThinkingLevel, _: ThinkingBudgets) -> Option<u64> {
+    None
 }
 
 /// Serialises the body of a request.

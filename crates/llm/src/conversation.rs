@@ -10,7 +10,6 @@ mod call_ids;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock,
@@ -20,6 +19,8 @@ use bowline_core::{Message, Model};
 
 use call_ids::CallIds;
 pub(crate) use call_ids::IdRule;
+
+use crate::request::ModelRequest;
 
 /// A turn of a conversation.
 #[derive(Debug, PartialEq)]
@@ -73,32 +74,48 @@ pub(crate) struct Outcome<'a> {
 /// Replaces an image that the model cannot see.
 const NO_IMAGE: &str = "(An image was omitted here: this model does not accept images.)";
 
+/// Replaces an image if the user allows none.
+const BLOCKED_IMAGE: &str = "(An image was omitted here: the settings block images.)";
+
+/// What becomes of images.
+#[derive(Debug, Clone, Copy)]
+enum Images {
+    Sent,
+    /// By a note.
+    Replaced(&'static str),
+}
+
 /// Replaces the result of a call that never got one, for example after a crash.
 const NO_RESULT: &str = "No result was recorded for this call. It may or may not have been carried out.";
 
 /// The results of a session by the id of their call, each with its position.
 type Results<'a> = HashMap<&'a str, Vec<(usize, &'a ToolResultMessage)>>;
 
-/// Returns the part of `messages` that `model` sees, with call ids that nearly every API accepts.
-pub(crate) fn turns<'a>(messages: &'a [Arc<Message>], model: &Model) -> Vec<Turn<'a>> {
-    turns_with_ids(messages, model, IdRule::COMMON)
+/// Returns the part of a conversation that its model sees, with call ids that nearly every API accepts.
+pub(crate) fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
+    turns_with_ids(request, IdRule::COMMON)
 }
 
-/// Returns the part of `messages` that `model` sees, with call ids of the given form.
-pub(crate) fn turns_with_ids<'a>(messages: &'a [Arc<Message>], model: &Model, rule: IdRule) -> Vec<Turn<'a>> {
+/// Returns the part of a conversation that its model sees, with call ids of the given form.
+pub(crate) fn turns_with_ids(request: &ModelRequest, rule: IdRule) -> Vec<Turn<'_>> {
+    let (messages, model) = (&request.messages, &*request.model);
+    let images = match () {
+        () if request.options.block_images => Images::Replaced(BLOCKED_IMAGE),
+        () if !model.takes_images() => Images::Replaced(NO_IMAGE),
+        () => Images::Sent,
+    };
     let mut results = Results::new();
     for (index, message) in messages.iter().enumerate() {
         if let Message::ToolResult(result) = &**message {
             results.entry(&result.tool_call_id).or_default().push((index, result));
         }
     }
-    let images = model.takes_images();
     let mut ids = CallIds::new(rule);
     let mut turns = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match &**message {
             Message::Assistant(answer) => {
-                let (pieces, outcomes) = exchange(answer, index, model, &mut results, &mut ids);
+                let (pieces, outcomes) = exchange(answer, index, model, images, &mut results, &mut ids);
                 if !pieces.is_empty() {
                     turns.push(Turn::Assistant(pieces));
                 }
@@ -124,6 +141,7 @@ fn exchange<'a>(
     answer: &'a AssistantMessage,
     index: usize,
     model: &Model,
+    images: Images,
     results: &mut Results<'a>,
     ids: &mut CallIds<'a>,
 ) -> (Vec<AnswerPart<'a>>, Vec<Outcome<'a>>) {
@@ -150,7 +168,7 @@ fn exchange<'a>(
                 let id = ids.next(&call.id, own);
                 let found = take_result(&call.id, index, results);
                 let (parts, is_error) = match found {
-                    Some(result) => (parts(&result.content, model.takes_images()), result.is_error),
+                    Some(result) => (parts(&result.content, images), result.is_error),
                     None => (vec![Part::Text(NO_RESULT.into())], true),
                 };
                 outcomes.push(Outcome { call_id: id.clone(), name: &call.name, parts, is_error });
@@ -175,7 +193,7 @@ fn take_result<'a>(id: &str, index: usize, results: &mut Results<'a>) -> Option<
 }
 
 /// Returns a session message as a user message.
-fn user_parts(message: &Message, images: bool) -> Vec<Part<'_>> {
+fn user_parts(message: &Message, images: Images) -> Vec<Part<'_>> {
     let note = match message {
         Message::User(message) => return parts(&message.content, images),
         Message::Custom(message) => return parts(&message.content, images),
@@ -214,13 +232,15 @@ fn describe_run(run: &BashExecutionMessage) -> String {
     note
 }
 
-fn parts(content: &[Content], images: bool) -> Vec<Part<'_>> {
+fn parts(content: &[Content], images: Images) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
     for block in content {
         match block {
             Content::Text { text: block } => parts.extend(text(block).map(|text| Part::Text(text.into()))),
-            Content::Image { data, mime_type } if images => parts.push(Part::Image { data, mime_type }),
-            Content::Image { .. } => parts.push(Part::Text(NO_IMAGE.into())),
+            Content::Image { data, mime_type } => parts.push(match images {
+                Images::Sent => Part::Image { data, mime_type },
+                Images::Replaced(note) => Part::Text(note.into()),
+            }),
         }
     }
     parts
@@ -235,6 +255,7 @@ fn text(text: &str) -> Option<&str> {
 pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
+    use std::sync::Arc;
 
     /// Returns a model with some fields overridden.
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
@@ -257,6 +278,11 @@ pub(crate) mod tests {
         all.collect()
     }
 
+    /// Returns the request of a conversation.
+    fn request(messages: Vec<Arc<Message>>, model: Model) -> ModelRequest {
+        ModelRequest { model: Arc::new(model), messages, ..crate::output_limit::tests::request(json!({})) }
+    }
+
     fn call(id: &str) -> Value {
         json!({"type": "toolCall", "id": id, "name": "ls", "arguments": {}})
     }
@@ -277,8 +303,8 @@ pub(crate) mod tests {
             result("1", "again"),
             result("9", "nobody asked"),
         ]));
-        let model = model(json!({}));
-        let turns = turns(&messages, &model);
+        let request = request(messages, model(json!({})));
+        let turns = turns(&request);
         let shown: Vec<String> = turns
             .iter()
             .map(|turn| match turn {
@@ -315,7 +341,8 @@ pub(crate) mod tests {
             {"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "x"},
             {"role": "assistant", "content": [{"type": "text", "text": "  "}], "stopReason": "stop"},
         ]));
-        assert_eq!(turns(&messages, &model(json!({}))), [Turn::User(vec![Part::Text("go".into())])]);
+        let request = request(messages, model(json!({})));
+        assert_eq!(turns(&request), [Turn::User(vec![Part::Text("go".into())])]);
     }
 
     #[test]
@@ -327,8 +354,8 @@ pub(crate) mod tests {
             {"role": "compactionSummary", "summary": "S", "tokensBefore": 1},
             {"role": "custom", "customType": "c", "content": "note"},
         ]));
-        let model = model(json!({}));
-        let turns = turns(&messages, &model);
+        let request = request(messages, model(json!({})));
+        let turns = turns(&request);
         let texts: Vec<&str> = turns
             .iter()
             .map(|turn| match turn {
@@ -354,9 +381,13 @@ pub(crate) mod tests {
     fn images_are_sent_only_to_models_that_accept_them() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let messages = messages(json!([{"role": "user", "content": [image]}]));
-        let seen = turns(&messages, &model(json!({"input": ["text", "image"]})));
-        assert_eq!(seen, [Turn::User(vec![Part::Image { data: "aGk=", mime_type: "image/png" }])]);
-        assert_eq!(turns(&messages, &model(json!({}))), [Turn::User(vec![Part::Text(NO_IMAGE.into())])]);
+        let seeing = request(messages.clone(), model(json!({"input": ["text", "image"]})));
+        assert_eq!(turns(&seeing), [Turn::User(vec![Part::Image { data: "aGk=", mime_type: "image/png" }])]);
+        let options = crate::RequestOptions { block_images: true, ..seeing.options };
+        let blocked = ModelRequest { options, ..seeing };
+        assert_eq!(turns(&blocked), [Turn::User(vec![Part::Text(BLOCKED_IMAGE.into())])]);
+        let blind = request(messages, model(json!({})));
+        assert_eq!(turns(&blind), [Turn::User(vec![Part::Text(NO_IMAGE.into())])]);
     }
 
     #[test]
@@ -366,11 +397,12 @@ pub(crate) mod tests {
         let messages = messages(json!([
             {"role": "assistant", "content": [thinking, hidden], "api": "a", "provider": "p", "model": "m"},
         ]));
-        let own = turns(&messages, &model(json!({})));
+        let own = request(messages.clone(), model(json!({})));
+        let own = turns(&own);
         assert!(
             matches!(&own[..], [Turn::Assistant(pieces)] if matches!(pieces[..], [AnswerPart::Thinking(_), AnswerPart::Thinking(_)]))
         );
-        let other = turns(&messages, &model(json!({"id": "other"})));
-        assert_eq!(other, [Turn::Assistant(vec![AnswerPart::Text { text: "hm", signature: None }])]);
+        let other = request(messages, model(json!({"id": "other"})));
+        assert_eq!(turns(&other), [Turn::Assistant(vec![AnswerPart::Text { text: "hm", signature: None }])]);
     }
 }

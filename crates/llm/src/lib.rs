@@ -53,6 +53,6 @@ pub use error::Error;
 pub use key_status::{KeyState, KeyStatus};
 pub use local_servers::{LocalModels, LocalScope};
 pub use providers::{Providers, Sources};
-pub use request::{AnswerStream, ModelRequest};
+pub use request::{AnswerStream, ModelRequest, RequestOptions};
 pub use secret::Secret;
 pub use transport::Timeouts;

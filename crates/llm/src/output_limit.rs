@@ -94,6 +94,7 @@ pub(crate) mod tests {
             max_tokens: None,
             session_id: "s".into(),
             cache: false,
+            options: crate::RequestOptions::default(),
         }
     }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::thinking::ThinkingBudgets;
+use bowline_core::{Model, ThinkingLevel};
 
 use crate::address::Address;
 use crate::api::{self, Endpoint, Variables};
@@ -123,6 +124,13 @@ impl Providers {
         self.inner.registry.find(provider, id).map(|known| known.model)
     }
 
+    /// Returns the model that a session names, if known. A session may come from anywhere, so a script or a recording
+    /// is never taken from one: the tool calls in such a file would be carried out.
+    pub fn find_stored(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
+        let is_file = provider == scripted::PROVIDER || provider == replay::PROVIDER;
+        if is_file { None } else { self.find(provider, id) }
+    }
+
     /// Returns the usable models, those of `models.json` first. A provider without a key is omitted, and so is the
     /// scripted one, which must be asked for.
     pub fn available(&self) -> Vec<Arc<Model>> {
@@ -155,6 +163,17 @@ impl Providers {
     /// Returns whether bowline supports the API of a model.
     pub fn is_supported(&self, model: &Model) -> bool {
         api::find(&model.api).is_some()
+    }
+
+    /// Returns the tokens that requests to a model allow for thinking at a level, if they state them. A conversation
+    /// that leaves less room in the window for the answer lowers them.
+    pub fn thinking_budget(
+        &self,
+        model: &Model,
+        level: ThinkingLevel,
+        budgets: ThinkingBudgets,
+    ) -> Option<u64> {
+        (api::find(&model.api)?.budget)(model, level, budgets)
     }
 
     /// Returns whether a model can be used, as far as that is known without a network.

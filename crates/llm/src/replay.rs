@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::api::{self, Endpoint, Variables};
 use crate::credentials::{Credential, Scheme};
 use crate::error::Error;
+use crate::limits::RECORDING_BYTES;
 use crate::recording;
 use crate::request::ModelRequest;
 use crate::scripted::failure_kind;
@@ -273,7 +274,8 @@ fn wrong(id: &str, reason: impl Into<String>) -> Error {
 }
 
 fn load(id: &str) -> Result<Vec<Exchange>, Error> {
-    let text = std::fs::read_to_string(Path::new(id)).map_err(|error| wrong(id, error.to_string()))?;
+    let text = bowline_files::read_text(Path::new(id), RECORDING_BYTES)
+        .map_err(|error| wrong(id, error.into_io().to_string()))?;
     let mut exchanges: Vec<(u64, Exchange)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let place = |reason: String| wrong(id, format!("line {}: {reason}", index + 1));

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bowline_core::stream::StreamError;
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Message, Model, StreamEvent, ThinkingLevel, ToolDefinition};
 use futures_util::Stream;
 
@@ -23,6 +24,15 @@ pub struct ModelRequest {
     pub session_id: String,
     /// Whether the provider is asked to cache the prompt.
     pub cache: bool,
+    pub options: RequestOptions,
+}
+
+/// The user's wishes for every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestOptions {
+    pub budgets: ThinkingBudgets,
+    /// Whether images are replaced by a note.
+    pub block_images: bool,
 }
 
 /// Batches of stream events, each with all events of one chunk of bytes. An `Err` is the last item. Dropping the

@@ -6,6 +6,7 @@
 mod playback;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub(crate) const PROVIDER: &str = "scripted";
 
 const DEMO: &str = "demo";
 const DEMO_SCRIPT: &str = include_str!("../scripts/demo.json");
+
+/// The largest script.
+const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// The default number of characters in a delta.
 const CHUNK: usize = 12;
@@ -168,7 +172,8 @@ fn load(id: &str) -> Result<Script, Error> {
     let text = if id == DEMO {
         DEMO_SCRIPT
     } else {
-        file = std::fs::read_to_string(id).map_err(|error| wrong(error.to_string()))?;
+        let read = bowline_files::read_text(Path::new(id), LARGEST);
+        file = read.map_err(|error| wrong(error.into_io().to_string()))?;
         &file
     };
     serde_json::from_str(text).map_err(|error| wrong(error.to_string()))

@@ -10,12 +10,12 @@ use bowline_core::command::Request;
 use bowline_core::policy::EndOfInput;
 use bowline_core::reply::{Refusal, Reply};
 use bowline_dialect::{Dialect, Incoming};
-use bowline_engine::{Agent, Input, OpenedSession, Output, Tagged};
+use bowline_engine::{Agent, Input, OpenedSession, Output, Report, Tagged};
 use bowline_wire::{DEFAULT_LINE_LIMIT, Line, Lines, Outbox, Record};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use crate::sessions::{Report, Sessions, unknown_session};
+use crate::sessions::{Sessions, unknown_session};
 
 /// How much may be queued while one input is handled. One piece of a stream can hold hundreds of deltas, and in some
 /// dialects each repeats the whole message: only an outbox that knows that the reader lags joins them.
@@ -67,7 +67,7 @@ pub struct Connection {
 /// What happened to a connection.
 enum Happened {
     Read(io::Result<usize>),
-    Report(Report),
+    Report(Tagged),
     Written(io::Result<()>),
     Interrupted(Interruption),
 }
@@ -141,9 +141,9 @@ impl Connection {
                 Happened::Report(report) => {
                     self.take_report(report, &mut output);
                     while !self.outbox.is_over_bound()
-                        && let Some(Tagged { session, input }) = self.sessions.try_report()
+                        && let Some(report) = self.sessions.try_report()
                     {
-                        self.take_input(session, input, &mut output);
+                        self.take_report(report, &mut output);
                     }
                     self.outbox.flush_now(&mut output)
                 }
@@ -214,11 +214,12 @@ impl Connection {
         let incoming = self.dialect.decode(line, &mut self.records);
         self.post();
         match incoming {
-            Some(Incoming::Request { session, request }) if self.sessions.is_open(session) => {
-                self.take_input(session, Input::Request(request), output);
-            }
-            Some(Incoming::Request { session, request: Request { origin, .. } }) => {
-                self.reply(session, &Reply { origin, result: Err(unknown_session()) });
+            Some(Incoming::Request { session, request }) => {
+                if let Some(Input::Request(Request { origin, .. })) =
+                    self.take_input(session, Input::Request(request), output)
+                {
+                    self.reply(session, &Reply { origin, result: Err(unknown_session()) });
+                }
             }
             // An answer to a session that is gone is as late as any other.
             Some(Incoming::Answer { session, answer }) => {
@@ -230,10 +231,14 @@ impl Connection {
                 }
             }
             Some(Incoming::Close { session, origin }) => {
-                if let Some(reply) = self.sessions.close(session, origin) {
-                    self.reply(session, &reply);
+                let reply = match self.sessions.get(session) {
+                    Some(open) => open.close(origin),
+                    None => Some(Reply { origin, result: Err(unknown_session()) }),
+                };
+                match reply {
+                    Some(reply) => self.reply(session, &reply),
+                    None => drop(self.take_input(session, Input::Shutdown, output)),
                 }
-                self.forward_outputs(session, output);
             }
             Some(Incoming::Quit) => return ControlFlow::Break(()),
             None => {}
@@ -241,36 +246,46 @@ impl Connection {
         ControlFlow::Continue(())
     }
 
-    fn take_report(&mut self, report: Report, output: &mut bowline_wire::Output) {
+    fn take_report(&mut self, tagged: Tagged, output: &mut bowline_wire::Output) {
+        let Tagged { session, report } = tagged;
         match report {
-            Report::Task(Tagged { session, input }) => {
-                self.take_input(session, input, output);
-            }
-            Report::Opened(opened) => {
-                let (session, reply) = self.sessions.finish_opening(*opened);
-                self.reply(session, &reply);
+            // A report to a session that is gone is as late as any other.
+            Report::Step(step) => drop(self.take_input(session, Input::Step(step), output)),
+            Report::Opened(result) => {
+                if let Some(reply) = self.sessions.finish_opening(session, *result) {
+                    self.reply(session, &reply);
+                }
             }
         }
     }
 
-    /// Gives a session something to handle and encodes what it emits.
-    fn take_input(&mut self, session: SessionTag, input: Input, output: &mut bowline_wire::Output) {
-        self.sessions.handle(session, input);
-        self.forward_outputs(session, output);
-    }
-
-    fn forward_outputs(&mut self, session: SessionTag, output: &mut bowline_wire::Output) {
-        while let Some(emitted) = self.sessions.next_output(session) {
+    /// Gives a session something to handle, encodes what it emits, and removes it if it is over. Returns the input if the
+    /// session is not open.
+    fn take_input(
+        &mut self,
+        session: SessionTag,
+        input: Input,
+        output: &mut bowline_wire::Output,
+    ) -> Option<Input> {
+        let Some(open) = self.sessions.get(session) else { return Some(input) };
+        open.handle(input);
+        while let Some(emitted) = open.next_output() {
             match emitted {
                 Output::Event(event) => self.dialect.event(session, &event, &mut self.records),
                 Output::Reply(reply) => self.dialect.reply(session, &reply, &mut self.records),
             }
-            self.post();
+            post(&mut self.records, &mut self.outbox);
             if self.outbox.queued_bytes() > FLUSHED_ABOVE {
                 // A broken output is still broken at the next flush, which is where it is handled.
                 let _ = self.outbox.flush_now(output);
             }
         }
+        if open.is_over()
+            && let Some(reply) = self.sessions.remove(session)
+        {
+            self.reply(session, &reply);
+        }
+        None
     }
 
     fn reply(&mut self, session: SessionTag, reply: &Reply) {
@@ -278,11 +293,15 @@ impl Connection {
         self.post();
     }
 
-    /// Puts what the dialect has encoded into the outbox.
     fn post(&mut self) {
-        for record in self.records.drain(..) {
-            self.outbox.push(record);
-        }
+        post(&mut self.records, &mut self.outbox);
+    }
+}
+
+/// Puts what the dialect has encoded into the outbox.
+fn post(records: &mut Vec<Record>, outbox: &mut Outbox) {
+    for record in records.drain(..) {
+        outbox.push(record);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sessions of a connection.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -8,53 +8,46 @@ use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply};
 use bowline_core::session_tag::SessionRequest;
-use bowline_engine::{Agent, Input, Inputs, OpenedSession, Output, Session, Tagged};
+use bowline_engine::{Agent, Input, Inputs, OpenedSession, Output, Report, Session, Tagged};
 use tokio::sync::mpsc;
 
-/// How many inputs from tasks may wait. Small, so that a stream soon feels it when the client lags.
-const INPUT_CAPACITY: usize = 64;
+/// How many reports may wait. Small, so that a stream soon feels it when the client lags.
+const REPORT_CAPACITY: usize = 64;
 
-/// The sessions of a connection and the channel by which their tasks report.
+/// The sessions of a connection and the channel by which everything in the background reports.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     agent: Agent,
-    open: BTreeMap<SessionTag, Seat>,
-    inputs: mpsc::Sender<Tagged>,
-    tasks: mpsc::Receiver<Tagged>,
-    opened_sender: mpsc::Sender<Box<Opened>>,
-    opened: mpsc::Receiver<Box<Opened>>,
-    /// The sessions that are being opened.
-    opening: BTreeSet<SessionTag>,
+    seats: BTreeMap<SessionTag, Seat>,
+    sender: mpsc::Sender<Tagged>,
+    reports: mpsc::Receiver<Tagged>,
 }
 
+/// The place of a session.
 #[derive(Debug)]
-struct Seat {
+enum Seat {
+    /// It is being opened.
+    Opening {
+        origin: Origin,
+        working_directory: PathBuf,
+    },
+    Open(Box<OpenSession>),
+}
+
+/// A session that is open.
+#[derive(Debug)]
+pub(crate) struct OpenSession {
     session: Session,
     /// The command that closes the session, which is replied to when it is idle.
     closing: Option<Origin>,
-}
-
-/// A session that was opened in the background, or could not be.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    tag: SessionTag,
-    origin: Origin,
-    working_directory: PathBuf,
-    result: Result<OpenedSession, Refusal>,
-}
-
-/// Something that a session's task or the opening of a session reports.
-#[derive(Debug)]
-pub(crate) enum Report {
-    Task(Tagged),
-    Opened(Box<Opened>),
+    /// Whether not even a panic could be recovered from.
+    is_broken: bool,
 }
 
 impl Sessions {
     pub fn new(agent: Agent) -> Self {
-        let (inputs, tasks) = mpsc::channel(INPUT_CAPACITY);
-        let (opened_sender, opened) = mpsc::channel(INPUT_CAPACITY);
-        Self { agent, open: BTreeMap::new(), inputs, tasks, opened_sender, opened, opening: BTreeSet::new() }
+        let (sender, reports) = mpsc::channel(REPORT_CAPACITY);
+        Self { agent, seats: BTreeMap::new(), sender, reports }
     }
 
     /// Adds a session that is open.
@@ -64,114 +57,115 @@ impl Sessions {
         opened: OpenedSession,
         working_directory: PathBuf,
     ) -> Result<(), Refusal> {
-        let inputs = Inputs::new(tag, self.inputs.clone());
+        let inputs = Inputs::new(tag, self.sender.clone());
         let session = Session::new(self.agent.clone(), opened, working_directory, inputs)?;
-        self.open.insert(tag, Seat { session, closing: None });
+        let open = OpenSession { session, closing: None, is_broken: false };
+        self.seats.insert(tag, Seat::Open(Box::new(open)));
         Ok(())
     }
 
     /// Opens a session in the background.
     pub fn open(&mut self, tag: SessionTag, origin: Origin, request: SessionRequest) -> Option<Reply> {
-        if self.open.contains_key(&tag) || !self.opening.insert(tag) {
+        if self.seats.contains_key(&tag) {
             let refusal = Refusal::new(RefusalCode::InvalidArgument, "this session is open already");
             return Some(Reply { origin, result: Err(refusal) });
         }
-        let (agent, sender) = (self.agent.clone(), self.opened_sender.clone());
         let working_directory = request.working_directory.clone();
+        self.seats.insert(tag, Seat::Opening { origin, working_directory });
+        let (agent, sender) = (self.agent.clone(), self.sender.clone());
         tokio::spawn(async move {
             let opening = tokio::task::spawn_blocking(move || agent.open(request)).await;
             let result = opening.unwrap_or_else(|error| {
                 Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}")))
             });
-            let _ = sender.send(Box::new(Opened { tag, origin, working_directory, result })).await;
+            let _ = sender.send(Tagged { session: tag, report: Report::Opened(Box::new(result)) }).await;
         });
         None
     }
 
     /// Adds a session that was opened in the background and returns the reply to whoever asked for it.
-    pub fn finish_opening(&mut self, opened: Opened) -> (SessionTag, Reply) {
-        let Opened { tag, origin, working_directory, result } = opened;
-        self.opening.remove(&tag);
+    pub fn finish_opening(
+        &mut self,
+        tag: SessionTag,
+        result: Result<OpenedSession, Refusal>,
+    ) -> Option<Reply> {
+        let Some(Seat::Opening { origin, working_directory }) = self.seats.remove(&tag) else { return None };
         let added = result.and_then(|opened| self.add(tag, opened, working_directory));
         let result = added.map(|()| {
-            let session = self.open.get(&tag).map(|seat| &seat.session);
+            let session = self.get(tag).map(|open| &open.session);
             Answer::SessionOpened {
                 id: session.map(|session| session.id().to_owned()).unwrap_or_default(),
                 file: session.and_then(|session| session.file().map(ToOwned::to_owned)),
             }
         });
-        (tag, Reply { origin, result })
+        Some(Reply { origin, result })
     }
 
-    /// Closes a session: what is in progress is stopped, and the reply comes when nothing is left.
-    pub fn close(&mut self, tag: SessionTag, origin: Origin) -> Option<Reply> {
-        let Some(seat) = self.open.get_mut(&tag) else {
-            return Some(Reply { origin, result: Err(unknown_session()) });
-        };
-        if seat.closing.is_some() {
-            return Some(Reply { origin, result: Ok(Answer::Done) });
-        }
-        seat.closing = Some(origin);
-        self.handle(tag, Input::Shutdown);
-        None
-    }
-
-    pub fn is_open(&self, tag: SessionTag) -> bool {
-        self.open.contains_key(&tag)
-    }
-
-    /// Gives a session something to handle, if it is open. A panic ends what was in progress in that session, and
-    /// nothing else.
-    pub fn handle(&mut self, tag: SessionTag, input: Input) {
-        let Some(seat) = self.open.get_mut(&tag) else { return };
-        let handling = catch_unwind(AssertUnwindSafe(|| seat.session.handle(input)));
-        if let Err(panic) = handling {
-            let recovery = catch_unwind(AssertUnwindSafe(|| seat.session.recover_from_panic(&*panic)));
-            // A session that cannot even end its run is of no use any more.
-            if recovery.is_err() {
-                self.open.remove(&tag);
-            }
+    /// Returns a session that is open.
+    pub fn get(&mut self, tag: SessionTag) -> Option<&mut OpenSession> {
+        match self.seats.get_mut(&tag)? {
+            Seat::Open(open) => Some(open),
+            Seat::Opening { .. } => None,
         }
     }
 
-    /// Returns the next output of a session.
-    pub fn next_output(&mut self, tag: SessionTag) -> Option<Output> {
-        let seat = self.open.get_mut(&tag)?;
-        let output = seat.session.next_output();
-        if output.is_none() && seat.closing.is_some() && seat.session.is_idle() {
-            let closed = self.open.remove(&tag)?;
-            let reply = closed.closing.map(|origin| Reply { origin, result: Ok(Answer::Done) });
-            return reply.map(Output::Reply);
-        }
-        output
+    /// Removes a session that is over, and returns the reply to the command that closed it, if one did.
+    pub fn remove(&mut self, tag: SessionTag) -> Option<Reply> {
+        let Some(Seat::Open(over)) = self.seats.remove(&tag) else { return None };
+        over.closing.map(|origin| Reply { origin, result: Ok(Answer::Done) })
     }
 
-    /// Returns the tags of all sessions.
+    /// Returns the tags of the sessions that are open.
     pub fn tags(&self) -> Vec<SessionTag> {
-        self.open.keys().copied().collect()
+        let open = self.seats.iter().filter(|(_, seat)| matches!(seat, Seat::Open(_)));
+        open.map(|(tag, _)| *tag).collect()
     }
 
     /// Tells whether nothing is in progress in any session.
     pub fn are_idle(&self) -> bool {
-        self.opening.is_empty() && self.open.values().all(|seat| seat.session.is_idle())
+        self.seats.values().all(|seat| matches!(seat, Seat::Open(open) if open.session.is_idle()))
     }
 
-    /// Waits for the next report of a task.
-    pub async fn next_report(&mut self) -> Option<Report> {
-        // Sessions are opened seldom, and waiting for two things costs every command something.
-        if self.opening.is_empty() {
-            return self.tasks.recv().await.map(Report::Task);
-        }
-        tokio::select! {
-            biased;
-            task = self.tasks.recv() => task.map(Report::Task),
-            opened = self.opened.recv() => opened.map(Report::Opened),
-        }
+    /// Waits for the next report.
+    pub async fn next_report(&mut self) -> Option<Tagged> {
+        self.reports.recv().await
     }
 
-    /// Returns a report of a task that is there already.
+    /// Returns a report that is there already.
     pub fn try_report(&mut self) -> Option<Tagged> {
-        self.tasks.try_recv().ok()
+        self.reports.try_recv().ok()
+    }
+}
+
+impl OpenSession {
+    /// Gives the session something to handle. A panic ends what was in progress in it, and nothing else.
+    pub fn handle(&mut self, input: Input) {
+        let handling = catch_unwind(AssertUnwindSafe(|| self.session.handle(input)));
+        if let Err(panic) = handling {
+            let recovery = catch_unwind(AssertUnwindSafe(|| self.session.recover_from_panic(&*panic)));
+            // A session that cannot even end its run is of no use any more.
+            self.is_broken |= recovery.is_err();
+        }
+    }
+
+    /// Notes the command that closes the session: it is replied to when nothing is left in progress. If another one
+    /// closes it already, the reply is returned.
+    pub fn close(&mut self, origin: Origin) -> Option<Reply> {
+        if self.closing.is_some() {
+            return Some(Reply { origin, result: Ok(Answer::Done) });
+        }
+        self.closing = Some(origin);
+        None
+    }
+
+    /// Returns the next output.
+    pub fn next_output(&mut self) -> Option<Output> {
+        self.session.next_output()
+    }
+
+    /// Tells whether the session has to be removed.
+    pub fn is_over(&self) -> bool {
+        self.is_broken || (self.closing.is_some() && self.session.is_idle())
     }
 }
 

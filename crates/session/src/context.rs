@@ -21,6 +21,8 @@ pub struct Context {
     /// The provider and the id of the last model in use.
     pub model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
+    /// The model that was in use when that level was set.
+    pub thinking_level_model: Option<(String, String)>,
     /// The newest compaction on the path.
     pub last_compaction: Option<CompactionEntry>,
     /// Whether no entry follows it.
@@ -158,8 +160,15 @@ impl Context {
     fn find_settings(&mut self, path: &[&Node], storage: &Storage) -> Result<(), Error> {
         for node in path.iter().rev() {
             match node.kind {
-                Kind::ModelChange | Kind::Message if self.model.is_none() => {
-                    self.model = decode::model(node.kind, &storage.read(node)?);
+                Kind::ModelChange | Kind::Message
+                    if self.model.is_none()
+                        || (self.thinking_level.is_some() && self.thinking_level_model.is_none()) =>
+                {
+                    let model = decode::model(node.kind, &storage.read(node)?);
+                    if self.thinking_level.is_some() && self.thinking_level_model.is_none() {
+                        self.thinking_level_model.clone_from(&model);
+                    }
+                    self.model = self.model.take().or(model);
                 }
                 Kind::ThinkingLevelChange if self.thinking_level.is_none() => {
                     let change = serde_json::from_slice::<ThinkingLevelChange>(&storage.read(node)?);
@@ -244,6 +253,7 @@ mod tests {
         let context = session.context().unwrap();
         assert_eq!(context.model, Some(("p".into(), "m5".into())));
         assert_eq!(context.thinking_level, Some(ThinkingLevel::High));
+        assert_eq!(context.thinking_level_model, Some(("p".into(), "m1".into())));
         let sources: Vec<_> = context.sources.iter().map(EntryId::as_str).collect();
         assert_eq!((sources, context.unreadable.len()), (vec!["4", "5", "7", "9"], 0));
         let Message::Custom(note) = &*context.messages[2] else { panic!("{:?}", context.messages[2]) };

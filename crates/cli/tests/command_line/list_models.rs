@@ -47,6 +47,32 @@ fn search_filters_the_list_and_keys_are_shown() {
 }
 
 #[test]
+fn usable_models_come_first() {
+    let workspace = Workspace::empty();
+    let variables = [("OPENAI_API_KEY", "k")];
+    for arguments in [&["--list-models"][..], &["--list-models", "--json"]] {
+        let (_, stdout, _) = run(&workspace, arguments, &variables);
+        let kind = |line: &str| match serde_json::from_str::<Value>(line) {
+            Ok(model) => (!model["hasKey"].as_bool().unwrap(), !model["supported"].as_bool().unwrap()),
+            Err(_) => (!line.ends_with(" yes"), line.contains("not supported")),
+        };
+        let skipped = usize::from(arguments.len() == 1);
+        let kinds: Vec<_> = stdout.lines().skip(skipped).map(kind).collect();
+        assert!(kinds.is_sorted(), "{stdout}");
+        assert!(!kinds[0].0 && kinds.last().unwrap().0);
+    }
+}
+
+#[test]
+fn names_cannot_break_the_table() {
+    let workspace = Workspace::empty()
+        .models(json!({ "providers": { "home": { "baseUrl": "http://127.0.0.1:9",
+        "api": "openai-completions", "models": [{ "id": "a\nb\u{1b}[2J" }] } } }));
+    let (_, stdout, _) = run(&workspace, &["--list-models", "home/"], &[]);
+    assert!(stdout.lines().count() == 2 && stdout.contains("home      a b\\u001b[2J"), "{stdout}");
+}
+
+#[test]
 fn empty_list_is_a_failure_with_a_message() {
     let (code, stdout, stderr) = run(&Workspace::empty(), &["--list-models", "no-such-thing"], &[]);
     assert_eq!((code, stdout.as_str()), (1, ""));

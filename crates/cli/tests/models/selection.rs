@@ -256,10 +256,9 @@ fn thinking_level_event_precedes_the_response_and_only_on_change() {
     let records = records_of(json!({ "type": "get_available_thinking_levels" }));
     assert_eq!(records[0]["data"], json!({ "levels": ["off", "minimal", "low", "medium", "high"] }));
     let records = records_of(json!({ "type": "set_model", "provider": "mock", "modelId": "m1" }));
-    assert_eq!(
-        (types(&records), &records[0]),
-        (vec!["thinking_level_changed", "response"], &changed("off", &records[0]))
-    );
+    assert_eq!(types(&records), ["thinking_level_changed", "response"]);
+    let clamped = json!({ "type": "thinking_level_changed", "level": "off" });
+    assert_eq!(records[0], clamped, "the file keeps the level that was chosen");
     let records = records_of(json!({ "type": "cycle_thinking_level" }));
     assert_eq!((types(&records), records[0].get("data")), (vec!["response"], Some(&Value::Null)));
     let records = records_of(json!({ "type": "get_available_thinking_levels" }));
@@ -294,4 +293,171 @@ fn model_and_level_can_change_during_a_run() {
     let requests = server.requests();
     assert_eq!((&requests[0].body["model"], &requests[1].body["model"]), (&json!("m1"), &json!("m2")));
     assert_eq!(requests[1].body["thinking"]["type"], "enabled");
+}
+
+#[test]
+fn chosen_level_survives_a_model_that_cannot_think() {
+    for dialect in ["pi", "omp"] {
+        let (_server, workspace) = Workspace::with_server();
+        let mut agent = Launch::rpc(&workspace).dialect(dialect).model("mock/m2").start_greeted();
+        agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
+        let mut level_with = |id: &str| {
+            agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": id }));
+            agent.get("get_state")["thinkingLevel"].clone()
+        };
+        assert_eq!(level_with("m1"), "off", "{dialect}");
+        assert_eq!(level_with("m2"), "high", "{dialect}");
+        for (id, level) in [("m1", "off"), ("m2", "high"), ("m1", "off")] {
+            let data = agent.get("cycle_model");
+            assert_eq!(
+                (&data["model"]["id"], &data["thinkingLevel"]),
+                (&json!(id), &json!(level)),
+                "{dialect}"
+            );
+        }
+        // As in pi, such a model leaves nothing to choose.
+        agent.carry_out(json!({ "type": "set_thinking_level", "level": "low" }));
+        assert_eq!(agent.get("get_state")["thinkingLevel"], "off", "{dialect}");
+        agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m2" }));
+        assert_eq!(agent.get("get_state")["thinkingLevel"], "high", "{dialect}");
+    }
+}
+
+#[test]
+fn chosen_level_survives_reopening_the_session() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "defaultThinkingLevel": "low" }));
+    let reopened = |level: &str| {
+        let mut agent = Launch::rpc(&workspace).arguments(&["--continue"]).start();
+        assert_eq!(in_use(&mut agent), "mock/m1 off");
+        agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m2" }));
+        assert_eq!(in_use(&mut agent), format!("mock/m2 {level}"));
+    };
+    // The only level of a model does not count as a choice.
+    let mut agent = Launch::rpc(&workspace).model("mock/m1").start();
+    agent.run("hello");
+    agent.finish();
+    reopened("low");
+    let mut agent = Launch::rpc(&workspace).model("mock/m2").start();
+    agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
+    agent.run("hello");
+    agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m1" }));
+    let file = agent.get("get_state")["sessionFile"].as_str().unwrap().to_owned();
+    agent.finish();
+    let levels: Vec<_> = session_lines(&file)
+        .into_iter()
+        .filter(|line| line["type"] == "thinking_level_change")
+        .map(|line| line["thinkingLevel"].clone())
+        .collect();
+    assert_eq!(levels, ["low", "high"]);
+    reopened("high");
+}
+
+#[test]
+fn settings_give_models_levels_and_budgets_of_their_own() {
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "modelThinkingLevels": { "mock/m2": "low" },
+        "defaultThinkingLevel": "high", "thinkingBudgets": { "low": 1500, "high": 3000 } }));
+    let mut agent = Launch::rpc(&workspace).model("mock/m1").start();
+    agent.carry_out(json!({ "type": "set_model", "provider": "mock", "modelId": "m2" }));
+    assert_eq!(in_use(&mut agent), "mock/m2 low");
+    agent.run("hello");
+    agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
+    agent.run("hello");
+    let sent: Vec<_> =
+        server.requests().iter().map(|request| request.body["thinking"]["budget_tokens"].clone()).collect();
+    assert_eq!(sent, [1500, 3000]);
+    agent.finish();
+    let mut agent = Launch::rpc(&workspace).model("mock/m2").start();
+    assert_eq!(in_use(&mut agent), "mock/m2 low");
+    agent.finish();
+    let mut agent = Launch::rpc(&workspace).model("mock/m2:minimal").start();
+    assert_eq!(in_use(&mut agent), "mock/m2 minimal", "a named level takes precedence");
+}
+
+#[test]
+fn blocked_images_are_replaced_by_a_note() {
+    let (server, workspace) = Workspace::with_server();
+    let models = json!({ "providers": { "mock": { "baseUrl": server.base_url(), "api": "anthropic-messages",
+        "apiKey": "a-key", "models": [{ "id": "m1", "input": ["text", "image"] }] } } });
+    let workspace =
+        workspace.models(models).settings(json!({ "images": { "blockImages": true, "autoResize": false } }));
+    let mut agent = workspace.start();
+    let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png" });
+    agent.carry_out(json!({ "type": "prompt", "message": "look", "images": [image] }));
+    agent.collect_until_settled();
+    let body = server.requests()[0].body.to_string();
+    assert!(!body.contains(PIXEL) && !body.contains("base64"), "{body}");
+    assert!(body.contains("the settings block images"), "{body}");
+}
+
+/// An image of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[test]
+fn session_chooses_no_script_and_no_recording() {
+    let script = json!({ "steps": [{ "toolCalls": [{ "name": "bash", "arguments": { "command": "touch marker" } }] }] });
+    for provider in ["scripted", "replay"] {
+        for has_default in [true, false] {
+            let (server, workspace) = if has_default {
+                Workspace::with_server()
+            } else {
+                (bowline_testkit::ModelServer::start(), Workspace::empty())
+            };
+            let workspace = workspace.file("script.json", &script.to_string());
+            let path = workspace.work().join("script.json");
+            let entry = |id: &str, parent: Value, more: Value| {
+                let mut entry =
+                    json!({ "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:00.000Z" });
+                entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+                entry
+            };
+            let lines = [
+                json!({ "type": "session", "version": 3, "id": "evil", "timestamp": "2026-01-01T00:00:00.000Z",
+                    "cwd": workspace.work() }),
+                entry(
+                    "aaaaaaaa",
+                    Value::Null,
+                    json!({ "type": "model_change", "provider": provider, "modelId": path }),
+                ),
+                entry(
+                    "bbbbbbbb",
+                    json!("aaaaaaaa"),
+                    json!({ "type": "message", "message": { "role": "user",
+                    "content": [{ "type": "text", "text": "hello" }], "timestamp": 1 } }),
+                ),
+            ];
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let workspace = workspace.file("evil.jsonl", &text);
+            let mut agent = Launch::rpc(&workspace).arguments(&["--session", "evil.jsonl"]).start();
+            let state = agent.get("get_state");
+            assert_eq!(state["messageCount"], 1, "{state}");
+            if has_default {
+                assert_eq!(state["model"]["id"], "m1");
+                agent.run("go on");
+                assert_eq!(server.requests().len(), 1);
+            } else {
+                assert_eq!(state.get("model"), None);
+                assert!(agent.refuse(json!({ "type": "prompt", "message": "go on" })).contains("No model"));
+            }
+            assert!(!workspace.work().join("marker").exists());
+        }
+    }
+}
+
+#[test]
+fn script_or_recording_that_is_no_regular_file_is_refused_at_once() {
+    let workspace = Workspace::empty();
+    let fifo = workspace.work().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for model in ["scripted/fifo", "replay/fifo", "scripted//dev/zero"] {
+        let error = Launch::rpc(&workspace).model(model).start().fatal_error();
+        assert!(error.contains("not a regular file"), "{model}: {error}");
+    }
+    let mut agent = Launch::rpc(&workspace).start();
+    agent.carry_out(json!({ "type": "set_model", "provider": "scripted", "modelId": "fifo" }));
+    let records = agent.run("hello");
+    let error = records.last().unwrap()["error"].as_str().unwrap();
+    assert!(error.contains("is a FIFO, not a regular file"), "{error}");
 }

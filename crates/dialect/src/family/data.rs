@@ -53,7 +53,7 @@ pub(crate) enum Data<'reply> {
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
 pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache) -> Option<Data<'reply>> {
     Some(match answer {
-        Answer::Done => return None,
+        Answer::Done | Answer::ThinkingLevelSet(_) => return None,
         Answer::Accepted(disposition) => Data::Accepted(Accepted {
             disposition: match disposition {
                 Disposition::Started => "started",

@@ -176,10 +176,9 @@ const fn table(results: &Results) -> [Row; 17] {
                     "level",
                     Kind::Level(&ThinkingLevel::ALL),
                     "The level. If the model does not have it, one that it has is used.",
-                )
-                .echoed()]
+                )]
             },
-            result: Some(schema_of::<Level<'_>>),
+            result: Some(schema_of::<Level>),
             action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
         },
         Row {

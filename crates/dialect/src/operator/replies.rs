@@ -68,7 +68,7 @@ enum Data<'reply> {
     State(StateRecord<'reply>),
     Statistics(StatisticsRecord<'reply>),
     Model(Model<'reply>),
-    Level(Level<'reply>),
+    Level(Level),
     Enabled(Enabled<'reply>),
     Compacted(CompactionRecord<'reply>),
     Local(LocalData),
@@ -115,11 +115,11 @@ pub(super) struct Model<'reply> {
     provider: &'reply str,
 }
 
-/// The thinking level that was set.
+/// The thinking level in effect.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Level<'reply> {
-    #[schemars(with = "ThinkingLevel")]
-    level: &'reply RawValue,
+pub(super) struct Level {
+    /// The level that was set, or the nearest that the model has.
+    level: ThinkingLevel,
 }
 
 /// The value of the setting.
@@ -238,8 +238,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         Answer::State(state) => Data::State(state_record(state)),
         Answer::Model(model) => Data::Model(Model { model_id: &model.id, provider: &model.provider }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
+        Answer::ThinkingLevelSet(thinking) => Data::Level(Level { level: thinking.level }),
         Answer::Done => match (reply.origin.name, echo()) {
-            ("set_thinking_level", Some(level)) => Data::Level(Level { level }),
             ("set_auto_compaction", Some(enabled)) => Data::Enabled(Enabled { enabled }),
             _ => Data::Nothing(Nothing {}),
         },

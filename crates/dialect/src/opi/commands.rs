@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: "set_thinking_level",
         about: "Sets the thinking level. Refused while a run is in progress.",
-        fields: &[Field::required("level", Kind::Level(&LEVELS), "The level.").echoed()],
+        fields: &[Field::required("level", Kind::Level(&LEVELS), "The level.")],
         result: Some(schema_of::<Level>),
         action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
     },

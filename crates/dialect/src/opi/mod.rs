@@ -68,6 +68,7 @@ impl Dialect for Opi {
             undeclared_thinking: UndeclaredThinking::Refused,
             truncated_answers: TruncatedAnswers::Kept,
             steering_mode: QueueMode::All,
+            thinking_budgets: thinking::BUDGETS,
             ..Policy::default()
         }
     }

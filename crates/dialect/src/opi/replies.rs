@@ -11,7 +11,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::thinking;
 use crate::json;
 use crate::local_data::LocalData;
 
@@ -65,14 +64,15 @@ pub(super) struct Model {
     model: String,
 }
 
-/// The thinking level that was set.
+/// How the model thinks from the next request on.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Level {
-    /// The token budget of the level; `null` if thinking is off.
-    budget_tokens: Option<u32>,
+    /// The token budget that is sent; `null` if thinking is off or the model's API takes no budget.
+    budget_tokens: Option<u64>,
     /// Whether the model thinks.
     enabled: bool,
-    level: String,
+    /// The level that was set, or the nearest that the model has.
+    level: ThinkingLevel,
 }
 
 /// The session and the model.
@@ -148,7 +148,7 @@ pub(super) fn failure(id: Option<&str>, command: &str, error: &str) -> Record {
 pub(super) fn encode(reply: &Reply) -> Record {
     let id = reply.origin.id.as_deref();
     match &reply.result {
-        Ok(answer) => respond(id, reply.origin.name, Ok(data(reply, answer))),
+        Ok(answer) => respond(id, reply.origin.name, Ok(data(answer))),
         Err(refusal) => {
             let error = error_text(reply, refusal.code, &refusal.message);
             failure(id, reply.origin.name, &error)
@@ -188,14 +188,18 @@ fn error_text<'a>(reply: &'a Reply, code: RefusalCode, message: &'a str) -> Cow<
     }
 }
 
-fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'reply>> {
+fn data(answer: &Answer) -> Option<Data<'_>> {
     match answer {
         Answer::Model(model) => {
             Some(Data::Model(Model { model: format!("{}:{}", model.provider, model.id) }))
         }
         Answer::Compacted(result) => Some(Data::Compacted((&**result).into())),
         Answer::State(state) => Some(session(state)),
-        Answer::Done if reply.origin.name == "set_thinking_level" => Some(level(echoed(reply))),
+        Answer::ThinkingLevelSet(thinking) => Some(Data::Level(Level {
+            budget_tokens: thinking.budget_tokens,
+            enabled: thinking.level != ThinkingLevel::Off,
+            level: thinking.level,
+        })),
         Answer::Done | Answer::Accepted(_) => None,
         // No command of this dialect has these answers.
         Answer::RunOver(_)
@@ -221,11 +225,6 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Option<Data<'re
         | Answer::Sessions(_)
         | Answer::Exported { .. } => None,
     }
-}
-
-fn level(level: String) -> Data<'static> {
-    let budget_tokens = ThinkingLevel::parse(&level).and_then(thinking::budget);
-    Data::Level(Level { budget_tokens, enabled: budget_tokens.is_some(), level })
 }
 
 fn session(state: &State) -> Data<'_> {

@@ -128,7 +128,7 @@ enum OwnRecord<'event> {
     /// The thinking level changed.
     ThinkingLevelChanged {
         level: ThinkingLevel,
-        /// The entry that records the change; absent if the session is in memory only or has no messages yet.
+        /// The entry that records the change; absent if it follows from the model alone.
         #[serde(skip_serializing_if = "Option::is_none")]
         entry_id: Option<&'event str>,
     },

@@ -9,7 +9,7 @@ use bowline_core::model::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
-use bowline_llm::{Assembly, ModelRequest, Providers};
+use bowline_llm::{Assembly, ModelRequest, Providers, RequestOptions};
 use bowline_session::Clock;
 use futures_util::StreamExt;
 
@@ -25,6 +25,7 @@ pub(crate) struct Summarizer {
     pub providers: Providers,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
+    pub options: RequestOptions,
     pub session_id: String,
     pub retry: RetrySettings,
     pub clock: Clock,
@@ -135,6 +136,7 @@ impl Summarizer {
             max_tokens: Some(max_tokens.max(1)),
             session_id: self.session_id.clone(),
             cache: false,
+            options: self.options,
         });
         let mut assembly = Assembly::new(Arc::clone(&self.model), 0);
         while let Some(events) = stream.next().await {

@@ -89,7 +89,7 @@ impl Session {
     ) -> Result<Self, Refusal> {
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
-        let models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
+        let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
         let queues = Queues::new(settings.steering_mode, settings.follow_up_mode);
         let switches = Switches {
             auto_compaction: settings.auto_compaction,
@@ -98,7 +98,7 @@ impl Session {
         };
         let instructions = Instructions::new(agent.toolbox().clone(), agent.system_prompt().clone());
         Ok(Self {
-            transcript: commands::sessions::enter(&agent, opened, &models)?,
+            transcript: commands::sessions::enter(&agent, opened, &mut models)?,
             working_directory,
             models,
             instructions,

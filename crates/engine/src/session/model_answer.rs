@@ -56,6 +56,7 @@ impl Session {
             max_tokens: None,
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
+            options: self.agent.settings().request_options,
         };
         let providers = self.agent.providers().clone();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {

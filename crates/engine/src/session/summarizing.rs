@@ -24,14 +24,24 @@ impl Session {
         let providers = self.agent.providers().clone();
         let max_tokens = max_tokens.min(model.max_tokens);
         let (thinking, retry) = (self.models.level(), self.retry_settings());
+        let options = self.agent.settings().request_options;
         let session_id = self.transcript.session_id().to_owned();
         let clock = self.agent.clock().clone();
         let system = self.system_prompt();
         let id = self.pending.start(Awaited::Summary, |reporter| async move {
             // The size of the conversation afterwards includes it.
             system.text(&reporter).await;
-            let summarizer =
-                Summarizer { reporter, providers, max_tokens, model, thinking, session_id, retry, clock };
+            let summarizer = Summarizer {
+                reporter,
+                providers,
+                max_tokens,
+                model,
+                thinking,
+                options,
+                session_id,
+                retry,
+                clock,
+            };
             let result = summarizer.summarize(request).await;
             summarizer.report(SummaryStep::Done(Box::new(result))).await;
         });

@@ -11,7 +11,7 @@ use bowline_core::policy::{Policy, PromptAnswer};
 use bowline_core::reply::{Answer, Refusal, Reply, State};
 use bowline_core::{Message, SessionTag};
 use bowline_dialect::Dialect;
-use bowline_engine::{Input, Output, Session, Tagged};
+use bowline_engine::{Input, Output, Report, Session, Tagged};
 use bowline_testkit::{ModelServer, assert_well_formed};
 use bowline_wire::memory::{self, Client};
 use bowline_wire::{Outbox, Record};
@@ -104,6 +104,13 @@ impl Driver {
         self.collect();
     }
 
+    /// Handles a report of a task.
+    fn take(&mut self, tagged: Tagged) {
+        if let Report::Step(step) = tagged.report {
+            self.handle(Input::Step(step));
+        }
+    }
+
     /// Has the session recover as if the handling of an input had panicked.
     pub fn panic(&mut self) {
         self.session.recover_from_panic(&"boom");
@@ -129,7 +136,7 @@ impl Driver {
     pub async fn step(&mut self) {
         let received = timeout(LIMIT, self.inputs.recv()).await;
         let Ok(Some(tagged)) = received else { panic!("no task reports\n{}", self.transcript()) };
-        self.handle(tagged.input);
+        self.take(tagged);
     }
 
     /// Handles reports until an output is as wanted, and returns it. Outputs that were waited for before do not count.
@@ -182,7 +189,7 @@ impl Driver {
     pub async fn until_requests(&mut self, count: usize) {
         while self.server.requests().len() < count {
             if let Ok(Some(tagged)) = timeout(Duration::from_millis(1), self.inputs.recv()).await {
-                self.handle(tagged.input);
+                self.take(tagged);
             }
         }
     }

@@ -126,7 +126,7 @@ impl Setup {
             session_plan: plan,
             models: ModelDefaults {
                 default_model: model,
-                default_thinking_level: ThinkingLevel::Off,
+                default_thinking_level: Some(ThinkingLevel::Off),
                 ..ModelDefaults::default()
             },
             gate: self.gate,

@@ -8,5 +8,6 @@ use super::Api;
 pub(super) const API: Api = Api {
     name: "anthropic-messages",
     request: request::build,
+    budget: request::budget,
     decoder: || Box::new(decoder::Messages::default()),
 };

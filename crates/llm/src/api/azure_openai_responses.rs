@@ -6,12 +6,16 @@
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-use super::{Api, Endpoint, HttpRequest, Variables, bearer, openai_responses};
+use super::{Api, Endpoint, HttpRequest, Variables, bearer, no_budget, openai_responses};
 use crate::credentials::Scheme;
 use crate::request::ModelRequest;
 
-pub(super) const API: Api =
-    Api { name: "azure-openai-responses", request: build, decoder: openai_responses::decoder };
+pub(super) const API: Api = Api {
+    name: "azure-openai-responses",
+    request: build,
+    budget: no_budget,
+    decoder: openai_responses::decoder,
+};
 
 /// The version of Azure's API without a date.
 const VERSION: &str = "v1";

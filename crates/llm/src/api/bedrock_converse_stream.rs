@@ -13,5 +13,6 @@ use super::Api;
 pub(super) const API: Api = Api {
     name: "bedrock-converse-stream",
     request: request::build,
+    budget: request::budget,
     decoder: || Box::new(decoder::Converse::default()),
 };

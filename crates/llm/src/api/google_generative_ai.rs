@@ -9,5 +9,6 @@ use super::Api;
 pub(super) const API: Api = Api {
     name: "google-generative-ai",
     request: request::build,
+    budget: thinking::budget,
     decoder: || Box::new(decoder::Contents::default()),
 };

@@ -6,12 +6,13 @@ mod prose;
 mod request;
 mod thinking;
 
-use super::{Api, Decoder};
+use super::{Api, Decoder, no_budget};
 use crate::conversation::IdRule;
 
 pub(super) use request::build_for;
 
-pub(super) const API: Api = Api { name: "openai-completions", request: request::build, decoder };
+pub(super) const API: Api =
+    Api { name: "openai-completions", request: request::build, budget: no_budget, decoder };
 
 /// Returns a decoder of the API's answers.
 pub(super) fn decoder() -> Box<dyn Decoder> {

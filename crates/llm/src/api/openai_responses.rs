@@ -5,11 +5,12 @@ mod decoder;
 mod item;
 mod request;
 
-use super::{Api, Decoder};
+use super::{Api, Decoder, no_budget};
 
 pub(super) use request::body;
 
-pub(super) const API: Api = Api { name: "openai-responses", request: request::build, decoder };
+pub(super) const API: Api =
+    Api { name: "openai-responses", request: request::build, budget: no_budget, decoder };
 
 /// Returns a decoder of the API's answers.
 pub(super) fn decoder() -> Box<dyn Decoder> {

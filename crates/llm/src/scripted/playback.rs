@@ -154,6 +154,6 @@ fn counts(request: &ModelRequest, step: &Step) -> TokenCounts {
         .map(|call| call.name.len() + serde_json::to_string(&call.arguments).map_or(0, |text| text.len()))
         .sum();
     let written = step.thinking.len() + step.text.len() * step.repeat.unwrap_or(1) + calls;
-    let turns = conversation::turns(&request.messages, &request.model);
+    let turns = conversation::turns(request);
     TokenCounts { input: estimate(request, &turns), output: written as u64 / 4 + 1, ..TokenCounts::default() }
 }

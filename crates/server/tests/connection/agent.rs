@@ -88,7 +88,7 @@ impl World {
             policy,
             models: ModelDefaults {
                 default_model: providers.find("mock", "m1"),
-                default_thinking_level: ThinkingLevel::Off,
+                default_thinking_level: Some(ThinkingLevel::Off),
                 ..ModelDefaults::default()
             },
             providers,

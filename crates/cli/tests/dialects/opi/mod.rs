@@ -347,16 +347,21 @@ fn model_is_named_with_a_colon() {
 
 #[test]
 fn thinking_levels_have_budgets() {
-    let server = ModelServer::start();
-    let workspace = workspace(&server);
+    let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("opi");
-    for (level, budget) in
-        [("off", Value::Null), ("low", json!(2048)), ("medium", json!(10_000)), ("high", json!(20_000))]
-    {
+    let off = json!({ "budget_tokens": null, "enabled": false, "level": "off" });
+    let cannot = agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
+    assert_eq!(cannot, off, "the model cannot think");
+    agent.carry_out(json!({ "type": "set_model", "model": "mock:m2" }));
+    for (level, budget) in [("low", 2048), ("medium", 10_000), ("high", 20_000)] {
         let data = agent.carry_out(json!({ "type": "set_thinking_level", "level": level }));
-        let expected = json!({ "budget_tokens": budget, "enabled": level != "off", "level": level });
-        assert_eq!(data, expected);
+        assert_eq!(data, json!({ "budget_tokens": budget, "enabled": true, "level": level }));
+        agent.send(json!({ "type": "prompt", "message": "hello" }));
+        agent.until_type("AgentEnd");
+        let sent = server.requests().last().unwrap().body["thinking"].clone();
+        assert_eq!(sent, json!({ "type": "enabled", "budget_tokens": budget }), "what is reported is sent");
     }
+    assert_eq!(agent.carry_out(json!({ "type": "set_thinking_level", "level": "off" })), off);
 }
 
 #[test]

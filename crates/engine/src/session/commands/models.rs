@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::model::Model;
-use bowline_core::reply::{Answer, CycledModel, Refusal, RefusalCode};
+use bowline_core::reply::{Answer, CycledModel, Refusal, RefusalCode, ThinkingState};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_session::EntryBody;
 
@@ -75,22 +75,33 @@ impl Session {
         Answer::Models(models)
     }
 
-    /// Sets the level, or the nearest one that the model has.
-    fn set_thinking_level(&mut self, level: ThinkingLevel) -> Result<(), Refusal> {
-        let level = level.clamp_to(&self.models.levels());
-        if level != self.models.level() {
-            let entry = self.transcript.append(EntryBody::ThinkingLevelChange { level })?;
-            self.models.set_level(level);
-            self.emit(Event::ThinkingLevelChanged { level, entry: Some(entry) });
-        }
-        Ok(())
+    /// Sets the level at the user's request, or the nearest one that the model has. New sessions start with it too.
+    pub(super) fn choose_thinking_level(&mut self, level: ThinkingLevel) -> Result<Answer, Refusal> {
+        self.change_level(level.clamp_to(&self.models.levels()), self.models.level())?;
+        self.models.choose_level(level);
+        Ok(Answer::ThinkingLevelSet(self.thinking_state()))
     }
 
-    /// Sets the level at the user's request: new sessions start with it too.
-    pub(super) fn choose_thinking_level(&mut self, level: ThinkingLevel) -> Result<Answer, Refusal> {
-        self.set_thinking_level(level)?;
-        self.models.set_default_level(level);
-        Ok(Answer::Done)
+    fn thinking_state(&self) -> ThinkingState {
+        let (level, budgets) = (self.models.level(), self.agent.settings().request_options.budgets);
+        let budget = |model: &Arc<Model>| self.agent.providers().thinking_budget(model, level, budgets);
+        let is_on = level != ThinkingLevel::Off;
+        ThinkingState { level, budget_tokens: self.models.current().filter(|_| is_on).and_then(budget) }
+    }
+
+    /// Records and announces a level in effect if it is another than before. One that a reader of the file knows anyway,
+    /// because the model replaces the recorded one by it, is not recorded: the recorded one is the user's choice.
+    fn change_level(&mut self, level: ThinkingLevel, before: ThinkingLevel) -> Result<(), Refusal> {
+        if level == before {
+            return Ok(());
+        }
+        let mut entry = None;
+        if !self.models.is_recorded(level) {
+            entry = Some(self.transcript.append(EntryBody::ThinkingLevelChange { level })?);
+            self.models.set_recorded(level);
+        }
+        self.emit(Event::ThinkingLevelChanged { level, entry });
+        Ok(())
     }
 
     pub(super) fn cycle_thinking_level(&mut self) -> Result<Answer, Refusal> {
@@ -104,14 +115,16 @@ impl Session {
         Ok(Answer::CycledThinkingLevel(Some(next)))
     }
 
-    /// Uses another model from the next call on, and fits the thinking level to it.
-    fn change_model(&mut self, model: Arc<Model>, level: Option<ThinkingLevel>) -> Result<(), Refusal> {
+    /// Uses another model from the next call on, and fits the thinking level to it. `own` is the level that the user gave
+    /// this model.
+    fn change_model(&mut self, model: Arc<Model>, own: Option<ThinkingLevel>) -> Result<(), Refusal> {
         self.transcript.append(EntryBody::ModelChange {
             provider: model.provider.clone(),
             model_id: model.id.clone(),
         })?;
-        self.models.set_model(model);
+        let before = self.models.level();
+        self.models.set_model(model, own);
         self.futile_compaction = None;
-        self.set_thinking_level(level.unwrap_or(self.models.level()))
+        self.change_level(self.models.level(), before)
     }
 }

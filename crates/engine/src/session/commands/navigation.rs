@@ -67,6 +67,7 @@ impl Session {
         };
         self.futile_compaction = None;
         self.transcript.reload()?;
+        self.models.forget_recorded();
         Ok(Answer::Navigated(Navigated {
             leaf: self.transcript.leaf(),
             text: navigation.text.clone(),

@@ -109,8 +109,8 @@ impl Session {
 
     /// Leaves the current session for another. If that one cannot be used, everything stays as it was.
     fn change_to(&mut self, opened: OpenedSession) -> Result<(), Refusal> {
-        let models = self.models.for_next_session(&opened.context, self.agent.providers());
-        self.transcript = enter(&self.agent, opened, &models)?;
+        let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
+        self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
         self.futile_compaction = None;
         self.drop_queued();
@@ -138,7 +138,7 @@ impl Session {
 pub(in crate::session) fn enter(
     agent: &Agent,
     mut opened: OpenedSession,
-    models: &ModelChoice,
+    models: &mut ModelChoice,
 ) -> Result<Transcript, Refusal> {
     let context = &opened.context;
     // A new session may have been named already.
@@ -148,7 +148,9 @@ pub(in crate::session) fn enter(
     if is_new && let Some(model) = models.current() {
         let (provider, model_id) = (model.provider.clone(), model.id.clone());
         transcript.append(EntryBody::ModelChange { provider, model_id })?;
-        transcript.append(EntryBody::ThinkingLevelChange { level: models.level() })?;
+        let level = models.level();
+        transcript.append(EntryBody::ThinkingLevelChange { level })?;
+        models.set_recorded(level);
     }
     Ok(transcript)
 }

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use bowline_core::message::{Arguments, ThinkingBlock};
 use bowline_core::stream::StreamError;
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, ThinkingLevel, ToolDefinition};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::api::claude_budget::claude_budget;
 use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, wanted_level};
 use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::credentials::Scheme;
@@ -20,9 +22,6 @@ const VERSION: &str = "2023-06-01";
 const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 /// Lets the token of a login replace a key.
 const LOGIN: &str = "oauth-2025-04-20";
-
-/// The smallest thinking budget that the API accepts, and what must remain for the answer itself.
-const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -109,9 +108,9 @@ struct OutputConfig<'a> {
 /// Returns the request.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns(&request.messages, model);
+    let turns = conversation::turns(request);
     let max_tokens = output_limit(request, &turns);
-    let (thinking, output_config) = thinking(model, request.thinking, max_tokens);
+    let (thinking, output_config) = thinking(model, request.thinking, request.options.budgets, max_tokens);
     let betas = betas(thinking.as_ref(), endpoint);
     let mut messages = entries(&turns, model);
     if request.cache {
@@ -183,6 +182,7 @@ fn betas(thinking: Option<&Thinking>, endpoint: &Endpoint) -> Vec<&'static str> 
 fn thinking(
     model: &Model,
     level: ThinkingLevel,
+    budgets: ThinkingBudgets,
     max_tokens: u64,
 ) -> (Option<Thinking>, Option<OutputConfig<'_>>) {
     let Some((level, word)) = wanted_level(model, level) else { return (None, None) };
@@ -193,17 +193,18 @@ fn thinking(
         let effort = word.unwrap_or(effort(level));
         return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort }));
     }
-    let budget = match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
-        ThinkingLevel::Low => 2048,
-        ThinkingLevel::Medium => 8192,
-        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 16384,
-    };
-    let budget_tokens = budget.min(max_tokens.saturating_sub(LEAST_BUDGET));
-    if budget_tokens < LEAST_BUDGET {
-        return (Some(Thinking::Disabled), None);
+    match claude_budget(level, budgets, max_tokens) {
+        Some(budget_tokens) => (Some(Thinking::Enabled { budget_tokens }), None),
+        None => (Some(Thinking::Disabled), None),
     }
-    (Some(Thinking::Enabled { budget_tokens }), None)
+}
+
+/// Returns the budget that is sent at a level, unless the conversation leaves less room.
+pub(super) fn budget(model: &Model, level: ThinkingLevel, budgets: ThinkingBudgets) -> Option<u64> {
+    match thinking(model, level, budgets, model.max_tokens).0 {
+        Some(Thinking::Enabled { budget_tokens }) => Some(budget_tokens),
+        _ => None,
+    }
 }
 
 /// Returns the API's name for a level. It has none below `low`.

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use bowline_core::message::{Arguments, ThinkingBlock};
 use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, ThinkingLevel, ToolDefinition};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::signature::{AccountKey, Signed, date_header, encode_segment};
+use crate::api::claude_budget::claude_budget;
 use crate::api::{Endpoint, HttpRequest, Variables, bearer, to_body, wanted_level};
 use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
@@ -19,9 +21,6 @@ use crate::secret::Secret;
 /// The default region.
 const USUAL_REGION: &str = "us-east-1";
 const USUAL_HOST: &str = "bedrock-runtime.us-east-1.amazonaws.com";
-
-/// The smallest thinking budget that Anthropic's models accept, and what must remain for the answer itself.
-const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,7 +112,7 @@ enum Reasoning<'a> {
 /// Returns the request.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns(&request.messages, model);
+    let turns = conversation::turns(request);
     let max_tokens = output_limit(request, &turns);
     let tools: Vec<Tool<'_>> = request.tools.iter().map(tool).collect();
     let body = to_body(&Body {
@@ -121,7 +120,12 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         system: (!request.system.trim().is_empty()).then(|| [Block::Text(&request.system)]),
         inference_config: InferenceConfig { max_tokens },
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools }),
-        additional_model_request_fields: thinking(model, request.thinking, max_tokens),
+        additional_model_request_fields: thinking(
+            model,
+            request.thinking,
+            request.options.budgets,
+            max_tokens,
+        ),
     })?;
     let path = format!("/model/{}/converse-stream", encode_segment(&model.id));
     let base_url = regional(&endpoint.base_url, &endpoint.variables);
@@ -202,7 +206,7 @@ fn tool(definition: &ToolDefinition) -> Tool<'_> {
 }
 
 /// Returns how to request thinking. The API has no field for it; only that of Anthropic's models is known here.
-fn thinking(model: &Model, level: ThinkingLevel, max_tokens: u64) -> Option<Value> {
+fn thinking(model: &Model, level: ThinkingLevel, budgets: ThinkingBudgets, max_tokens: u64) -> Option<Value> {
     let (level, word) = wanted_level(model, level)?;
     if level == ThinkingLevel::Off || !model.id.contains("claude") {
         return None;
@@ -217,14 +221,13 @@ fn thinking(model: &Model, level: ThinkingLevel, max_tokens: u64) -> Option<Valu
             "thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}
         }));
     }
-    let budget = match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
-        ThinkingLevel::Low => 2048,
-        ThinkingLevel::Medium => 8192,
-        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 16384,
-    };
-    let budget = budget.min(max_tokens.saturating_sub(LEAST_BUDGET));
-    (budget >= LEAST_BUDGET).then(|| json!({"thinking": {"type": "enabled", "budget_tokens": budget}}))
+    let budget = claude_budget(level, budgets, max_tokens)?;
+    Some(json!({"thinking": {"type": "enabled", "budget_tokens": budget}}))
+}
+
+/// Returns the budget that is sent at a level, unless the conversation leaves less room.
+pub(super) fn budget(model: &Model, level: ThinkingLevel, budgets: ThinkingBudgets) -> Option<u64> {
+    thinking(model, level, budgets, model.max_tokens)?["thinking"]["budget_tokens"].as_u64()
 }
 
 /// Returns the messages. The API requires alternating user and assistant messages; results belong to the user.

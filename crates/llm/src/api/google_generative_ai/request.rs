@@ -109,7 +109,7 @@ struct GenerationConfig {
 /// Returns the request.
 pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpRequest, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns(&request.messages, model);
+    let turns = conversation::turns(request);
     let max_output_tokens = output_limit(request, &turns);
     let declarations: Vec<Declaration<'_>> = request.tools.iter().map(declaration).collect();
     let body = to_body(&Body {
@@ -119,7 +119,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         tools: (!declarations.is_empty()).then_some([Tools { function_declarations: declarations }]),
         generation_config: GenerationConfig {
             max_output_tokens,
-            thinking_config: thinking::ask(model, request.thinking),
+            thinking_config: thinking::ask(model, request.thinking, request.options.budgets),
         },
     })?;
     let mut headers = Vec::new();

@@ -1,5 +1,6 @@
 //! How a model is asked to think: up to 2.5 by a token budget, since 3 by a level.
 
+use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, ThinkingLevel};
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ pub(super) fn has_levels(model: &Model) -> bool {
 }
 
 /// Returns how to request thinking.
-pub(super) fn ask(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig> {
+pub(super) fn ask(model: &Model, level: ThinkingLevel, budgets: ThinkingBudgets) -> Option<ThinkingConfig> {
     let (level, word) = wanted_level(model, level)?;
     let silent = level == ThinkingLevel::Off;
     let config = |budget: Option<i64>, level: Option<String>| ThinkingConfig {
@@ -35,7 +36,8 @@ pub(super) fn ask(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig>
         thinking_level: level,
     };
     if !has_levels(model) {
-        return Some(config(Some(budget(model, level)), None));
+        let wanted = budgets.of(level).and_then(|tokens| i64::try_from(tokens).ok());
+        return Some(config(Some(wanted.unwrap_or_else(|| usual_budget(model, level))), None));
     }
     // Thinking cannot be turned off for these models; the lowest level is the closest.
     let least = if model.id.contains("pro") { "LOW" } else { "MINIMAL" };
@@ -48,7 +50,7 @@ pub(super) fn ask(model: &Model, level: ThinkingLevel) -> Option<ThinkingConfig>
 }
 
 /// Returns the budget for a level; -1 leaves it to the model.
-fn budget(model: &Model, level: ThinkingLevel) -> i64 {
+fn usual_budget(model: &Model, level: ThinkingLevel) -> i64 {
     let id = model.id.as_str();
     let (least, most) = match () {
         () if id.contains("2.5-pro") => (128, 32_768),
@@ -67,6 +69,12 @@ fn budget(model: &Model, level: ThinkingLevel) -> i64 {
     }
 }
 
+/// Returns the budget that is sent at a level.
+pub(super) fn budget(model: &Model, level: ThinkingLevel, budgets: ThinkingBudgets) -> Option<u64> {
+    let tokens = ask(model, level, budgets)?.thinking_budget?;
+    u64::try_from(tokens).ok().filter(|tokens| *tokens > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::ThinkingLevel::{High, Low, Max, Minimal, Off};
@@ -77,7 +85,10 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
     #[track_caller]
     fn check(changes: Value, level: ThinkingLevel, expected: Value) {
-        assert_eq!(serde_json::to_value(ask(&model(changes), level)).unwrap(), expected);
+        assert_eq!(
+            serde_json::to_value(ask(&model(changes), level, ThinkingBudgets::default())).unwrap(),
+            expected
+        );
     }
 
     #[test]
@@ -90,6 +101,10 @@ mod tests {
         check(json!({"id": "gemini-2.5-flash"}), Max, budget(24_576));
         check(json!({"id": "gemini-2.5-flash-lite"}), Minimal, budget(512));
         check(json!({"id": "deep-research"}), Low, budget(-1));
+        let budgets = ThinkingBudgets { low: Some(999), ..ThinkingBudgets::default() };
+        let pro = model(json!({"id": "gemini-2.5-pro"}));
+        let sent = |level| super::budget(&pro, level, budgets);
+        assert_eq!((sent(Low), sent(High), sent(Off)), (Some(999), Some(32_768), Some(128)));
         let map = json!({"off": null, "minimal": null, "low": "low", "high": "high"});
         let third = json!({"id": "gemini-3.8-flash", "thinkingLevelMap": map});
         check(third.clone(), Off, level("LOW"));

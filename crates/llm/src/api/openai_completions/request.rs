@@ -76,7 +76,7 @@ pub(in crate::api) fn build_for(
     endpoint: &Endpoint,
 ) -> Result<HttpRequest, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns_with_ids(&request.messages, model, server.ids());
+    let turns = conversation::turns_with_ids(request, server.ids());
     let limit = output_limit(request, &turns);
     let mistral = server == Server::Mistral;
     let old_field = mistral || setting(model, "maxTokensField") == Some("max_tokens");

@@ -62,7 +62,7 @@ struct MessageItem<'a> {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
+    id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
 /// Returns the body of a request, with the server's name for the model.
 pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>, StreamError> {
     let model = &*request.model;
-    let turns = conversation::turns(&request.messages, model);
+    let turns = conversation::turns(request);
     let limit = output_limit(request, &turns);
     to_body(&Body {
         model: name,
@@ -195,7 +195,8 @@ fn piece<'a>(part: &'a Part<'a>) -> Piece<'a> {
 }
 
 /// Adds an answer. Items keep their ids only together with the reasoning that led to them: the provider rejects an
-/// item whose reasoning is missing, and reasoning that nothing follows.
+/// item whose reasoning is missing, and reasoning that nothing follows. A message always needs an id, so without its own
+/// it gets one by its place, which is the same in every request of a conversation.
 fn add_answer<'a>(pieces: &'a [AnswerPart<'a>], entries: &mut Vec<Entry<'a>>) {
     let reasoning = |piece: &'a AnswerPart<'a>| match piece {
         AnswerPart::Thinking(block) => block.thinking_signature.as_deref().and_then(item::reasoning),
@@ -208,24 +209,26 @@ fn add_answer<'a>(pieces: &'a [AnswerPart<'a>], entries: &mut Vec<Entry<'a>>) {
     for piece in pieces {
         match piece {
             AnswerPart::Thinking(_) => entries.extend(reasoning(piece).map(Entry::Raw)),
-            AnswerPart::Text { text, signature } => entries.push(text_entry(text, *signature, identified)),
+            AnswerPart::Text { text, signature } => {
+                entries.push(text_entry(text, *signature, identified, entries.len()));
+            }
             AnswerPart::Call(call) => entries.push(call_entry(call, identified)),
         }
     }
 }
 
-fn text_entry<'a>(text: &'a str, signature: Option<&'a str>, identified: bool) -> Entry<'a> {
+fn text_entry<'a>(text: &'a str, signature: Option<&'a str>, identified: bool, place: usize) -> Entry<'a> {
     let mark = signature.and_then(|signature| match serde_json::from_str::<MessageMark<'_>>(signature) {
         Ok(mark) => Some((mark.id, mark.phase)),
         // Older files contain the bare id.
         Err(_) => signature.starts_with("msg").then_some((signature, None)),
     });
-    let id = mark.map(|(id, _)| id).filter(|id| identified && is_item_id(id));
+    let own = mark.map(|(id, _)| id).filter(|id| identified && is_item_id(id));
     Entry::Message(MessageItem {
         role: "assistant",
         content: vec![Piece::OutputText { text, annotations: [] }],
         kind: Some("message"),
-        id,
+        id: Some(own.map_or_else(|| Cow::Owned(format!("msg_bowline_{place}")), Cow::Borrowed)),
         status: Some("completed"),
         phase: mark.and_then(|(_, phase)| phase),
     })
@@ -332,14 +335,18 @@ mod tests {
     }
 
     #[test]
-    fn items_without_their_reasoning_have_no_ids() {
+    fn items_without_their_reasoning_have_no_ids_of_the_provider() {
         let model = json!({"api": "openai-responses"});
         for answer in
             [answer("m", r#"{"id":"rs_1","type":"reasoning","summary":[]}"#), answer("n", REASONING)]
         {
             let body = body(&ModelRequest { messages: messages(json!([answer])), ..request(model.clone()) });
             let input = body["input"].as_array().unwrap();
-            assert!(input.iter().all(|item| item.get("id").is_none()), "{body}");
+            for (index, item) in input.iter().enumerate() {
+                let own = (item["type"] == "message").then(|| json!(format!("msg_bowline_{index}")));
+                assert_eq!(item.get("id"), own.as_ref(), "{body}");
+            }
+            assert!(input.iter().any(|item| item["type"] == "message"), "{body}");
             assert!(input.iter().all(|item| item["type"] != "reasoning"), "{body}");
         }
     }

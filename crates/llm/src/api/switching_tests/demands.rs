@@ -143,8 +143,8 @@ fn mistral(body: &Value, place: &str) {
     check_ids(ids.iter().map(String::as_str), 9, place);
 }
 
-/// Every call is followed by one output; reasoning is encrypted and followed by something; items have ids only
-/// together with their reasoning.
+/// Every call is followed by one output; reasoning is encrypted and followed by something; items have the provider's
+/// ids only together with their reasoning, and assistant messages always have one.
 fn responses(body: &Value, own: bool, place: &str) {
     assert_eq!(body["store"], false, "{place}");
     let input = list(body, "input", place);
@@ -154,10 +154,15 @@ fn responses(body: &Value, own: bool, place: &str) {
         if kind != "function_call" && kind != "function_call_output" {
             assert!(waiting.is_empty(), "{waiting:?} have no output: {place}");
         }
-        assert!(own || item.get("id").is_none(), "{place}");
+        let is_answer = kind == "message" && item["role"] == "assistant";
+        assert!(own || is_answer || item.get("id").is_none(), "{place}");
         match kind {
             "message" => {
                 let role = text(item, "role", place);
+                if is_answer {
+                    let id = text(item, "id", place);
+                    assert!(own || id == format!("msg_bowline_{index}"), "{id}: {place}");
+                }
                 for part in list(item, "content", place) {
                     let expected = if role == "assistant" { "output_" } else { "input_" };
                     assert!(text(part, "type", place).starts_with(expected), "{place}");
