@@ -127,7 +127,9 @@ pub enum Command {
     GetEntries {
         since: Option<String>,
     },
-    GetTree,
+    GetTree {
+        format: TreeFormat,
+    },
     /// Continues from another entry of the session; the abandoned branch may be summarised.
     NavigateTree {
         entry: String,
@@ -178,6 +180,15 @@ pub enum Queue {
     Steering,
     /// Delivered when the run would otherwise end.
     FollowUp,
+}
+
+/// How a tree is returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeFormat {
+    /// Nodes within nodes.
+    Nested,
+    /// A list, whose depth does not grow with the session.
+    Flat,
 }
 
 /// Which sessions to list.

@@ -68,6 +68,13 @@ pub enum Answer {
     /// The tree as nested nodes, already serialised: it can be too deep for recursion.
     Tree {
         roots: Box<RawValue>,
+        /// Whether some of `roots` continue others, because the tree would be too deep for most decoders.
+        is_split: bool,
+        leaf: Option<EntryName>,
+    },
+    /// The tree as a list, each entry before its descendants.
+    FlatTree {
+        nodes: Vec<FlatNode>,
         leaf: Option<EntryName>,
     },
     Navigated(Navigated),
@@ -166,6 +173,17 @@ pub struct State {
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
     pub instructions: Option<Instructions>,
+}
+
+/// An entry in a list of the entries of a tree.
+#[derive(Debug, Clone)]
+pub struct FlatNode {
+    pub entry: Box<RawValue>,
+    /// The number of its ancestors.
+    pub depth: usize,
+    pub label: Option<String>,
+    /// When the label was set.
+    pub label_timestamp: Option<String>,
 }
 
 /// What could not be read of a session's file.

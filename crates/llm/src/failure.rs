@@ -9,9 +9,6 @@ use serde_json::Value;
 
 use crate::limits::{PROVIDER_TEXT, shorten};
 
-/// The most characters of a provider's name for an error.
-const LONGEST_NAME: usize = 200;
-
 /// The most of a refusal that is searched for words, in bytes. What matters is said early.
 const SEARCHED: usize = 64 * 1024;
 
@@ -92,7 +89,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Returns the failure for an error inside a stream.
+/// Returns the failure for an error inside a stream. The text is whole: secrets are masked in it before it is shortened.
 pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> StreamError {
     let kind = kind_of(status, name, text);
     StreamError { kind, status, message: tell(status, name, text), retry_after: None }
@@ -141,8 +138,6 @@ fn advised(kind: FailureKind, should_retry: Option<&str>) -> FailureKind {
 
 /// Returns the message for the user.
 fn tell(status: Option<u16>, name: Option<&str>, text: &str) -> String {
-    let (name, text) = (name.map(|name| shorten(name, LONGEST_NAME)), shorten(text, PROVIDER_TEXT));
-    let name = name.as_deref();
     let reason = status.and_then(|status| reqwest::StatusCode::from_u16(status).ok()?.canonical_reason());
     let status = status.map(|status| status.to_string());
     let head = match (status, name.or(reason)) {
@@ -171,14 +166,18 @@ fn describe(body: &[u8]) -> (Option<String>, String) {
         let is_page = text.starts_with('<');
         return (
             None,
-            if is_page { "the server answered with a web page".to_owned() } else { text.to_owned() },
+            if is_page {
+                "the server answered with a web page".to_owned()
+            } else {
+                shorten(text, PROVIDER_TEXT)
+            },
         );
     };
     let value = value.get(0).unwrap_or(&value);
     let error = value.get("error").unwrap_or(value);
     let name = ["type", "code"].iter().find_map(|field| error.get(field)?.as_str()).map(str::to_owned);
     let message = ["message", "detail", "error"].iter().find_map(|field| error.get(field)?.as_str());
-    let message = message.or(error.as_str()).unwrap_or(text).to_owned();
+    let message = shorten(message.or(error.as_str()).unwrap_or(text), PROVIDER_TEXT);
     (name.filter(|name| name != "error"), message)
 }
 
@@ -289,13 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_providers_are_shortened() {
-        let long = "x".repeat(1_000_000);
-        let failure = in_stream(None, Some(&long), &long);
-        assert!(failure.message.len() < 2300, "{}", failure.message.len());
-        assert!(
-            in_stream(None, None, &format!("{}rate limit", " ".repeat(100))).kind == FailureKind::RateLimited
-        );
+    fn only_the_beginning_of_a_text_is_searched_for_words() {
+        let long = format!("{}rate limit", " ".repeat(SEARCHED));
+        assert_eq!(in_stream(None, None, &long).kind, FailureKind::Unavailable);
+        assert_eq!(in_stream(None, None, long.trim_start()).kind, FailureKind::RateLimited);
     }
 
     #[test]

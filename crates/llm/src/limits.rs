@@ -40,7 +40,8 @@ pub(crate) const EVENT_LIST: usize = 1000;
 /// A file of recordings in bytes, when it is written and when it is read.
 pub(crate) const RECORDING_BYTES: u64 = 256 * MIB as u64;
 
-/// The characters of a provider's text that are passed on in an error, and those of the whole error.
+/// The characters of a refusal's text that are passed on, and those of any error. Secrets are masked first: the beginning
+/// of one would not be recognised.
 pub(crate) const PROVIDER_TEXT: usize = 2000;
 pub(crate) const ERROR_TEXT: usize = 4000;
 
@@ -90,7 +91,7 @@ mod tests {
             ("the same with `--record`", mebibytes(RECORDED_STREAM_BYTES)),
             ("one event of a stream", mebibytes(EVENT_BYTES)),
             ("a recording", mebibytes(RECORDING_BYTES as usize)),
-            ("a provider's text in an error", format!("{PROVIDER_TEXT} characters")),
+            ("the text of an error", format!("{ERROR_TEXT} characters")),
         ] {
             let start = format!("| {name} | {value} |");
             assert!(rows.iter().any(|row| row.starts_with(&start)), "{start} is not in {rows:#?}");

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::failure::KINDS;
 use crate::limits::RECORDING_BYTES;
 use crate::private_files;
-use crate::secret::Secret;
+use crate::redaction::Redactor;
 use crate::transport::Outgoing;
 
 /// The version of the file format.
@@ -68,7 +68,7 @@ pub(crate) struct Exchange {
     recorder: Recorder,
     number: u64,
     started: Instant,
-    secrets: Vec<Secret>,
+    redactor: Redactor,
     lines: Vec<Value>,
     /// What was received, and when each chunk of it arrived and how long it is.
     received: Vec<u8>,
@@ -101,7 +101,7 @@ impl Recorder {
     }
 
     /// Starts recording an exchange.
-    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Exchange {
+    pub(crate) fn begin(&self, outgoing: &Outgoing, redactor: &Redactor) -> Exchange {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.exchanges += 1;
@@ -125,7 +125,7 @@ impl Recorder {
             recorder: self.clone(),
             number,
             started: Instant::now(),
-            secrets: secrets.to_vec(),
+            redactor: redactor.clone(),
             lines: vec![request],
             received: Vec::new(),
             chunks: Vec::new(),
@@ -184,9 +184,7 @@ impl Exchange {
         }
         let mut received = std::mem::take(&mut self.received);
         // The whole at once, because a secret may be split between chunks.
-        for secret in &self.secrets {
-            secret.mask(&mut received);
-        }
+        self.redactor.mask(&mut received);
         let mut rest = received.as_slice();
         let chunks = std::mem::take(&mut self.chunks).into_iter().map(|(at, length)| {
             let (bytes, after) = rest.split_at(length);
@@ -194,9 +192,7 @@ impl Exchange {
             chunk_line(self.number, at, bytes)
         });
         let lines = std::mem::take(&mut self.lines).into_iter().chain(chunks).chain([end]);
-        let lines = lines.map(|line| {
-            self.secrets.iter().fold(format!("{line}\n"), |text, secret| secret.redact_in_json(text))
-        });
+        let lines = lines.map(|line| self.redactor.redact(format!("{line}\n")));
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.append(lines)
     }
@@ -259,13 +255,14 @@ fn chunk_line(exchange: u64, at: u64, bytes: &[u8]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     fn exchange(recorder: &Recorder, secrets: Vec<Secret>) -> Exchange {
         Exchange {
             recorder: recorder.clone(),
             number: 1,
             started: Instant::now(),
-            secrets,
+            redactor: Redactor::new(secrets),
             lines: Vec::new(),
             received: Vec::new(),
             chunks: Vec::new(),

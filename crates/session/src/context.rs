@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::decode::{self, Compaction, ContextEdit, ThinkingLevelChange};
 use crate::entry::{EntryId, Kind};
+use crate::mend::mend;
 use crate::storage::Storage;
 use crate::tree::{Node, Tree};
 
@@ -105,7 +106,9 @@ impl Context {
         if !matches!(node.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
             return Ok(());
         }
-        match decode::message(node.kind, &storage.read(node)?) {
+        let line = storage.read_exactly(node)?;
+        // Few lines need mending, and looking for what to mend takes as long as reading the line.
+        match decode::message(node.kind, &line).or_else(|_| decode::message(node.kind, &mend(line))) {
             Ok(Some(message)) => self.push(node, message),
             Ok(None) => {}
             Err(_) => self.unreadable.push(node.id.clone()),

@@ -264,8 +264,11 @@ pub(crate) fn message(kind: Kind, line: &[u8]) -> Result<Option<Message>, serde_
 // Decoding by role instead of through a tagged enum avoids buffering the whole message, and tells unknown roles from
 // malformed messages.
 fn stored_message(json: &str) -> Result<Option<Message>, serde_json::Error> {
-    let role: Role<'_> = serde_json::from_str(json)?;
-    Ok(Some(match role.role.0.as_ref() {
+    let role = match role_at_start(json) {
+        Some(role) => Cow::Borrowed(role),
+        None => serde_json::from_str::<RoleAndContent<'_>>(json)?.role.0,
+    };
+    Ok(Some(match role.as_ref() {
         "user" => Message::User(serde_json::from_str(json)?),
         "assistant" => Message::Assistant(serde_json::from_str(json)?),
         "toolResult" => Message::ToolResult(serde_json::from_str(json)?),
@@ -276,6 +279,12 @@ fn stored_message(json: &str) -> Result<Option<Message>, serde_json::Error> {
         "compactionSummary" => Message::CompactionSummary(serde_json::from_str(json)?),
         _ => return Ok(None),
     }))
+}
+
+/// Returns the role of a message that starts with it, as known programs write it.
+fn role_at_start(json: &str) -> Option<&str> {
+    let (role, _) = json.strip_prefix(r#"{"role":""#)?.split_once('"')?;
+    role.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(role)
 }
 
 /// Returns the provider and the model in use according to an entry, if it names them.

@@ -10,7 +10,12 @@ pub(crate) const DEPTH_LIMIT: usize = 120;
 
 /// Returns whether a line of JSON has more than [`DEPTH_LIMIT`] levels.
 pub(crate) fn is_too_deep(line: &[u8]) -> bool {
-    let mut depth = 0_usize;
+    depth(line) > DEPTH_LIMIT
+}
+
+/// Returns the number of levels of a line of JSON; beyond [`DEPTH_LIMIT`] they are not counted.
+pub(crate) fn depth(line: &[u8]) -> usize {
+    let (mut deepest, mut depth) = (0, 0_usize);
     let mut rest = line;
     while let Some((byte, after)) = rest.split_first() {
         rest = after;
@@ -18,15 +23,16 @@ pub(crate) fn is_too_deep(line: &[u8]) -> bool {
             b'"' => rest = after_string(after),
             b'{' | b'[' => {
                 depth += 1;
-                if depth > DEPTH_LIMIT {
-                    return true;
+                deepest = deepest.max(depth);
+                if deepest > DEPTH_LIMIT {
+                    break;
                 }
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    false
+    deepest
 }
 
 /// Returns what follows the closing quote of a string.
@@ -47,10 +53,10 @@ mod tests {
 
     use super::*;
 
-    fn depth(value: &Value) -> usize {
+    fn depth_of(value: &Value) -> usize {
         match value {
-            Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
-            Value::Object(values) => 1 + values.values().map(depth).max().unwrap_or(0),
+            Value::Array(values) => 1 + values.iter().map(depth_of).max().unwrap_or(0),
+            Value::Object(values) => 1 + values.values().map(depth_of).max().unwrap_or(0),
             _ => 0,
         }
     }
@@ -66,7 +72,7 @@ mod tests {
         #[test]
         fn depth_is_that_of_the_value(levels in 100_usize..140, text in ".*") {
             let value = nested(levels, Value::String(text));
-            prop_assert_eq!(is_too_deep(&serde_json::to_vec(&value).unwrap()), depth(&value) > DEPTH_LIMIT);
+            prop_assert_eq!(is_too_deep(&serde_json::to_vec(&value).unwrap()), depth_of(&value) > DEPTH_LIMIT);
         }
 
         #[test]

@@ -72,6 +72,11 @@ impl SessionFile {
         self.length
     }
 
+    /// Returns the open file once more, for reading at an offset.
+    pub(crate) fn again(&self) -> Result<File, Error> {
+        self.file.try_clone().map_err(|error| Error::read(&self.path, error))
+    }
+
     pub(crate) fn set_durability(&mut self, durability: Durability) {
         self.durability = durability;
     }

@@ -6,8 +6,6 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
-
 use crate::decode::{Head, Text};
 
 /// Returns the head of a line that starts as known programs write it.
@@ -26,11 +24,11 @@ pub(crate) fn skim(line: &[u8]) -> Option<Head<'_>> {
 
 /// Reads a string without escapes, after its opening quote, and returns what follows the closing one.
 fn string(line: &[u8]) -> Option<(Text<'_>, &[u8])> {
-    let end = memchr2(b'"', b'\\', line)?;
+    // These strings are short, so a plain loop beats a search.
+    let end = line.iter().position(|byte| *byte == b'"' || *byte == b'\\' || *byte < b' ')?;
     let (text, rest) = line.split_at(end);
     let rest = rest.strip_prefix(b"\"")?;
-    let text = str::from_utf8(text).ok().filter(|text| !text.contains(|character| character < ' '))?;
-    Some((Text(Cow::Borrowed(text)), rest))
+    Some((Text(Cow::Borrowed(str::from_utf8(text).ok()?)), rest))
 }
 
 #[cfg(test)]

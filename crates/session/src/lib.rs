@@ -63,7 +63,7 @@ pub use header::{Header, validate_session_id};
 pub use label::Label;
 pub use list::{ListQuery, Scope, SessionPage};
 pub use navigation::Navigation;
-pub use outline::TreeNode;
+pub use outline::{NestedTree, TreeNode};
 pub use repair::repair_file;
 pub use session::{Damage, Location, NewSession, Session};
 pub use statistics::{ModelStatistics, Statistics};

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 use crate::decode::Dated;
+use crate::depth::{DEPTH_LIMIT, depth};
 use crate::label::Label;
 use crate::tree::Position;
 use crate::{Error, Session, clock};
@@ -22,6 +23,29 @@ pub struct TreeNode {
     pub label: Option<String>,
     /// When the label was set.
     pub label_timestamp: Option<String>,
+}
+
+/// A tree as nested JSON.
+#[derive(Debug, Clone)]
+pub struct NestedTree {
+    pub json: Box<RawValue>,
+    /// Whether it was too deep, so that some elements of the list continue others: their entry's parent is in another
+    /// element.
+    pub is_split: bool,
+}
+
+/// The levels around the first entry of the tree in a response: the response, its data, the list and the node.
+const OUTER_LEVELS: usize = 4;
+
+/// The most levels of a response, a little less than serde_json decodes.
+const NESTING_LIMIT: usize = DEPTH_LIMIT + OUTER_LEVELS;
+
+/// What to write next of a tree.
+enum Step {
+    /// An entry and the start of its children.
+    Open(Position),
+    /// The end of its children.
+    Close(Position),
 }
 
 /// The place of an entry in the outline.
@@ -52,31 +76,68 @@ impl Session {
     }
 
     /// Returns the tree in pi's format: a list of `{entry, children, label?, labelTimestamp?}`.
-    pub fn tree_json(&self) -> Result<Box<RawValue>, Error> {
+    ///
+    /// A conversation is as deep as it is long, and decoders limit the depth. So a branch that would become too deep is
+    /// continued as a further element of the list, directly after the one that it continues.
+    pub fn tree_json(&self) -> Result<NestedTree, Error> {
         let labels = self.labels()?;
         let labels = by_target(&labels);
+        let (roots, children) = self.children()?;
+        let mut is_split = false;
         let mut json = String::from("[");
-        let mut open: Vec<Position> = Vec::new();
-        for place in self.outline()? {
-            for position in open.drain(place.depth..).rev() {
-                close(&mut json, labels.get(self.tree.node(position).id.as_str()))?;
+        let mut waiting: Vec<Step> = roots.into_iter().rev().map(Step::Open).collect();
+        // The continuations of the element that is being written.
+        let mut continuations = Vec::new();
+        let mut level = 0;
+        while let Some(step) = waiting.pop() {
+            let position = match step {
+                Step::Open(position) => position,
+                Step::Close(position) => {
+                    close(&mut json, labels.get(self.tree.node(position).id.as_str()))?;
+                    level -= 1;
+                    if level == 0 {
+                        waiting.extend(continuations.drain(..).rev().map(Step::Open));
+                    }
+                    continue;
+                }
+            };
+            let entry = self.entry(self.tree.node(position))?;
+            let levels = OUTER_LEVELS + 2 * level + depth(entry.get().as_bytes());
+            if level > 0 && levels > NESTING_LIMIT {
+                is_split = true;
+                continuations.push(position);
+            } else {
+                if !json.ends_with('[') {
+                    json.push(',');
+                }
+                json.push_str(r#"{"entry":"#);
+                json.push_str(entry.get());
+                json.push_str(r#","children":["#);
+                level += 1;
+                waiting.push(Step::Close(position));
+                waiting.extend(children[position as usize].iter().rev().copied().map(Step::Open));
             }
-            if !json.ends_with('[') {
-                json.push(',');
-            }
-            json.push_str(r#"{"entry":"#);
-            json.push_str(self.entry(self.tree.node(place.position))?.get());
-            json.push_str(r#","children":["#);
-            open.push(place.position);
-        }
-        for position in open.into_iter().rev() {
-            close(&mut json, labels.get(self.tree.node(position).id.as_str()))?;
         }
         json.push(']');
-        Ok(RawValue::from_string(json)?)
+        Ok(NestedTree { json: RawValue::from_string(json)?, is_split })
     }
 
     fn outline(&self) -> Result<Vec<Place>, Error> {
+        let (roots, children) = self.children()?;
+        let mut outline = Vec::with_capacity(self.tree.nodes().len());
+        let mut waiting: Vec<_> =
+            roots.into_iter().rev().map(|position| Place { position, parent: None, depth: 0 }).collect();
+        while let Some(place) = waiting.pop() {
+            let (parent, depth) = (Some(outline.len()), place.depth + 1);
+            let children = &children[place.position as usize];
+            waiting.extend(children.iter().rev().map(|&position| Place { position, parent, depth }));
+            outline.push(place);
+        }
+        Ok(outline)
+    }
+
+    /// Returns the roots, and the children of each entry in the order of their timestamps.
+    fn children(&self) -> Result<(Vec<Position>, Vec<Vec<Position>>), Error> {
         let nodes = self.tree.nodes();
         let mut children: Vec<Vec<Position>> = vec![Vec::new(); nodes.len()];
         let mut roots = Vec::new();
@@ -89,16 +150,7 @@ impl Session {
         for siblings in children.iter_mut().filter(|siblings| siblings.len() > 1) {
             self.sort_by_time(siblings)?;
         }
-        let mut outline = Vec::with_capacity(nodes.len());
-        let mut waiting: Vec<_> =
-            roots.into_iter().rev().map(|position| Place { position, parent: None, depth: 0 }).collect();
-        while let Some(place) = waiting.pop() {
-            let (parent, depth) = (Some(outline.len()), place.depth + 1);
-            let children = &children[place.position as usize];
-            waiting.extend(children.iter().rev().map(|&position| Place { position, parent, depth }));
-            outline.push(place);
-        }
-        Ok(outline)
+        Ok((roots, children))
     }
 
     fn sort_by_time(&self, siblings: &mut [Position]) -> Result<(), Error> {
@@ -134,6 +186,8 @@ fn close(json: &mut String, label: Option<&&Label>) -> Result<(), Error> {
 mod tests {
     use std::thread;
 
+    use serde_json::Value;
+
     use crate::fixture::Written;
 
     fn entry(id: u32, parent: &str, second: u32) -> String {
@@ -159,7 +213,8 @@ mod tests {
             r#"[{{"entry":{},"children":[{{"entry":{},"children":[]}},{{"entry":{label},"children":[]}},{{"entry":{},"children":[{{"entry":{},"children":[]}}],"label":"\"x\"","labelTimestamp":"2026-11-16T00:00:07.000Z"}}]}},{{"entry":{},"children":[]}}]"#,
             lines[1], lines[3], lines[2], lines[5], lines[4],
         );
-        assert_eq!(session.tree_json().unwrap().get(), expected);
+        let nested = session.tree_json().unwrap();
+        assert_eq!((nested.json.get(), nested.is_split), (expected.as_str(), false));
 
         let tree = session.tree().unwrap();
         let places: Vec<_> =
@@ -179,9 +234,51 @@ mod tests {
     }
 
     #[test]
+    fn a_deep_tree_is_split_so_that_every_decoder_reads_all_of_it() {
+        let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+        // Two long branches, then another root, with some deep entries in between.
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for id in 1..=400 {
+            let parent = match id {
+                1 | 400 => "null".to_owned(),
+                200 => r#""60""#.to_owned(),
+                _ => format!(r#""{}""#, id - 1),
+            };
+            let levels = if id % 50 == 0 { 100 } else { 1 };
+            lines.push(format!(
+                r#"{{"type":"custom","id":"{id}","parentId":{parent},"timestamp":"2026-11-16T00:00:00.000Z","data":{}}}"#,
+                deep(levels)
+            ));
+        }
+        let session = Written::new(&lines.iter().map(String::as_str).collect::<Vec<_>>()).open();
+        let nested = session.tree_json().unwrap();
+        assert!(nested.is_split);
+        let response = format!(r#"{{"type":"response","data":{{"tree":{}}}}}"#, nested.json.get());
+        let response: Value = serde_json::from_str(&response).unwrap();
+        let roots = response["data"]["tree"].as_array().unwrap();
+        let mut waiting: Vec<_> = roots.iter().map(|node| (None, node)).collect();
+        let mut found = Vec::new();
+        while let Some((parent, node)) = waiting.pop() {
+            let entry = &node["entry"];
+            assert!(parent.is_none_or(|parent: &Value| *parent == entry["parentId"]));
+            found.push(entry["id"].as_str().unwrap().parse::<u32>().unwrap());
+            let children = node["children"].as_array().unwrap().iter();
+            waiting.extend(children.map(|child| (Some(&entry["id"]), child)));
+        }
+        found.sort_unstable();
+        assert_eq!(found, (1..=400).collect::<Vec<_>>());
+        // Each element of the list continues one before it.
+        for (at, root) in roots.iter().enumerate() {
+            let parent = root["entry"]["parentId"].as_str();
+            let before = serde_json::to_string(&roots[..at]).unwrap();
+            assert!(parent.is_none_or(|parent| before.contains(&format!(r#""id":"{parent}""#))));
+        }
+    }
+
+    #[test]
     fn an_empty_session_is_an_empty_list() {
         let session = Written::new(&[r#"{"type":"session","version":3,"id":"s"}"#]).open();
-        assert_eq!(session.tree_json().unwrap().get(), "[]");
+        assert_eq!(session.tree_json().unwrap().json.get(), "[]");
         assert!(session.tree().unwrap().is_empty());
     }
 
@@ -194,7 +291,7 @@ mod tests {
         let run = move || {
             let session = written.open();
             assert_eq!(session.tree().unwrap().last().map(|node| node.depth), Some(99_999));
-            session.tree_json().unwrap().get().len()
+            session.tree_json().unwrap().json.get().len()
         };
         let small = thread::Builder::new().stack_size(256 * 1024).spawn(run).unwrap();
         assert!(small.join().unwrap() > 100_000 * 100);

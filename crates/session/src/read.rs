@@ -1,6 +1,7 @@
 //! Sessions read without locking or changing their files, which others may be using.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::line::Accept;
 use crate::scan::scan_unlocked;
@@ -20,6 +21,26 @@ impl Session {
     pub fn read_for_display(path: &Path) -> Result<Self, Error> {
         let (snapshot, scan) = Snapshot::open(path, Accept::Any)?;
         Ok(Self::from_scan(scan, Storage::Snapshot(snapshot), Path::new("")))
+    }
+
+    /// Returns the session as it is now, for reading on another thread while this one goes on.
+    pub fn reader(&self) -> Result<Self, Error> {
+        let storage = match &self.storage {
+            Storage::File(file) => Storage::Snapshot(Snapshot::of_file(file)?),
+            Storage::Snapshot(snapshot) => Storage::Snapshot(snapshot.again()?),
+            Storage::Memory(content) | Storage::Unsaved { content, .. } => Storage::Memory(content.clone()),
+        };
+        Ok(Self {
+            header: self.header.clone(),
+            working_directory: self.working_directory.clone(),
+            storage,
+            tree: self.tree.clone(),
+            durability: self.durability,
+            name: self.name.clone(),
+            malformed_lines: self.malformed_lines,
+            clock: self.clock.clone(),
+            counts: Arc::clone(&self.counts),
+        })
     }
 
     /// Reads a session for display from the content of its file.

@@ -1,7 +1,7 @@
 //! An open session: its storage, its tree, and how entries are appended.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::context::Context;
 use crate::depth::{DEPTH_LIMIT, is_too_deep};
@@ -57,11 +57,12 @@ pub struct Session {
     pub(crate) tree: Tree,
     pub(crate) durability: Durability,
     /// The most recent name, exactly as written in the file.
-    name: Option<String>,
-    malformed_lines: usize,
+    pub(crate) name: Option<String>,
+    pub(crate) malformed_lines: usize,
     pub(crate) clock: Clock,
-    /// Counted on first use and kept up to date afterwards.
-    counts: OnceLock<Counts>,
+    /// Counted on first use and kept up to date afterwards. Shared with the readers of this session, so that what one of
+    /// them counted is counted for all.
+    pub(crate) counts: Arc<Mutex<Counts>>,
 }
 
 impl Session {
@@ -87,7 +88,7 @@ impl Session {
             name: None,
             malformed_lines: 0,
             clock,
-            counts: OnceLock::from(Counts::default()),
+            counts: Arc::default(),
         })
     }
 
@@ -106,7 +107,7 @@ impl Session {
             "" => current_directory.to_path_buf(),
             directory => PathBuf::from(directory),
         };
-        let (durability, clock, counts) = (Durability::default(), Clock::System, OnceLock::new());
+        let (durability, clock, counts) = (Durability::default(), Clock::System, Arc::default());
         Self { header, working_directory, storage, tree, durability, name, malformed_lines, clock, counts }
     }
 
@@ -148,8 +149,9 @@ impl Session {
         let offset = self.storage.append(&line, save, self.durability)?;
         let parent = self.tree.leaf_position();
         self.tree.push(Node { id: id.clone(), parent, kind: body.kind(), offset, length: line.len() - 1 });
-        if let (Some(counts), Some(position)) = (self.counts.get_mut(), self.tree.leaf_position()) {
-            counts.count(&line, position, self.tree.node(position));
+        // If a reader is counting, the entry is counted when the counts are next needed.
+        if let Ok(mut counts) = self.counts.try_lock() {
+            counts.count_next(&line, &self.tree);
         }
         if let EntryBody::SessionInfo { name } = body {
             self.name = Some(name);
@@ -184,12 +186,16 @@ impl Session {
         Ok(self.counts()?.by_model.clone())
     }
 
-    fn counts(&self) -> Result<&Counts, Error> {
-        if let Some(counts) = self.counts.get() {
-            return Ok(counts);
-        }
-        let counts = Counts::new(&self.tree, &self.storage)?;
-        Ok(self.counts.get_or_init(|| counts))
+    /// Returns whether the statistics are counted already, so that asking for them reads nothing.
+    pub fn has_statistics(&self) -> bool {
+        self.counts.try_lock().is_ok_and(|counts| counts.entries() == self.tree.nodes().len())
+    }
+
+    fn counts(&self) -> Result<MutexGuard<'_, Counts>, Error> {
+        // A panic while counting leaves counts that are too low, which is no reason for another panic.
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.catch_up(&self.tree, &self.storage)?;
+        Ok(counts)
     }
 
     /// Returns the session's id.
@@ -234,6 +240,11 @@ impl Session {
     /// Returns whether an entry with this id exists on any branch.
     pub fn has_entry(&self, id: &str) -> bool {
         self.tree.position(id).is_some()
+    }
+
+    /// Returns the size of the session's entries in bytes.
+    pub fn size(&self) -> u64 {
+        self.tree.nodes().last().map_or(0, |last| last.offset + last.length as u64)
     }
 
     /// Returns the number of lines that were skipped because they are not entries.

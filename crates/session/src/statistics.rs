@@ -88,18 +88,41 @@ struct Block<'a> {
 }
 
 impl Counts {
-    /// Counts all entries.
-    pub(crate) fn new(tree: &Tree, storage: &Storage) -> Result<Self, Error> {
-        let mut counts = Self { in_use: vec![None; tree.nodes().len()], ..Self::default() };
-        for position in tree.parents_first() {
-            let node = tree.node(position);
-            counts.count(&storage.read(node)?, position, node);
+    /// Counts the entries that were not counted yet.
+    pub(crate) fn catch_up(&mut self, tree: &Tree, storage: &Storage) -> Result<(), Error> {
+        if self.entries() == 0 {
+            let mut counts = Self { in_use: vec![None; tree.nodes().len()], ..Self::default() };
+            for position in tree.parents_first() {
+                let node = tree.node(position);
+                counts.count(&storage.read(node)?, position, node);
+            }
+            *self = counts;
         }
-        Ok(counts)
+        // What was appended follows its parent.
+        while let Some(node) = tree.nodes().get(self.entries()) {
+            let Ok(position) = Position::try_from(self.entries()) else { break };
+            self.count(&storage.read(node)?, position, node);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of entries that were counted.
+    pub(crate) fn entries(&self) -> usize {
+        self.in_use.len()
+    }
+
+    /// Counts the last entry of the tree, if it is the next one to be counted.
+    pub(crate) fn count_next(&mut self, line: &[u8], tree: &Tree) {
+        let next = self.entries();
+        if next + 1 == tree.nodes().len()
+            && let Ok(position) = Position::try_from(next)
+        {
+            self.count(line, position, tree.node(position));
+        }
     }
 
     /// Counts an entry, whose parent must have been counted. Content of an unknown form does not count.
-    pub(crate) fn count(&mut self, line: &[u8], position: Position, node: &Node) {
+    fn count(&mut self, line: &[u8], position: Position, node: &Node) {
         let position = position as usize;
         let inherited = node.parent.and_then(|parent| self.in_use.get(parent as usize).copied().flatten());
         if self.in_use.len() <= position {

@@ -46,6 +46,18 @@ impl Snapshot {
         Ok((Self { path: path.to_path_buf(), file, coverage }, scan))
     }
 
+    /// Returns what a file holds now.
+    pub(crate) fn of_file(file: &SessionFile) -> Result<Self, Error> {
+        let coverage = Coverage { length: file.length(), lacks_final_line_feed: false };
+        Ok(Self { path: file.path().to_path_buf(), file: file.again()?, coverage })
+    }
+
+    /// Returns the same part of the same file.
+    pub(crate) fn again(&self) -> Result<Self, Error> {
+        let file = self.file.try_clone().map_err(|error| Error::read(&self.path, error))?;
+        Ok(Self { path: self.path.clone(), file, coverage: self.coverage })
+    }
+
     fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; length];
         platform::read_exact_at(&self.file, &mut bytes, offset).map_err(|error| match error.kind() {

@@ -1,16 +1,20 @@
 //! The tree of entries: the parent of each entry and where its line is. Contents are not kept here.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::Error;
 use crate::clock::Clock;
 use crate::entry::{EntryId, Kind};
 
+/// How many of the last entries are compared before the index is asked.
+const RECENT: usize = 32;
+
 /// The number of an entry in the order of the file.
 pub(crate) type Position = u32;
 
 /// An entry without its content.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) id: EntryId,
     pub(crate) parent: Option<Position>,
@@ -22,10 +26,11 @@ pub(crate) struct Node {
 }
 
 /// All entries of a session and the current leaf.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
-    by_id: HashMap<EntryId, Position>,
+    /// Built when it is first needed: most look-ups are for one of the last entries.
+    by_id: OnceLock<HashMap<EntryId, Position>>,
     leaf: Option<Position>,
     /// The entries whose parent is not the one that their line names, because that one is missing or a descendant.
     relinked: HashSet<Position>,
@@ -36,7 +41,9 @@ impl Tree {
     pub(crate) fn push(&mut self, node: Node) {
         // 2^32 entries of the smallest size are a file of 300 GB.
         let position = Position::try_from(self.nodes.len()).unwrap_or(Position::MAX);
-        self.by_id.insert(node.id.clone(), position);
+        if let Some(by_id) = self.by_id.get_mut() {
+            by_id.insert(node.id.clone(), position);
+        }
         self.nodes.push(node);
         self.leaf = Some(position);
     }
@@ -48,11 +55,15 @@ impl Tree {
 
     /// Returns the position of an entry.
     pub(crate) fn position(&self, id: &str) -> Option<Position> {
-        // Most look-ups are for the parent of the next entry, which is the last one added.
-        if self.nodes.last().is_some_and(|last| last.id.as_str() == id) {
-            return Position::try_from(self.nodes.len() - 1).ok();
+        let recent = self.nodes.iter().rev().take(RECENT).position(|node| node.id.as_str() == id);
+        match recent {
+            Some(back) => Position::try_from(self.nodes.len() - 1 - back).ok(),
+            None => self.by_id().get(id).copied(),
         }
-        self.by_id.get(id).copied()
+    }
+
+    fn by_id(&self) -> &HashMap<EntryId, Position> {
+        self.by_id.get_or_init(|| (0..).zip(&self.nodes).map(|(at, node)| (node.id.clone(), at)).collect())
     }
 
     /// Returns the position of an entry, or an error if it does not exist.
@@ -184,7 +195,7 @@ impl Tree {
     pub(crate) fn fresh_id(&self, clock: &Clock) -> EntryId {
         for _ in 0..100 {
             let id = clock.entry_id();
-            if !self.by_id.contains_key(id.as_str()) {
+            if !self.by_id().contains_key(id.as_str()) {
                 return EntryId::from(id.as_str());
             }
         }

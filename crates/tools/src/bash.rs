@@ -81,7 +81,7 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
             }
             event = shell.next() => match event {
                 Event::Output(text) => {
-                    capture.push(&cleaner.push(&text)).await;
+                    capture.push(&cleaner.push(text)).await;
                     report_due.get_or_insert(next_report);
                 }
                 Event::Ended(ending) => break ending,

@@ -72,7 +72,7 @@ async fn run<Taken: Future<Output = ()> + Send>(
     let ending = loop {
         match shell.next().await {
             Event::Output(piece) => {
-                let text = cleaner.push(&piece);
+                let text = cleaner.push(piece);
                 if !text.is_empty() {
                     capture.push(&text).await;
                     tokio::select! {

@@ -45,7 +45,7 @@ pub(crate) fn request(tree: ProcessTree) -> oneshot::Receiver<()> {
     receiver
 }
 
-/// Waits until everything that was requested is dead, up to a limit.
+/// Waits, up to a limit, until everything that is to be killed is dead and the process that watches this one has ended.
 pub fn finish_kills(limit: Duration) {
     let deadline = Instant::now() + limit;
     let mut queue = lock();
@@ -54,6 +54,8 @@ pub fn finish_kills(limit: Duration) {
     {
         queue = SERVED.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
     }
+    drop(queue);
+    watch::dismiss(deadline);
 }
 
 /// Kills what is in the queue until it is empty.

@@ -10,6 +10,7 @@ use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::platform;
 use crate::process_tree::{self, Mark, ProcessTree};
@@ -56,6 +57,15 @@ pub(crate) fn end(mark: Mark) {
     watch.open.swap_remove(index);
     if let Some(watcher) = &mut watch.watcher {
         watcher.tell(END, mark);
+    }
+}
+
+/// Ends the watcher and reaps it: in a container it may be that nobody else does.
+pub(crate) fn dismiss(deadline: Instant) {
+    let Some(Watcher { mut process, pipe }) = lock().watcher.take() else { return };
+    drop(pipe);
+    while matches!(process.try_wait(), Ok(None)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -92,6 +92,18 @@ fn watcher_that_was_killed_is_replaced() {
     eventually("the daemon is dead", || !is_alive(daemon));
 }
 
+#[test]
+fn watcher_ends_before_the_agent() {
+    let workspace = Workspace::empty();
+    let mut agent = Launch::rpc(&workspace).start();
+    agent.carry_out(json!({ "type": "bash", "command": "true" }));
+    let watcher = descendants(agent.pid()).into_iter().find(|process| is_watcher(*process)).unwrap();
+    agent.close_stdin();
+    assert_eq!(agent.wait(), 0);
+    // Reaped, too: not even a zombie is left.
+    assert!(!Path::new(&format!("/proc/{watcher}")).exists());
+}
+
 /// Ways in which a command may try to reach the descriptors, the environment and the memory of the agent.
 const REACH: &str = "for file in /proc/$PPID/fd/* /proc/$PPID/environ /proc/$PPID/mem /proc/$PPID/maps; do
         head -c 1 $file >/dev/null 2>&1 && echo \"read $file\"

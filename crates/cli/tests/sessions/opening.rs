@@ -740,7 +740,7 @@ fn user_initiated_bash_is_saved_and_sent_to_the_model_unless_excluded() {
 }
 
 #[test]
-fn user_initiated_bash_is_never_saved_between_a_call_and_its_result() {
+fn user_initiated_bash_is_saved_at_the_end_of_the_turn() {
     let (server, workspace) = Workspace::with_server();
     let gate = Gate::new();
     let wait = "until [ -e go ]; do sleep 0.01; done";
@@ -748,17 +748,18 @@ fn user_initiated_bash_is_never_saved_between_a_call_and_its_result() {
     let mut agent = Launch::rpc(&workspace).start();
     agent.carry_out(json!({ "type": "prompt", "message": "go" }));
     gate.wait_until_reached(LIMIT);
-    agent.carry_out(json!({ "type": "bash", "command": "echo at once" }));
+    agent.carry_out(json!({ "type": "bash", "command": "echo beside the answer" }));
     let file = agent.get("get_state")["sessionFile"].as_str().unwrap().to_owned();
-    assert_eq!(session_messages(&file).len(), 2, "nothing keeps it from being written");
+    assert_eq!(session_messages(&file).len(), 1, "the answer does not follow what the model has not seen");
     gate.open();
     agent.until_type("tool_execution_start");
     agent.carry_out(json!({ "type": "bash", "command": "echo from the user" }));
-    assert_eq!(session_messages(&file).len(), 3, "a call and its result are not parted");
+    assert_eq!(session_messages(&file).len(), 2, "a call and its result are not parted");
     std::fs::write(workspace.work().join("go"), "").unwrap();
     agent.collect_until_settled();
     let roles: Vec<_> = session_messages(&file).iter().map(|message| message["role"].clone()).collect();
     let [user, answer, result, shell] = ["user", "assistant", "toolResult", "bashExecution"];
-    assert_eq!(roles, [user, shell, answer, result, shell, answer]);
-    assert!(server.requests()[1].body["messages"].to_string().contains("from the user"));
+    assert_eq!(roles, [user, answer, result, shell, shell, answer]);
+    let sent = server.requests()[1].body["messages"].to_string();
+    assert!(sent.contains("beside the answer") && sent.contains("from the user"), "{sent}");
 }

@@ -548,3 +548,111 @@ fn in_memory_session_can_branch_and_is_not_listed() {
     assert!(error.contains("--no-session"), "{error}");
     assert!(!workspace.configuration().join("sessions").exists());
 }
+
+/// Writes a session of a chain of messages and returns its file.
+fn long_session(workspace: &Workspace, messages: usize, text: &str) -> PathBuf {
+    let header =
+        json!({ "type": "session", "version": 3, "id": "s", "timestamp": "T", "cwd": workspace.work() });
+    let mut lines = format!("{header}\n");
+    for number in 0..messages {
+        let parent = number.checked_sub(1).map(|parent| format!("{parent:08}"));
+        let message = json!({ "role": "user", "content": text, "timestamp": 1 });
+        let entry = json!({ "type": "message", "id": format!("{number:08}"), "parentId": parent,
+            "timestamp": "2026-11-16T00:55:48.502Z", "message": message });
+        lines.push_str(&format!("{entry}\n"));
+    }
+    let file = workspace.home().join("long.jsonl");
+    fs::write(&file, lines).unwrap();
+    file
+}
+
+#[test]
+fn tree_of_a_long_session_can_be_read_in_both_formats() {
+    let (_server, workspace) = Workspace::with_server();
+    let file = long_session(&workspace, 300, "hello");
+    let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
+    let expected: Vec<String> = (0..300).map(|number| format!("{number:08}")).collect();
+
+    // The driver decodes with serde_json, which refuses more than 127 levels.
+    let nested = agent.get("get_tree");
+    assert_eq!(nested["isSplit"], true);
+    let mut found = Vec::new();
+    for root in nested["tree"].as_array().unwrap() {
+        let mut node = Some(root);
+        assert_eq!(root["entry"]["parentId"].as_str(), found.last().map(String::as_str));
+        while let Some(next) = node {
+            found.push(next["entry"]["id"].as_str().unwrap().to_owned());
+            node = next["children"].get(0);
+        }
+    }
+    assert_eq!(found, expected);
+
+    let flat = agent.carry_out(json!({ "type": "get_tree", "format": "flat" }));
+    assert_eq!((&flat["tree"], &flat["leafId"]), (&json!([]), &json!(expected.last())));
+    let nodes = flat["nodes"].as_array().unwrap();
+    let ids: Vec<_> = nodes.iter().map(|node| node["entry"]["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, expected);
+    assert!(nodes.iter().enumerate().all(|(depth, node)| node["depth"] == depth));
+}
+
+#[test]
+fn state_and_abort_do_not_wait_for_a_large_session_to_be_read() {
+    let (_server, workspace) = Workspace::with_server();
+    let file = long_session(&workspace, 2_000, &"x".repeat(2_000));
+    let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
+    for reading in ["get_tree", "get_entries", "get_fork_messages", "get_session_stats"] {
+        let commands = [
+            json!({ "id": "read", "type": reading }),
+            json!({ "id": "name", "type": "set_session_name", "name": reading }),
+            json!({ "id": "state", "type": "get_state" }),
+            json!({ "id": "abort", "type": "abort" }),
+        ];
+        agent.send_raw(commands.map(|command| format!("{command}\n")).concat().as_bytes());
+        let records = agent.until(|record| record["id"] == "name");
+        let order: Vec<_> = records.iter().filter_map(|record| record["id"].as_str()).collect();
+        assert_eq!(order, ["state", "abort", "read", "name"], "{reading}");
+        assert!(records.iter().all(|record| record["success"] != false), "{reading}");
+    }
+    let counted = agent.get("get_session_stats");
+    assert_eq!(counted["userMessages"], 2_000);
+}
+
+#[test]
+fn reading_a_large_session_does_not_keep_a_run_from_being_written() {
+    let (server, workspace) = Workspace::with_server();
+    let file = long_session(&workspace, 2_000, &"x".repeat(2_000));
+    let gate = Gate::new();
+    server.reply(Reply::text("one").gate(&gate).then_text("two"));
+    let mut agent = Launch::rpc(&workspace).arguments(&["--session", file.to_str().unwrap()]).start();
+    agent.carry_out(json!({ "type": "set_auto_compaction", "enabled": false }));
+    agent.carry_out(json!({ "type": "prompt", "message": "hello" }));
+    gate.wait_until_reached(LIMIT);
+    agent.send(json!({ "id": "1", "type": "get_entries" }));
+    agent.send(json!({ "id": "2", "type": "get_session_stats" }));
+    gate.open();
+    agent.collect_until_settled();
+    let statistics = agent.get("get_session_stats");
+    assert_eq!((&statistics["userMessages"], &statistics["assistantMessages"]), (&json!(2_001), &json!(1)));
+    agent.finish();
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 2_003);
+}
+
+#[test]
+fn state_is_answered_while_a_locked_session_is_waited_for() {
+    let (_server, workspace) = Workspace::with_server();
+    let mut holder = Launch::rpc(&workspace).start();
+    holder.run("hello");
+    let file = holder.get("get_state")["sessionFile"].clone();
+    let mut agent = Launch::rpc(&workspace).start();
+    let commands = [
+        json!({ "id": "switch", "type": "switch_session", "sessionPath": file }),
+        json!({ "id": "state", "type": "get_state" }),
+    ];
+    agent.send_raw(commands.map(|command| format!("{command}\n")).concat().as_bytes());
+    let records = agent.until(|record| record["id"] == "switch");
+    let order: Vec<_> = records.iter().filter_map(|record| record["id"].as_str()).collect();
+    assert_eq!(order, ["state", "switch"]);
+    let refusal = &records.last().unwrap()["error"];
+    assert!(refusal.as_str().unwrap().contains("in use by another process"), "{refusal}");
+    holder.finish();
+}

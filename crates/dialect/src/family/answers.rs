@@ -319,11 +319,43 @@ pub(crate) struct Entry {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tree<'reply> {
-    /// The entries without a parent.
+    /// The entries without a parent; empty with the format `flat`.
     #[schemars(with = "Vec<TreeNode>")]
-    pub tree: &'reply RawValue,
+    pub tree: Roots<'reply>,
+    /// Present if the tree is too deep for decoders that limit the depth. A long branch is then continued by a further
+    /// element of `tree`, whose entry has a parent in an earlier element.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_split: bool,
+    /// The entries, each before its descendants. Absent unless the format is `flat`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<FlatNodeRecord<'reply>>>,
     /// The current entry of the conversation; `null` before the first entry.
     pub leaf_id: Option<&'reply str>,
+}
+
+/// The entries without a parent, with their descendants.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Roots<'reply> {
+    Nested(&'reply RawValue),
+    None([(); 0]),
+}
+
+/// An entry in a list of all entries.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "FlatNode")]
+pub(crate) struct FlatNodeRecord<'reply> {
+    #[schemars(with = "Entry")]
+    pub entry: &'reply RawValue,
+    /// The number of its ancestors.
+    pub depth: usize,
+    /// Absent if the entry has no label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<&'reply str>,
+    /// When the label was set, ISO 8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_timestamp: Option<&'reply str>,
 }
 
 /// An entry with the entries that follow it.

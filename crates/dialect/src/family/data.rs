@@ -5,16 +5,17 @@ use std::path::Path;
 
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, Disposition, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
+    Answer, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
     ShellResult, SlashCommand, State,
 };
 use serde::Serialize;
 
 use super::answers::{
-    Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, ForkMessageRecord,
-    ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage, ModelUsageRecord, Models,
-    Navigated, Queues, SessionDamageRecord, SessionRecord, Sessions, ShellResultRecord, SlashCommandRecord,
-    StateRecord, StatisticsRecord, Switched, TokensRecord, Tree, Written,
+    Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
+    ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
+    ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
+    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, TokensRecord, Tree,
+    Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -93,7 +94,18 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             Data::ForkMessages(ForkMessages { messages: messages.iter().map(fork_message).collect() })
         }
         Answer::Entries { entries, leaf } => Data::Entries(Entries { entries, leaf_id: leaf.as_deref() }),
-        Answer::Tree { roots, leaf } => Data::Tree(Tree { tree: roots, leaf_id: leaf.as_deref() }),
+        Answer::Tree { roots, is_split, leaf } => Data::Tree(Tree {
+            tree: Roots::Nested(roots),
+            is_split: *is_split,
+            nodes: None,
+            leaf_id: leaf.as_deref(),
+        }),
+        Answer::FlatTree { nodes, leaf } => Data::Tree(Tree {
+            tree: Roots::None([]),
+            is_split: false,
+            nodes: Some(nodes.iter().map(flat_node).collect()),
+            leaf_id: leaf.as_deref(),
+        }),
         Answer::Navigated(navigated) => Data::Navigated(Navigated {
             leaf_id: navigated.leaf.as_deref(),
             text: navigated.text.as_deref(),
@@ -114,6 +126,15 @@ fn slash_command(command: &SlashCommand) -> SlashCommandRecord<'_> {
         name: &command.name,
         description: command.description.as_deref(),
         source: command.source,
+    }
+}
+
+fn flat_node(node: &FlatNode) -> FlatNodeRecord<'_> {
+    FlatNodeRecord {
+        entry: &node.entry,
+        depth: node.depth,
+        label: node.label.as_deref(),
+        label_timestamp: node.label_timestamp.as_deref(),
     }
 }
 

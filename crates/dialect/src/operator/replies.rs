@@ -258,6 +258,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::ForkMessages(_)
         | Answer::Entries { .. }
         | Answer::Tree { .. }
+        | Answer::FlatTree { .. }
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)

@@ -220,6 +220,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::ForkMessages(_)
         | Answer::Entries { .. }
         | Answer::Tree { .. }
+        | Answer::FlatTree { .. }
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)

@@ -1,6 +1,6 @@
 //! The table of commands.
 
-use bowline_core::command::{Command, SessionQuery};
+use bowline_core::command::{Command, SessionQuery, TreeFormat};
 
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
@@ -83,9 +83,18 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: "get_tree",
         about: "Returns the entries of the session file as a tree.",
-        fields: &[],
+        fields: &[Field::optional(
+            "format",
+            OneOf(&["nested", "flat"]),
+            "`nested`, the default, for nodes within nodes; `flat` for a list, which has the same depth however long the session is.",
+        )],
         result: Some(schema_of::<Tree<'_>>),
-        action: Engine(|_| Command::GetTree),
+        action: Engine(|mut fields| Command::GetTree {
+            format: match fields.optional_text("format").as_deref() {
+                Some("flat") => TreeFormat::Flat,
+                _ => TreeFormat::Nested,
+            },
+        }),
     },
     Row {
         name: "navigate_tree",

@@ -75,11 +75,11 @@ impl Session {
         }
     }
 
-    /// Records a user-initiated command: now, or, while tools are running, at the end of the turn, because a call and
-    /// its result must not be separated. While the session is copied it waits as well, because nothing can be written.
+    /// Records a user-initiated command: now, or, during a run, at the end of the turn, because the model has not seen it
+    /// when it answers, and a call and its result must not be separated. While the session is copied it waits as well,
+    /// because nothing can be written.
     pub(super) fn record_command(&mut self, message: BashExecutionMessage) -> Result<(), Refusal> {
-        let are_tools_running = self.run().is_some_and(|run| run.batch().is_some());
-        if are_tools_running || self.activity.is_copying_session() {
+        if self.run().is_some() || self.activity.is_copying_session() {
             self.held_command_results.push(message);
             return Ok(());
         }

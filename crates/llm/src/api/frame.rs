@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::failure;
-use crate::limits::{EVENT_LIST, PROVIDER_TEXT, shorten};
+use crate::limits::EVENT_LIST;
 
 /// A text that borrows from the frame if possible. (An `Option<Cow<str>>` never does.)
 #[derive(Deserialize)]
@@ -140,9 +140,7 @@ impl ErrorFrame<'_> {
 /// Parses a frame.
 pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T, StreamError> {
     serde_json::from_slice(data).map_err(|error| {
-        // The reason may quote a value of any length.
-        let reason = shorten(&error.to_string(), PROVIDER_TEXT);
-        let message = format!("The provider sent data that does not match its API: {reason}.");
+        let message = format!("The provider sent data that does not match its API: {error}.");
         StreamError::new(FailureKind::Protocol, message)
     })
 }
@@ -157,7 +155,6 @@ pub(super) fn cut() -> StreamError {
 
 /// Returns the failure of an answer that the provider refused to give.
 pub(super) fn withheld(reason: &str) -> StreamError {
-    let reason = shorten(reason, PROVIDER_TEXT);
     let message =
         format!("The provider withheld the rest of the answer ({reason}). Change the request and try again.");
     StreamError::new(FailureKind::Rejected, message)

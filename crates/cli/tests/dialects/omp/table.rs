@@ -15,11 +15,16 @@ const TABLE: &[(&str, &str)] = &[
         "If provided, normal command responses echo the same id",
         "every_documented_command_is_answered_with_its_id",
     ),
-    // The one sentence that is not followed: its clients wait for a response with the id until they give up.
+    // Not followed: its clients wait for a response with the id until they give up.
     ("Unknown command responses are emitted with id: undefined", "unknown_command_is_answered_with_its_id"),
     (
         "Parse exceptions in the input loop emit command: \"parse\" with id: undefined",
         "invalid_json_costs_one_line",
+    ),
+    // Later versions of omp answer with the command and its id, as bowline does.
+    (
+        "Handler exceptions in the input loop emit command: \"parse\" with id: undefined",
+        "process_survives_failed_commands",
     ),
     (
         "prompt returns immediate success, then may emit a later error response with the same id",

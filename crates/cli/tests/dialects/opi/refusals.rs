@@ -81,6 +81,7 @@ fn mutating_tool_needs_permission() {
     assert_eq!(tools(&["--allow-mutating"]), all, "the search tools stay");
     assert_eq!(tools(&["--allow-mutating", "--tools", "bash"]), ["bash"]);
     assert_eq!(tools(&["--tools", "read,ls"]), ["read", "ls"]);
+    assert_eq!(tools(&["--tools", "read,glob"]), ["read", "find"], "opi's glob is find here");
     let mut agent = Launch::bowline(&workspace).arguments(&["--rpc", "--tools", "read,write"]).start();
     let records = agent.rest();
     assert_eq!(agent.wait(), 2);

@@ -60,6 +60,10 @@ impl Session {
             Command::Clone => return self.clone_session(origin),
             Command::ListSessions { query } => return self.list_sessions(origin, query),
             Command::DeleteSession { path } => return self.delete_session(origin, &path),
+            Command::GetForkMessages => return self.fork_messages(origin),
+            Command::GetEntries { since } => return self.entries(origin, since),
+            Command::GetTree { format } => return self.tree(origin, format),
+            Command::GetSessionStatistics => return self.session_statistics(origin),
             Command::GetState => return self.get_state(origin),
             Command::NewSession { parent } => self.new_session(parent),
             Command::AbortShell => Ok(self.abort_commands()),
@@ -68,7 +72,6 @@ impl Session {
             Command::GetMessagesPage { cursor, limit } => self.messages_page(cursor.as_deref(), limit),
             Command::GetCommands => Ok(Answer::Commands(Vec::new())),
             Command::GetLastAssistantText => Ok(self.last_assistant_text()),
-            Command::GetSessionStatistics => self.session_statistics(),
             Command::SetModel { provider, id } => self.set_model(&provider, &id),
             Command::ChooseModel { provider, pattern } => self.choose_model(provider.as_deref(), &pattern),
             Command::CycleModel => self.cycle_model(),
@@ -83,9 +86,6 @@ impl Session {
             }
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
-            Command::GetForkMessages => self.fork_messages(),
-            Command::GetEntries { since } => self.entries(since.as_deref()),
-            Command::GetTree => self.tree(),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
         };
         self.reply(origin, result);

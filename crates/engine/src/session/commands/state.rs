@@ -1,12 +1,15 @@
 //! Commands that ask about the state of the session.
 
+use std::path::PathBuf;
+
 use bowline_core::command::{Origin, Queue};
 use bowline_core::message::StopReason;
 use bowline_core::policy::StateDetail;
 use bowline_core::reply::{
-    Answer, ContextUsage, Instructions, ModelUsage, Refusal, RefusalCode, SessionStatistics, State,
+    Answer, ContextUsage, Instructions, ModelUsage, Refusal, SessionStatistics, State,
 };
 
+use crate::agent::session_unavailable;
 use crate::estimate::reported_tokens;
 use crate::input::Step;
 use crate::instructions::{BuiltPrompt, Prompt, UnbuiltPrompt};
@@ -90,41 +93,48 @@ impl Session {
         Answer::LastAssistantText(texts.find(|text| !text.is_empty()))
     }
 
-    pub(super) fn session_statistics(&self) -> Result<Answer, Refusal> {
-        let figures = self
-            .transcript
-            .file()
-            .statistics()
-            .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
-        let by_model = self
-            .transcript
-            .file()
-            .statistics_by_model()
-            .map_err(|error| Refusal::new(RefusalCode::StorageFailed, error.to_string()))?;
-        Ok(Answer::Statistics(Box::new(SessionStatistics {
-            session_file: self.file().map(ToOwned::to_owned),
-            session_id: self.id().to_owned(),
-            user_messages: figures.user_messages,
-            assistant_messages: figures.assistant_messages,
-            tool_calls: figures.tool_calls,
-            tool_results: figures.tool_results,
-            total_messages: figures.total_messages,
-            usage: figures.usage,
-            context: self.context_usage(),
-            by_model: by_model
-                .into_iter()
-                .map(|figures| ModelUsage {
-                    provider: figures.provider,
-                    model: figures.model,
-                    answers: figures.assistant_messages,
-                    usage: figures.usage,
-                })
-                .collect(),
-        })))
+    pub(super) fn session_statistics(&mut self, origin: Origin) {
+        let (session_file, context) = (self.file().map(ToOwned::to_owned), self.context_usage());
+        let count = move |file: &bowline_session::Session| statistics(file, session_file, context);
+        let file = self.transcript.file();
+        if file.has_statistics() {
+            let result = count(file).map_err(session_unavailable);
+            return self.reply(origin, result);
+        }
+        self.read_session(origin, move |file, _| count(file));
     }
 
     fn context_usage(&self) -> Option<ContextUsage> {
         let tokens = reported_tokens(self.transcript.conversation().fresh());
         self.models.current().map(|model| ContextUsage { tokens, window: model.context_window })
     }
+}
+
+fn statistics(
+    file: &bowline_session::Session,
+    session_file: Option<PathBuf>,
+    context: Option<ContextUsage>,
+) -> Result<Answer, bowline_session::Error> {
+    let figures = file.statistics()?;
+    let by_model = file.statistics_by_model()?;
+    Ok(Answer::Statistics(Box::new(SessionStatistics {
+        session_file,
+        session_id: file.id().to_owned(),
+        user_messages: figures.user_messages,
+        assistant_messages: figures.assistant_messages,
+        tool_calls: figures.tool_calls,
+        tool_results: figures.tool_results,
+        total_messages: figures.total_messages,
+        usage: figures.usage,
+        context,
+        by_model: by_model
+            .into_iter()
+            .map(|figures| ModelUsage {
+                provider: figures.provider,
+                model: figures.model,
+                answers: figures.assistant_messages,
+                usage: figures.usage,
+            })
+            .collect(),
+    })))
 }

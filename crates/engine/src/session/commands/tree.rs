@@ -2,34 +2,74 @@
 
 use std::path::Path;
 
-use bowline_core::command::{Origin, SessionQuery};
+use bowline_core::command::{Origin, SessionQuery, TreeFormat};
 use bowline_core::event::EntryName;
-use bowline_core::reply::{Answer, ForkMessage, Refusal, RefusalCode, SessionPage};
-use bowline_session::{ListQuery, Scope, Store};
+use bowline_core::reply::{Answer, FlatNode, ForkMessage, Refusal, RefusalCode, SessionPage};
+use bowline_session::{ListQuery, NestedTree, Scope, Store};
 
 use super::sessions::is_same_file;
 use crate::agent::session_unavailable;
 use crate::pending::JobOrder;
 use crate::session::Session;
 
+/// The size of a session up to which reading all of it does not hold up the loop, in bytes.
+const READ_AT_ONCE: u64 = 256 * 1024;
+
 impl Session {
-    pub(super) fn fork_messages(&self) -> Result<Answer, Refusal> {
-        let messages = self.transcript.file().fork_messages().map_err(session_unavailable)?;
-        let named = messages.into_iter().map(|message| ForkMessage {
-            entry: EntryName::from(message.entry.as_str()),
-            text: message.text,
+    pub(super) fn fork_messages(&mut self, origin: Origin) {
+        self.read_session(origin, |file, _| {
+            let messages = file.fork_messages()?.into_iter();
+            let named = messages.map(|message| ForkMessage {
+                entry: EntryName::from(message.entry.as_str()),
+                text: message.text,
+            });
+            Ok(Answer::ForkMessages(named.collect()))
         });
-        Ok(Answer::ForkMessages(named.collect()))
     }
 
-    pub(super) fn entries(&self, since: Option<&str>) -> Result<Answer, Refusal> {
-        let entries = self.transcript.file().entries(since).map_err(session_unavailable)?;
-        Ok(Answer::Entries { entries, leaf: self.transcript.leaf() })
+    pub(super) fn entries(&mut self, origin: Origin, since: Option<String>) {
+        self.read_session(origin, move |file, leaf| {
+            Ok(Answer::Entries { entries: file.entries(since.as_deref())?, leaf })
+        });
     }
 
-    pub(super) fn tree(&self) -> Result<Answer, Refusal> {
-        let roots = self.transcript.file().tree_json().map_err(session_unavailable)?;
-        Ok(Answer::Tree { roots, leaf: self.transcript.leaf() })
+    pub(super) fn tree(&mut self, origin: Origin, format: TreeFormat) {
+        self.read_session(origin, move |file, leaf| match format {
+            TreeFormat::Nested => {
+                let NestedTree { json, is_split } = file.tree_json()?;
+                Ok(Answer::Tree { roots: json, is_split, leaf })
+            }
+            TreeFormat::Flat => {
+                let nodes = file.tree()?.into_iter().map(|node| FlatNode {
+                    entry: node.entry,
+                    depth: node.depth,
+                    label: node.label,
+                    label_timestamp: node.label_timestamp,
+                });
+                Ok(Answer::FlatTree { nodes: nodes.collect(), leaf })
+            }
+        });
+    }
+
+    /// Replies with something that is read from the session's file: at once if the file is small, otherwise in the
+    /// background from the file as it is now. Later commands wait meanwhile, so that replies keep their order; a run goes
+    /// on.
+    pub(super) fn read_session(
+        &mut self,
+        origin: Origin,
+        read: impl FnOnce(&bowline_session::Session, Option<EntryName>) -> Result<Answer, bowline_session::Error>
+        + Send
+        + 'static,
+    ) {
+        let (file, leaf) = (self.transcript.file(), self.transcript.leaf());
+        if file.size() <= READ_AT_ONCE {
+            let result = read(file, leaf).map_err(session_unavailable);
+            return self.reply(origin, result);
+        }
+        match file.reader() {
+            Ok(reader) => self.reply_from_blocking(origin, move || read(&reader, leaf)),
+            Err(error) => self.reply(origin, Err(session_unavailable(error))),
+        }
     }
 
     pub(super) fn set_label(&mut self, entry: &str, label: Option<&str>) -> Result<Answer, Refusal> {
@@ -76,8 +116,17 @@ impl Session {
             let text = "sessions are kept in memory only (--no-session)";
             return self.reply(origin, Err(Refusal::new(RefusalCode::SessionUnavailable, text)));
         };
+        self.reply_from_blocking(origin, move || work(&store));
+    }
+
+    /// Replies with the result of something that blocks. Later commands wait for it.
+    fn reply_from_blocking(
+        &mut self,
+        origin: Origin,
+        work: impl FnOnce() -> Result<Answer, bowline_session::Error> + Send + 'static,
+    ) {
         self.reply_later(origin, JobOrder::Exclusive, async move {
-            match tokio::task::spawn_blocking(move || work(&store)).await {
+            match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result.map_err(session_unavailable),
                 Err(error) => Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}"))),
             }
