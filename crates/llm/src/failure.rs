@@ -87,7 +87,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Returns the failure for an error inside a stream.
+/// Returns the failure for an error inside a stream. The text is whole: secrets are masked in it before it is shortened.
 pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> StreamError {
     let kind = kind_of(status, name, text);
     StreamError { kind, status, message: tell(status, name, text), retry_after: None }

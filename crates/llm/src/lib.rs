@@ -33,6 +33,7 @@ mod private_files;
 mod providers;
 mod proxy;
 mod recording;
+mod redaction;
 mod registry;
 mod replay;
 mod request;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::failure::KINDS;
 use crate::private_files;
-use crate::secret::Secret;
+use crate::redaction::Redactor;
 use crate::transport::Outgoing;
 
 /// The version of the file format.
@@ -55,7 +55,7 @@ pub(crate) struct Exchange {
     recorder: Recorder,
     number: u64,
     started: Instant,
-    secrets: Vec<Secret>,
+    redactor: Redactor,
     lines: Vec<Value>,
     /// The chunks so far, with their arrival times.
     chunks: Vec<(u64, Bytes)>,
@@ -85,7 +85,7 @@ impl Recorder {
     }
 
     /// Starts recording an exchange.
-    pub(crate) fn begin(&self, outgoing: &Outgoing, secrets: &[Secret]) -> Exchange {
+    pub(crate) fn begin(&self, outgoing: &Outgoing, redactor: &Redactor) -> Exchange {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.1 += 1;
@@ -109,7 +109,7 @@ impl Recorder {
             recorder: self.clone(),
             number,
             started: Instant::now(),
-            secrets: secrets.to_vec(),
+            redactor: redactor.clone(),
             lines: vec![request],
             chunks: Vec::new(),
             is_written: false,
@@ -163,7 +163,7 @@ impl Exchange {
         for line in std::mem::take(&mut self.lines) {
             text.push_str(&format!("{line}\n"));
         }
-        for (at, bytes) in masked(&self.chunks, &self.secrets) {
+        for (at, bytes) in masked(&self.chunks, &self.redactor) {
             let mut line = json!({ "type": "chunk", "exchange": self.number, "atMs": at });
             match std::str::from_utf8(&bytes) {
                 Ok(text) => line["text"] = json!(text),
@@ -172,7 +172,7 @@ impl Exchange {
             text.push_str(&format!("{line}\n"));
         }
         text.push_str(&format!("{end}\n"));
-        let text = self.secrets.iter().fold(text, |text, secret| secret.redact_in_json(text));
+        let text = self.redactor.redact(text);
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         append(&mut state.0, text.as_bytes())
     }
@@ -201,11 +201,9 @@ fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Returns the chunks with every secret overwritten, including those split between chunks.
-fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
+fn masked(chunks: &[(u64, Bytes)], redactor: &Redactor) -> Vec<(u64, Vec<u8>)> {
     let mut all: Vec<u8> = chunks.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-    for secret in secrets {
-        secret.mask(&mut all);
-    }
+    redactor.mask(&mut all);
     let mut rest = all.as_slice();
     let mut take = |length: usize| {
         let (chunk, after) = rest.split_at(length);
@@ -218,11 +216,12 @@ fn masked(chunks: &[(u64, Bytes)], secrets: &[Secret]) -> Vec<(u64, Vec<u8>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
 
     #[test]
     fn secret_split_between_chunks_is_masked() {
         let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
-        let masked = masked(&chunks, &[Secret::new("sk-0123456789")]);
+        let masked = masked(&chunks, &Redactor::new(vec![Secret::new("sk-0123456789")]));
         let texts: Vec<_> =
             masked.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
         assert_eq!(texts, [(1, "your key ********".to_owned()), (2, "***** is bad".to_owned())]);

@@ -25,6 +25,7 @@ use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
 use crate::proxy::ProxySettings;
 use crate::recording::{Outcome, Recorder};
+use crate::redaction::Redactor;
 use crate::replay::RecordedAnswer;
 use crate::request::AnswerStream;
 use crate::secret::Secret;
@@ -108,8 +109,8 @@ struct Flow {
     shared: Arc<Shared>,
     decoder: Box<dyn Decoder>,
     stage: Stage,
-    /// The secrets to mask in errors.
-    secrets: Vec<Secret>,
+    /// Masks the secrets of the request in what is passed on.
+    redactor: Redactor,
     host: String,
     /// Whether a byte of the answer has arrived.
     has_begun: bool,
@@ -149,7 +150,7 @@ impl Transport {
             shared: Arc::clone(&self.shared),
             decoder,
             stage: Stage::Asking(Box::pin(prepare)),
-            secrets: Vec::new(),
+            redactor: Redactor::default(),
             host: String::new(),
             has_begun: false,
         };
@@ -208,7 +209,7 @@ impl Flow {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Over) {
                 Stage::Over => return None,
-                Stage::Failing(error) => return Some((Err(self.redact(error)), self)),
+                Stage::Failing(error) => return Some((Err(self.redactor.redact_error(error)), self)),
                 Stage::Asking(prepare) => {
                     self.stage = match self.ask(prepare).await {
                         Ok(incoming) => Stage::Reading(Box::new(incoming)),
@@ -216,7 +217,8 @@ impl Flow {
                     };
                 }
                 Stage::Reading(incoming) => {
-                    let events = self.read(incoming).await;
+                    let mut events = self.read(incoming).await;
+                    self.redactor.redact_events(&mut events);
                     if !events.is_empty() {
                         return Some((Ok(events), self));
                     }
@@ -240,19 +242,21 @@ impl Flow {
         if incoming.is_stream() {
             return Ok(incoming);
         }
-        let error = refusal(&mut incoming, key_origin.as_deref()).await;
+        let error = refusal(&mut incoming, key_origin.as_deref(), &self.redactor).await;
         incoming.finish(Outcome::Complete)?;
         Err(error)
     }
 
     async fn send(&mut self, outgoing: Outgoing) -> Result<Incoming, StreamError> {
         let Outgoing { http, endpoint, address, .. } = &outgoing;
-        self.secrets = secrets(endpoint);
-        self.secrets.extend(address.secrets());
+        let mut secrets = secrets(endpoint);
+        secrets.extend(address.secrets());
+        self.redactor = Redactor::new(secrets);
         let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
-        let exchange = self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.secrets));
+        let exchange =
+            self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.redactor));
         let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
         let failure = match timeout(self.shared.timeouts.first_byte, pool.send(request)).await {
             Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
@@ -341,11 +345,6 @@ impl Flow {
         );
         StreamError::new(FailureKind::TimedOut, message)
     }
-
-    fn redact(&self, mut error: StreamError) -> StreamError {
-        error.message = self.secrets.iter().fold(error.message, |text, secret| secret.redact(text));
-        error
-    }
 }
 
 impl Shared {
@@ -397,23 +396,26 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
 }
 
 /// Returns the failure for an answer without a stream.
-async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>) -> StreamError {
+async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>, redactor: &Redactor) -> StreamError {
     // A body that has not arrived by then is ignored.
     let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
-        let target = incoming.header("location").map_or_else(|| "another address".to_owned(), address::shown);
+        let shown = |target: &str| redactor.redact(address::shown(target));
+        let target = incoming.header("location").map_or_else(|| "another address".to_owned(), shown);
         let message = format!(
             "{status}: the server redirects to {target}. Set that as the base URL if you trust it; the key is not passed on."
         );
         return StreamError { status: Some(status), ..StreamError::new(FailureKind::Rejected, message) };
     }
+    // Before it is shortened.
+    let body = redactor.redact(String::from_utf8_lossy(&body).into_owned());
     let refusal = Refusal {
         status,
         retry_after_ms: incoming.header("retry-after-ms"),
         retry_after: incoming.header("retry-after"),
         should_retry: incoming.header("x-should-retry"),
-        body: &body,
+        body: body.as_bytes(),
         key_origin,
     };
     refusal.into_failure()
