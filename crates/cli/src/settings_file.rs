@@ -211,7 +211,7 @@ impl SettingsFile {
     /// Returns what commands get of `variables`. `key_variables` returns the names of those that hold keys.
     pub fn command_environment(
         &self,
-        variables: Vec<(OsString, OsString)>,
+        variables: fn() -> Vec<(OsString, OsString)>,
         key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> CommandEnvironment {
         let keep = self.kept_variables.clone();
