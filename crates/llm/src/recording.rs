@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn secret_split_between_chunks_is_masked() {
         let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
-        let masked = masked(&chunks, &Redactor::new(vec![Secret::new("sk-0123456789")]));
+        let masked = masked(&chunks, &Redactor::new(&[Secret::new("sk-0123456789")]));
         let texts: Vec<_> =
             masked.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
         assert_eq!(texts, [(1, "your key ********".to_owned()), (2, "***** is bad".to_owned())]);
