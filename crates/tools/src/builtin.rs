@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::message::Arguments;
-use bowline_core::tool::{ToolDefinition, ToolTraits};
+use bowline_core::tool::{PATH_ALIAS, ToolDefinition, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -102,6 +102,20 @@ impl Tool for Ready {
             }
             Err(error) => Box::pin(std::future::ready(error.into())),
         }
+    }
+}
+
+/// The `prepare` of a tool whose path models also call as other agents do.
+pub(crate) fn with_path_alias(arguments: &mut Arguments) {
+    rename(arguments, PATH_ALIAS, "path");
+}
+
+/// Gives an argument its declared name, unless there is one of that name.
+pub(crate) fn rename(arguments: &mut Arguments, alias: &str, name: &str) {
+    if !arguments.contains_key(name)
+        && let Some(value) = arguments.shift_remove(alias)
+    {
+        arguments.insert(name.to_owned(), value);
     }
 }
 
