@@ -30,8 +30,9 @@ impl Environment {
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
             .collect();
-        let working_directory =
-            std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
+        let working_directory = std::env::current_dir().map_err(Failure::io(
+            "the working directory cannot be found; start bowline in a folder that exists",
+        ))?;
         let home = home(&variables).ok_or_else(|| {
             Failure::Usage(
                 "there is no home directory: set HOME, or BOWLINE_HOME to a folder for bowline's files"
