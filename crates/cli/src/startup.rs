@@ -13,7 +13,7 @@ use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, S
 use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
 
 use crate::arguments::Arguments;
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
 use crate::settings_file::SettingsFile;
@@ -50,7 +50,7 @@ pub(crate) fn prepare(
         own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
-        environment: command_environment(environment, &file, &providers),
+        environment: command_environment(&file, &providers),
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
     };
@@ -101,13 +101,9 @@ pub(crate) fn prepare(
 }
 
 /// Returns what commands get of the environment.
-fn command_environment(
-    environment: &Environment,
-    file: &SettingsFile,
-    providers: &Providers,
-) -> CommandEnvironment {
+fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnvironment {
     let providers = providers.clone();
-    file.command_environment(environment.all_variables.clone(), move || providers.key_variables())
+    file.command_environment(environment::all_variables, move || providers.key_variables())
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
