@@ -10,8 +10,6 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct Environment {
     pub variables: HashMap<String, String>,
-    /// All variables, also those that are not text.
-    pub all_variables: Vec<(OsString, OsString)>,
     /// The folder of settings, models, credentials and sessions.
     pub home: PathBuf,
     pub working_directory: PathBuf,
@@ -25,13 +23,12 @@ impl Environment {
     /// path after it means the same.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment for the rest")]
     pub fn read(folder: Option<&str>) -> Result<Self, Failure> {
-        let all_variables: Vec<_> = std::env::vars_os().collect();
-        let variables: HashMap<_, _> = all_variables
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        let variables: HashMap<_, _> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let working_directory =
-            std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
+        let working_directory = std::env::current_dir().map_err(Failure::io(
+            "the working directory cannot be found; start bowline in a folder that exists",
+        ))?;
         let home = home(&variables).ok_or_else(|| {
             Failure::Usage(
                 "there is no home directory: set HOME, or BOWLINE_HOME to a folder for bowline's files"
@@ -40,7 +37,6 @@ impl Environment {
         })?;
         let mut environment = Self {
             variables,
-            all_variables,
             home: working_directory.join(home),
             working_directory,
             user_home: std::env::home_dir(),
@@ -70,6 +66,15 @@ impl Environment {
             _ => self.working_directory.join(path),
         }
     }
+}
+
+/// Returns all variables, also those that are not text.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "read again with the first command, so that the start does without"
+)]
+pub(crate) fn all_variables() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 /// Returns whether the user wants debuggers and profilers to reach into this process.

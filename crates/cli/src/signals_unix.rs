@@ -16,6 +16,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// How long the process may live after a signal that ends it: longer than an orderly shutdown takes.
 const LONGEST_SHUTDOWN: Duration = Duration::from_millis(4700);
 
+/// When the thread is started. A start that is answered sooner does not pay for it; signals that come sooner wait for it.
+const THREAD_START: Duration = Duration::from_millis(20);
+
 const STACK: usize = 256 * 1024;
 
 /// The awaited signals.
@@ -33,9 +36,18 @@ pub(crate) fn listen() -> io::Result<UnboundedReceiver<Interruption>> {
     ignore_file_size_limit()?;
     let interrupt_aborts = !io::stdin().is_terminal();
     let (sender, receiver) = unbounded_channel();
-    // Nothing is printed: what the loop is stuck in may be a stderr that nobody reads.
-    Signals::new(interrupt_aborts)?
-        .serve(sender, LONGEST_SHUTDOWN, |code| std::process::exit(i32::from(code)))?;
+    let signals = Signals::new(interrupt_aborts)?;
+    tokio::spawn(async move {
+        tokio::time::sleep(THREAD_START).await;
+        // Nothing is printed: what the loop is stuck in may be a stderr that nobody reads.
+        let give_up = |code| std::process::exit(i32::from(code));
+        if signals.serve(sender.clone(), LONGEST_SHUTDOWN, give_up).is_err()
+            && let Ok(mut signals) = Signals::new(interrupt_aborts)
+        {
+            // Without a thread, here. Then they do nothing while the loop is stuck.
+            signals.pass_on(&sender).await;
+        }
+    });
     Ok(receiver)
 }
 
@@ -70,19 +82,24 @@ impl Signals {
                 return;
             };
             runtime.block_on(async {
-                let code = loop {
-                    let interruption = self.next().await;
-                    let _ = sender.send(interruption);
-                    if let Interruption::Stop(code) = interruption {
-                        break code;
-                    }
-                };
+                let code = self.pass_on(&sender).await;
                 tokio::time::sleep(limit).await;
                 give_up(code);
                 pending::<()>().await;
             });
         };
         thread::Builder::new().name("signals".to_owned()).stack_size(STACK).spawn(serve).map(drop)
+    }
+
+    /// Passes signals on until one ends the process, and returns its exit code.
+    async fn pass_on(&mut self, sender: &UnboundedSender<Interruption>) -> u8 {
+        loop {
+            let interruption = self.next().await;
+            let _ = sender.send(interruption);
+            if let Interruption::Stop(code) = interruption {
+                return code;
+            }
+        }
     }
 
     async fn next(&mut self) -> Interruption {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::message::Arguments;
+
 /// The name, the purpose and the parameters of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
@@ -24,6 +26,18 @@ pub struct ToolTraits {
     pub display: ToolDisplay,
 }
 
+/// What some models call the path of a file, because other agents do.
+pub const PATH_ALIAS: &str = "file_path";
+
+impl ToolTraits {
+    /// Returns the file or directory that a call with these arguments works on.
+    pub fn path_in<'a>(&self, arguments: &'a Arguments) -> Option<&'a str> {
+        let path =
+            self.path_argument.and_then(|name| arguments.get(name).or_else(|| arguments.get(PATH_ALIAS)));
+        path.and_then(Value::as_str)
+    }
+}
+
 /// How a call of a tool is shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolDisplay {
@@ -39,4 +53,27 @@ pub enum ToolDisplay {
     Search,
     /// The arguments and the result as they are.
     Generic,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn path_is_found_under_its_name_and_that_of_other_agents() {
+        let traits = ToolTraits {
+            name: "read",
+            mutates: false,
+            path_argument: Some("path"),
+            display: ToolDisplay::Read,
+        };
+        for arguments in
+            [json!({"path": "a"}), json!({"file_path": "a"}), json!({"file_path": "b", "path": "a"})]
+        {
+            assert_eq!(traits.path_in(arguments.as_object().unwrap()), Some("a"));
+        }
+        assert_eq!(traits.path_in(json!({"path": 1}).as_object().unwrap()), None);
+    }
 }

@@ -16,6 +16,8 @@ pub enum Error {
     IsFolder { path: PathBuf },
     #[error("{}: this is the session itself; name another file for the page", path.display())]
     IsTheSession { path: PathBuf },
+    #[error("{}: this is not a page that bowline exported, so it is not replaced; name another file", path.display())]
+    NotOurs { path: PathBuf },
     #[error("{}: cannot write the page: {error}", file.display())]
     WriteFile { file: PathBuf, error: io::Error },
     #[error("cannot write the page: {0}")]

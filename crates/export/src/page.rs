@@ -16,6 +16,9 @@ use crate::segments::SegmentNumber;
 use crate::totals::Totals;
 use crate::view::View;
 
+/// What every page has in its head, by which a page is known to be one of ours.
+pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"bowline\">";
+
 /// The maximum length of a title that is taken from the first message.
 const TITLE_WIDTH: usize = 80;
 
@@ -81,7 +84,7 @@ fn push_head(page: &mut String, title: &str) {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"bowline\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n{GENERATOR}\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
          <style>{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n"
     );

@@ -1,19 +1,28 @@
 //! Writes the page to a file, completely or not at all.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{self, Path, PathBuf};
 
 use crate::Error;
+use crate::page::GENERATOR;
 use crate::platform::private_file;
+
+/// How much of a file is read to recognise it.
+const HEAD: u64 = 4096;
+
+/// How many names are tried for the temporary file.
+const ATTEMPTS: usize = 100;
 
 /// The file to write.
 pub(crate) struct Target {
     path: PathBuf,
-    temporary: PathBuf,
+    folder: PathBuf,
+    name: String,
 }
 
 impl Target {
-    /// Checks that a page can be written to `out`, which must not be the session itself.
+    /// Checks that a page can be written to `out`: nothing is there yet, or another page.
     pub fn new(out: &Path, session: &Path) -> Result<Self, Error> {
         let failed = |error| Error::WriteFile { file: out.to_path_buf(), error };
         let path = path::absolute(out).map_err(failed)?;
@@ -28,24 +37,49 @@ impl Target {
         if is_session() == Some(true) {
             return Err(Error::IsTheSession { path });
         }
-        let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-        Ok(Self { path, temporary })
+        refuse_other_files(&path)?;
+        Ok(Self { folder: folder.to_path_buf(), name, path })
     }
 
     /// Writes the file and returns its absolute path.
     pub fn write(self, content: impl FnOnce(&mut File) -> Result<(), Error>) -> Result<PathBuf, Error> {
         let failed = |error| Error::WriteFile { file: self.path.clone(), error };
-        // Private like the session: sharing it is up to the user.
-        let opened = private_file().write(true).create(true).truncate(true).open(&self.temporary);
-        let mut file = opened.map_err(failed)?;
+        let (mut file, temporary) = self.create_temporary().map_err(failed)?;
         let written = content(&mut file).map_err(|error| match error {
             Error::Write(error) => failed(error),
             other => other,
         });
-        let moved = written.and_then(|()| fs::rename(&self.temporary, &self.path).map_err(failed));
+        let moved = written.and_then(|()| fs::rename(&temporary, &self.path).map_err(failed));
         if moved.is_err() {
-            let _ = fs::remove_file(&self.temporary);
+            let _ = fs::remove_file(&temporary);
         }
         moved.map(|()| self.path)
     }
+
+    /// Creates a new file beside the page. Another export, or one that was killed, may have left files with such names.
+    fn create_temporary(&self) -> io::Result<(File, PathBuf)> {
+        let mut number = 0;
+        loop {
+            let temporary = self.folder.join(format!(".{}.{}-{number}.tmp", self.name, std::process::id()));
+            // Private like the session: sharing it is up to the user.
+            match private_file().write(true).create_new(true).open(&temporary) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < ATTEMPTS => number += 1,
+                result => return result.map(|file| (file, temporary)),
+            }
+        }
+    }
+}
+
+/// Refuses to replace anything but a page of ours: a client may name any file of the user.
+fn refuse_other_files(path: &Path) -> Result<(), Error> {
+    let not_ours = || Error::NotOurs { path: path.to_path_buf() };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::WriteFile { file: path.to_path_buf(), error }),
+        Ok(metadata) if !metadata.is_file() => return Err(not_ours()),
+        Ok(_) => {}
+    }
+    let file = bowline_files::open(path).map_err(|_| not_ours())?;
+    let head = bowline_files::read_beginning(file, path, HEAD).map_err(|_| not_ours())?;
+    if String::from_utf8_lossy(&head.bytes).contains(GENERATOR) { Ok(()) } else { Err(not_ours()) }
 }

@@ -197,7 +197,7 @@ fn export_replaces_the_page_and_returns_its_absolute_path() {
     fs::write(&session, branched().join("\n")).unwrap();
     assert_eq!(default_name(&session), "bowline-session-2026_s1.html");
     let out = folder.path().join("page.html");
-    fs::write(&out, "older").unwrap();
+    export_file(&session, &out, &Options { title: Some("older".to_owned()), ..Options::default() }).unwrap();
     let path = export_file(&session, &out, &Options::default()).unwrap();
     assert!(path.is_absolute() && fs::read_to_string(&path).unwrap().ends_with("</html>\n"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

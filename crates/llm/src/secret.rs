@@ -21,33 +21,9 @@ impl Secret {
         &self.0
     }
 
-    /// Returns `text` with this secret masked.
-    pub(crate) fn redact(&self, text: String) -> String {
-        if self.0.len() >= Self::SHORTEST && text.contains(&self.0) {
-            text.replace(&self.0, "[redacted]")
-        } else {
-            text
-        }
-    }
-}
-
-impl Secret {
-    /// Returns `text`, which is JSON, with this secret masked however it is escaped there.
-    pub(crate) fn redact_in_json(&self, text: String) -> String {
-        let quoted = serde_json::Value::String(self.0.clone()).to_string();
-        let escaped = Self::new(quoted.trim_matches('"'));
-        escaped.redact(self.redact(text))
-    }
-
-    /// Overwrites this secret in `bytes`, keeping their length.
-    pub(crate) fn mask(&self, bytes: &mut [u8]) {
-        if self.0.len() < Self::SHORTEST {
-            return;
-        }
-        let found: Vec<usize> = memchr::memmem::find_iter(bytes, &self.0).collect();
-        for start in found {
-            bytes[start..start + self.0.len()].fill(b'*');
-        }
+    /// Returns whether this is a secret rather than a placeholder.
+    pub(crate) fn is_worth_masking(&self) -> bool {
+        self.0.len() >= Self::SHORTEST
     }
 }
 
@@ -65,11 +41,6 @@ mod tests {
     fn secret_is_not_shown() {
         let secret = Secret::new("sk-0123456789");
         assert_eq!(format!("{secret:?}"), "[redacted]");
-        assert_eq!(secret.redact("bad key sk-0123456789!".into()), "bad key [redacted]!");
-        assert_eq!(
-            Secret::new("a\"b\\cdefgh").redact_in_json(r#"{"k":"a\"b\\cdefgh"}"#.into()),
-            r#"{"k":"[redacted]"}"#
-        );
-        assert_eq!(Secret::new("none").redact("there is none".into()), "there is none");
+        assert!(secret.is_worth_masking() && !Secret::new("none").is_worth_masking());
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::message::Arguments;
-use bowline_core::tool::{ToolDefinition, ToolTraits};
+use bowline_core::tool::{PATH_ALIAS, ToolDefinition, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -14,6 +14,9 @@ use crate::parameters::{self, Parameter};
 use crate::paths;
 use crate::tool::{BoxFuture, CallContext, Outcome, Tool};
 use crate::toolbox::Options;
+
+/// The longest path that the system accepts, in bytes.
+const MAX_PATH: usize = 4096;
 
 /// Everything that is known of a built-in tool. Its file is the only place that states it.
 pub(crate) struct Builtin {
@@ -40,6 +43,10 @@ pub(crate) struct Call {
 impl Call {
     /// Returns the absolute path that the model means by `given`, unless it leads into bowline's own folder.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, Error> {
+        // Errors repeat what was given.
+        if given.len() > MAX_PATH {
+            return Err(Error::PathTooLong { length: given.len(), limit: MAX_PATH });
+        }
         let home = self.options.home_directory.as_deref();
         let path = paths::resolve(&self.context.working_directory, home, given);
         self.refuse_own_folder(&paths::canonical(&path), given)?;
@@ -102,6 +109,20 @@ impl Tool for Ready {
             }
             Err(error) => Box::pin(std::future::ready(error.into())),
         }
+    }
+}
+
+/// The `prepare` of a tool whose path models also call as other agents do.
+pub(crate) fn with_path_alias(arguments: &mut Arguments) {
+    rename(arguments, PATH_ALIAS, "path");
+}
+
+/// Gives an argument its declared name, unless there is one of that name.
+pub(crate) fn rename(arguments: &mut Arguments, alias: &str, name: &str) {
+    if !arguments.contains_key(name)
+        && let Some(value) = arguments.shift_remove(alias)
+    {
+        arguments.insert(name.to_owned(), value);
     }
 }
 

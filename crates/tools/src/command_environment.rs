@@ -123,7 +123,7 @@ pub enum Inherit {
 pub struct CommandEnvironment(Option<Arc<Source>>);
 
 struct Source {
-    all: Vec<(OsString, OsString)>,
+    all: Box<dyn Fn() -> Vec<(OsString, OsString)> + Send + Sync>,
     inherit: Inherit,
     keep: Vec<String>,
     key_variables: Box<dyn Fn() -> Vec<String> + Send + Sync>,
@@ -132,15 +132,15 @@ struct Source {
 }
 
 impl CommandEnvironment {
-    /// Returns what `inherit` leaves of `all`, and those that `keep` names; a `*` at the end of a name stands for
+    /// Returns what `inherit` leaves of the variables that `all` returns, and those that `keep` names; a `*` at the end of a name stands for
     /// any end. `key_variables` returns the names of the variables that this program takes keys from.
     pub fn new(
-        all: Vec<(OsString, OsString)>,
+        all: impl Fn() -> Vec<(OsString, OsString)> + Send + Sync + 'static,
         inherit: Inherit,
         keep: Vec<String>,
         key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        let key_variables = Box::new(key_variables);
+        let (all, key_variables) = (Box::new(all), Box::new(key_variables));
         let variables = OnceLock::new();
         Self(Some(Arc::new(Source { all, inherit, keep, key_variables, variables })))
     }
@@ -166,7 +166,7 @@ impl Source {
     fn scrub(&self) -> Vec<(OsString, OsString)> {
         let key_variables = (self.key_variables)();
         let (mut kept, dropped): (Vec<_>, Vec<_>) =
-            self.all.iter().cloned().partition(|(name, value)| self.keeps(name, value, &key_variables));
+            (self.all)().into_iter().partition(|(name, value)| self.keeps(name, value, &key_variables));
         if !dropped.is_empty() {
             let mut names: Vec<_> = dropped.iter().map(|(name, _)| name.to_string_lossy()).collect();
             names.sort_unstable();
@@ -245,10 +245,11 @@ mod tests {
     use super::*;
 
     fn dropped(inherit: Inherit, keep: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
-        let variables =
+        let variables: Vec<_> =
             variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
         let keep = keep.iter().map(|name| (*name).to_owned()).collect();
-        let environment = CommandEnvironment::new(variables, inherit, keep, || vec!["MY_MODEL".to_owned()]);
+        let environment =
+            CommandEnvironment::new(move || variables.clone(), inherit, keep, || vec!["MY_MODEL".to_owned()]);
         let kept = environment.0.unwrap().scrub();
         let told = kept.iter().find(|(name, _)| name == DROPPED);
         told.map(|(_, names)| names.to_str().unwrap().split(',').map(str::to_owned).collect())
@@ -331,7 +332,7 @@ mod tests {
 
     #[test]
     fn all_inherits_the_environment_as_it_is() {
-        let variables = vec![(OsString::from("MY_TOKEN"), OsString::from("t"))];
+        let variables = || vec![(OsString::from("MY_TOKEN"), OsString::from("t"))];
         let environment = CommandEnvironment::new(variables, Inherit::All, Vec::new(), Vec::new);
         assert!(environment.variables().is_none());
         assert!(!format!("{environment:?}").contains("MY_TOKEN"));

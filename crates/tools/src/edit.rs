@@ -12,10 +12,9 @@ use bowline_core::message::Arguments;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::{Map, Value, json};
 
-use self::difference::Difference;
 use self::matching::{Match, Matches};
 use crate::atomic_file;
-use crate::builtin::{Builtin, Call, described, uninterrupted};
+use crate::builtin::{Builtin, Call, described, rename, uninterrupted, with_path_alias};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -64,9 +63,11 @@ struct Replacement {
     new: String,
 }
 
-/// Converts other forms of `edits` that models send into a list: JSON in a string, a single object, or the two texts
-/// beside the path.
+/// Converts other forms of the arguments that models send: other names, and for `edits` JSON in a string, a single object,
+/// or the two texts beside the path.
 fn prepare(arguments: &mut Arguments) {
+    with_path_alias(arguments);
+    rename_texts(arguments);
     let mut edits = match arguments.shift_remove("edits") {
         Some(Value::String(json)) => serde_json::from_str(&json).unwrap_or(Value::String(json)),
         Some(other) => other,
@@ -74,6 +75,9 @@ fn prepare(arguments: &mut Arguments) {
     };
     if edits.is_object() {
         edits = Value::Array(vec![edits]);
+    }
+    if let Value::Array(list) = &mut edits {
+        list.iter_mut().filter_map(Value::as_object_mut).for_each(rename_texts);
     }
     let texts = ["oldText", "newText"];
     if (edits.is_null() || edits.is_array()) && texts.iter().all(|name| arguments.contains_key(*name)) {
@@ -89,6 +93,12 @@ fn prepare(arguments: &mut Arguments) {
     if !edits.is_null() {
         arguments.insert("edits".to_owned(), edits);
     }
+}
+
+/// Accepts the names that other agents give to the texts.
+fn rename_texts(edit: &mut Map<String, Value>) {
+    rename(edit, "old_string", "oldText");
+    rename(edit, "new_string", "newText");
 }
 
 async fn edit(call: Call) -> Result<Outcome, Error> {
@@ -203,12 +213,16 @@ fn outcome(given: &str, before: &str, after: &str, replacements: &[Replacement])
     if replacements.iter().any(|replacement| replacement.place.loose) {
         text += " The quoted text differed from the file in trailing spaces or typographic characters.";
     }
-    let Difference { diff, patch, first_changed_line } = difference::between(given, before, after);
-    Outcome::text(text).with_details(json!({
-        "diff": diff,
-        "patch": patch,
-        "firstChangedLine": first_changed_line,
-    }))
+    let difference = difference::between(given, before, after, replacements);
+    let mut details = json!({
+        "diff": difference.diff,
+        "patch": difference.patch,
+        "firstChangedLine": difference.first_changed_line,
+    });
+    if difference.is_shortened {
+        details["diffTruncated"] = true.into();
+    }
+    Outcome::text(text).with_details(details)
 }
 
 #[cfg(test)]

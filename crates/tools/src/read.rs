@@ -9,7 +9,7 @@ use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, interruptible, with_path_alias};
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -37,7 +37,7 @@ pub(crate) static TOOL: Builtin = Builtin {
     ],
     enabled_by_default: true,
     describe: described,
-    prepare: unprepared,
+    prepare: with_path_alias,
     run: |call| Box::pin(interruptible(call, read)),
 };
 

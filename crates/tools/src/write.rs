@@ -5,7 +5,7 @@ use std::fs;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 
 use crate::atomic_file;
-use crate::builtin::{Builtin, Call, described, uninterrupted, unprepared};
+use crate::builtin::{Builtin, Call, described, uninterrupted, with_path_alias};
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -26,7 +26,7 @@ pub(crate) static TOOL: Builtin = Builtin {
     ],
     enabled_by_default: true,
     describe: described,
-    prepare: unprepared,
+    prepare: with_path_alias,
     run: |call| Box::pin(async move { write(call).await.unwrap_or_else(Outcome::from) }),
 };
 

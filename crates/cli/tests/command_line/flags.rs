@@ -301,8 +301,16 @@ fn demo_shows_both_directions_and_that_its_model_is_a_script() {
         .unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    // Lines that do not fit go on below the beginning of their text.
+    let unbroken = stdout.replace(&format!("\n{}", " ".repeat(12)), "");
     for expected in [
         "The model is a script",
+        "→ {\"id\":3,\"type\":\"steer\"",
+        "{\"id\":3,\"type\":\"response\",\"command\":\"steer\",\"success\":true",
+        "→ {\"id\":5,\"type\":\"abort\"}",
+        "← {\"type\":\"agent_settled\",\"aborted\":true",
+        "\"stopReason\":\"aborted\"",
+        "\"toolCalls\":5",
         "→ {\"id\":1,\"type\":\"get_state\"}",
         "← {\"id\":1,\"type\":\"response\",\"command\":\"get_state\",\"success\":true",
         "\"type\":\"prompt\"",
@@ -310,9 +318,11 @@ fn demo_shows_both_directions_and_that_its_model_is_a_script() {
         "tool_execution_end",
         "exit code 0",
     ] {
-        assert!(stdout.contains(expected), "the demo does not show {expected}:\n{stdout}");
+        assert!(unbroken.contains(expected), "the demo does not show {expected}:\n{stdout}");
     }
     assert!(!stdout.contains('\u{1b}'), "colours are for terminals");
+    let longest = stdout.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(100), "a line has {longest:?} columns:\n{stdout}");
     assert_eq!(fs::read_dir(workspace.work()).unwrap().count(), 0, "it uses a temporary folder");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "and removes that folder");
 }

@@ -4,5 +4,6 @@
 
 mod bad_input;
 mod commands;
+mod hostile_lines;
 mod responses;
 mod stdout;

@@ -358,3 +358,85 @@ fn errors_in_configuration_files_name_the_place_and_an_example() {
         assert!(!error.contains("struct") && !error.contains("serde"), "{error}");
     }
 }
+
+/// Returns a streamed answer over `openai-completions` whose ids, names and reasons hold a text.
+fn answer_with(text: &str) -> Reply {
+    let chunk = |delta: Value, reason: Value| {
+        let choices = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
+        format!("data: {}\n\n", json!({ "id": format!("resp-{text}"), "model": text, "choices": choices }))
+    };
+    let call = json!({ "index": 0, "id": format!("call-{text}"),
+        "function": { "name": format!("tool-{text}"), "arguments": "{}" } });
+    let body = chunk(json!({ "role": "assistant", "tool_calls": [call] }), Value::Null)
+        + &chunk(json!({}), json!(format!("tool_calls {text}")))
+        + "data: [DONE]\n\n";
+    Reply::status(200).header("content-type", "text/event-stream").body(&body)
+}
+
+#[test]
+fn key_is_masked_in_ids_names_and_reasons_and_in_other_forms() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD as BASE64;
+    const ODD_KEY: &str = "sk-live/01234+56789=never&seen";
+    let encoded = "sk-live%2F01234%2B56789%3Dnever%26seen";
+    let in_base64 = BASE64.encode(format!("{ODD_KEY}!"));
+    let shifted = BASE64.encode(format!("me:{ODD_KEY}"));
+    let hidden = [ODD_KEY, encoded, &in_base64[..in_base64.len() - 4], &shifted[4..shifted.len() - 4]];
+    let server = ModelServer::start();
+    let workspace = Workspace::empty()
+        .models(json!({ "providers": { "mock": { "baseUrl": server.base_url(), "api": "openai-completions",
+            "apiKey": ODD_KEY, "models": [{ "id": "m1" }] } } }))
+        .settings(json!({ "retry": { "enabled": false } }));
+    let recording = workspace.home().join("recording.jsonl");
+    let mut agent = Launch::rpc(&workspace)
+        .model("mock/m1")
+        .arguments(&["--record", recording.to_str().unwrap()])
+        .start();
+    for form in [ODD_KEY, encoded, &in_base64, &shifted] {
+        server.reply(answer_with(form));
+        server.reply(Reply::text("done"));
+        agent.run("hello");
+        for reply in [
+            Reply::status(400).body(&json!({ "error": { "type": form, "message": form } }).to_string()),
+            Reply::status(400).body(&format!("not JSON: {form}")),
+            Reply::text("so far ").stream_error(form),
+        ] {
+            server.reply(reply);
+            agent.run("again");
+        }
+    }
+    agent.get("get_messages");
+    agent.carry_out(json!({ "type": "export_html" }));
+    agent.close_stdin();
+    agent.rest();
+    agent.wait();
+    let called = of_type(agent.transcript(), "tool_execution_start");
+    assert!(called.len() == 4 && called[0]["toolName"] == "tool-[redacted]", "{called:?}");
+    check_hidden(&hidden, &agent, &workspace);
+}
+
+#[test]
+fn key_is_masked_before_an_error_is_shortened() {
+    for api in [Api::AnthropicMessages, Api::OpenaiCompletions] {
+        let server = ModelServer::start();
+        let (workspace, launch) = prepare(&server, api, Place::ModelsFile);
+        let mut agent = launch.start();
+        // Wherever an error is cut, a key lies across that place.
+        for shift in 0..KEY.len() {
+            let long = format!("{}{KEY}", "x".repeat(2000 - shift));
+            let long = format!("{long}{}{KEY}{}", "x".repeat(4000 - shift - long.len()), "x".repeat(2000));
+            for reply in [
+                Reply::status(400).body(&json!({ "error": { "message": long } }).to_string()),
+                Reply::status(400).body(&long),
+                Reply::text("so far ").stream_error(&long),
+            ] {
+                server.default_reply(reply);
+                agent.run("hello");
+            }
+        }
+        agent.close_stdin();
+        agent.rest();
+        agent.wait();
+        check_hidden(&[&KEY[..4]], &agent, &workspace);
+    }
+}

@@ -50,3 +50,21 @@ fn file_too_large_to_edit_is_refused_before_it_is_read() {
     let text = of_type(&records, "tool_execution_end")[0]["result"]["content"][0]["text"].to_string();
     assert!(text.contains("it has 600.0MB, and the limit is 10.0MB"), "{text}");
 }
+
+#[test]
+fn change_in_a_line_of_megabytes_makes_a_small_record() {
+    let (server, workspace) = Workspace::with_server();
+    let line = "y".repeat(5_000_000);
+    let workspace = workspace.file("line", &format!("word {line}\n"));
+    let arguments = json!({ "file_path": "line", "old_string": "word", "new_string": "other" });
+    server.reply(Reply::new().tool("edit", arguments));
+    server.reply(Reply::text("done"));
+    let records = workspace.start().run("go");
+    let end = of_type(&records, "tool_execution_end")[0].clone();
+    let details = &end["result"]["details"];
+    assert!(end["isError"] == false && details["diffTruncated"] == true, "{}", end["result"]["content"]);
+    assert!(details["diff"].as_str().unwrap().starts_with("-1 word yyy"));
+    let largest = records.iter().map(|record| record.to_string().len()).max().unwrap();
+    assert!(largest < 100_000, "{largest}");
+    assert_eq!(fs::read_to_string(workspace.work().join("line")).unwrap(), format!("other {line}\n"));
+}

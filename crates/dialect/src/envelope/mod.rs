@@ -19,6 +19,9 @@ use serde_json::{Map, Value};
 use crate::command_table::Row;
 use crate::decode::Problem;
 
+/// How deeply an id may be nested.
+const ID_DEPTH: usize = 100;
+
 /// The layout that all lines of a protocol share.
 pub(crate) trait Envelope: fmt::Debug + Sync {
     /// Returns the member that names a command.
@@ -62,7 +65,15 @@ impl Head {
         let mut head = Self::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let seed = HeadSeed { envelope, head: &mut head };
-        match seed.deserialize(&mut deserializer).and_then(|()| deserializer.end()) {
+        let read = seed.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+        if head.id.as_deref().is_some_and(|id| !can_be_returned(id)) {
+            let reason = format!(
+                "the id cannot be returned: it is nested more than {ID_DEPTH} levels deep, or has a number or \
+                 character that other programs cannot read"
+            );
+            return Err(Problem::Unreadable { id: None, reason });
+        }
+        match read {
             Ok(()) => Ok(head),
             Err(error) => Err(Problem::Unreadable { id: head.id, reason: error.to_string() }),
         }
@@ -134,6 +145,15 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
     }
+}
+
+/// Tells whether a response with this id can be read by most parsers. Reading a head does not look into values.
+fn can_be_returned(id: &str) -> bool {
+    let is_plain_text = id.starts_with('"') && !id.contains('\\');
+    let is_small_number = id.len() < 16 && id.bytes().all(|byte| byte.is_ascii_digit());
+    // Brackets in texts count too, but few ids have any.
+    let depth = || id.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    is_plain_text || is_small_number || (depth() <= ID_DEPTH && serde_json::from_str::<Value>(id).is_ok())
 }
 
 /// Returns the name of a command; error texts show anything but a string as JSON.

@@ -98,8 +98,7 @@ fn note_files(files: &mut TouchedFiles, message: &Message) {
             ToolDisplay::Write | ToolDisplay::Edit => &mut files.modified,
             ToolDisplay::Command { .. } | ToolDisplay::Search | ToolDisplay::Generic => continue,
         };
-        let path = traits.path_argument.and_then(|name| call.arguments.get(name));
-        if let Some(path) = path.and_then(|path| path.as_str())
+        if let Some(path) = traits.path_in(&call.arguments)
             && !list.iter().any(|known| known == path)
         {
             list.push(path.to_owned());

@@ -26,42 +26,56 @@ pub(super) enum Matches {
 
 /// Finds `old` by the strictest comparison that matches anything.
 pub(super) fn find(original: &str, old: &str) -> Matches {
-    let exact = occurrences(original, old).map(|start| start..start + old.len()).collect();
-    let ways: [&dyn Fn() -> Vec<Range<usize>>; 2] =
-        [&|| find_normal(original, old, Leniency::LineEnds), &|| {
-            find_normal(original, old, Leniency::Typography)
-        }];
-    let mut ranges: Vec<Range<usize>> = exact;
-    let mut loose = false;
-    for (index, way) in ways.iter().enumerate() {
-        if !ranges.is_empty() {
-            break;
-        }
-        ranges = way();
-        loose = index == 1;
+    let mut found = Places::of(occurrences(original, old).map(|start| start..start + old.len()));
+    if found.count == 0 {
+        found = find_normal(original, old, Leniency::LineEnds);
     }
-    match ranges.as_slice() {
+    let loose = found.count == 0;
+    if loose {
+        found = find_normal(original, old, Leniency::Typography);
+    }
+    match found.first.as_slice() {
         [] => Matches::None,
         [range] => Matches::One(Match { range: range.clone(), loose }),
         several => {
-            let lines =
-                several.iter().take(PLACES_NAMED).map(|range| line_at(original, range.start)).collect();
-            Matches::Many { count: several.len(), lines }
+            let lines = several.iter().map(|range| line_at(original, range.start)).collect();
+            Matches::Many { count: found.count, lines }
         }
     }
 }
 
-fn find_normal(original: &str, old: &str, leniency: Leniency) -> Vec<Range<usize>> {
+/// The first places that match, and how many there are: in a large file, a short text can have millions.
+#[derive(Default)]
+struct Places {
+    first: Vec<Range<usize>>,
+    count: usize,
+}
+
+impl Places {
+    fn of(found: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut places = Self::default();
+        for range in found {
+            places.count += 1;
+            if places.first.len() < PLACES_NAMED {
+                places.first.push(range);
+            }
+        }
+        places
+    }
+}
+
+fn find_normal(original: &str, old: &str, leniency: Leniency) -> Places {
     if leniency == Leniency::LineEnds && !original.contains('\r') && !old.contains('\r') {
-        return Vec::new();
+        return Places::default();
     }
     let form = NormalForm::of(original, leniency);
     let piece = NormalForm::of(old, leniency).text;
     if piece.trim().is_empty() {
-        return Vec::new();
+        return Places::default();
     }
     let edges = Edges::of(old, leniency);
-    occurrences(&form.text, &piece).filter_map(|start| edges.fit(&form, start..start + piece.len())).collect()
+    let found = occurrences(&form.text, &piece);
+    Places::of(found.filter_map(|start| edges.fit(&form, start..start + piece.len())))
 }
 
 /// What was trimmed from the ends of a quoted text. Trailing spaces on its last line stand for the end of a line, so the

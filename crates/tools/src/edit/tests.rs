@@ -66,6 +66,8 @@ async fn known_spellings_of_edits_are_accepted() {
         json!({"path": "file", "edits": edit.to_string()}),
         json!({"path": "file", "oldText": "a", "newText": "b"}),
         json!({"path": "file", "edits": null, "oldText": "a", "newText": "b"}),
+        json!({"file_path": "file", "old_string": "a", "new_string": "b"}),
+        json!({"file_path": "file", "edits": [{"old_string": "a", "new_string": "b"}]}),
     ] {
         let workshop = Workshop::with(&[("file", "a\n")]);
         workshop.succeed("edit", arguments).await;
@@ -119,4 +121,14 @@ async fn concurrent_calls_on_one_file_all_take_effect() {
     let after: String = (0..20).map(|line| format!("({line})\n")).collect();
     assert_eq!(workshop.file("file"), after);
     assert!(workshop.path().join("link").is_symlink());
+}
+
+#[tokio::test]
+async fn path_is_also_accepted_as_other_agents_call_it() {
+    let workshop = Workshop::new();
+    workshop.succeed("write", json!({"file_path": "file", "content": "x"})).await;
+    assert_eq!(workshop.succeed("read", json!({"file_path": "file"})).await, "x");
+    // The declared name counts if both are given.
+    workshop.succeed("write", json!({"path": "file", "file_path": "other", "content": "y"})).await;
+    assert_eq!(workshop.file("file"), "y");
 }

@@ -16,6 +16,11 @@ use super::{Unfit, mime_type};
 /// The quality of an encoded JPEG, out of 100.
 const QUALITY: u8 = 80;
 
+/// What begins a scan in a JPEG. A progressive one has about ten; each costs a pass over all pixels, however few bytes it
+/// has.
+const START_OF_SCAN: [u8; 2] = [0xff, 0xda];
+pub(super) const MAX_SCANS: usize = 100;
+
 /// A format that can be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -56,6 +61,9 @@ impl Format {
 fn decode_png(bytes: &[u8], max_pixels: usize) -> Result<Picture, Unfit> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::normalize_to_color8());
+    // Compressed texts and colour profiles are not shown, but can expand a thousandfold.
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
     let mut reader = decoder.read_info().map_err(|_| Unfit::Unreadable)?;
     let size = (reader.info().width, reader.info().height);
     check(size, max_pixels)?;
@@ -66,6 +74,9 @@ fn decode_png(bytes: &[u8], max_pixels: usize) -> Result<Picture, Unfit> {
 }
 
 fn decode_jpeg(bytes: &[u8], max_pixels: usize) -> Result<(Picture, Orientation), Unfit> {
+    if memchr::memmem::find_iter(bytes, &START_OF_SCAN).nth(MAX_SCANS).is_some() {
+        return Err(Unfit::Unreadable);
+    }
     let options = DecoderOptions::default()
         .set_max_width(usize::from(u16::MAX))
         .set_max_height(usize::from(u16::MAX))

@@ -1,6 +1,7 @@
 //! Images that exceed the limits in every way.
 
 use super::*;
+use codec::MAX_SCANS;
 use picture::Picture;
 
 /// Returns an image of noise, which no format compresses well.
@@ -199,4 +200,37 @@ fn arbitrary_bytes_never_panic() {
             fits(&content(&bytes));
         }
     }
+}
+
+/// Returns a grey progressive JPEG that refines its pixels in `scans` passes, each of which costs as much as the first.
+fn progressive(width: u16, height: u16, scans: usize) -> Vec<u8> {
+    let segment = |marker: u8, data: &[u8]| {
+        let length = u16::try_from(data.len() + 2).unwrap().to_be_bytes();
+        [&[0xff, marker], &length[..], data].concat()
+    };
+    let [height, width] = [height, width].map(u16::to_be_bytes);
+    let blocks = usize::from(u16::from_be_bytes(width)).div_ceil(8)
+        * usize::from(u16::from_be_bytes(height)).div_ceil(8);
+    // One code of one bit: no difference, and the end of a block.
+    let codes = |class: u8| [&[class, 1][..], &[0; 15], &[0]].concat();
+    let zeros = vec![0; blocks.div_ceil(8)];
+    let mut file = vec![0xff, 0xd8];
+    file.extend(segment(0xdb, &[&[0][..], &[1; 64]].concat()));
+    file.extend(segment(0xc2, &[&[8][..], &height, &width, &[1, 1, 0x11, 0]].concat()));
+    file.extend(segment(0xc4, &codes(0)));
+    file.extend(segment(0xc4, &codes(0x10)));
+    file.extend(segment(0xda, &[1, 1, 0, 0, 0, 0]));
+    file.extend(&zeros);
+    for _ in 1..scans {
+        file.extend(segment(0xda, &[1, 1, 0, 1, 63, 0]));
+        file.extend(&zeros);
+    }
+    file.extend([0xff, 0xd9]);
+    file
+}
+
+#[test]
+fn jpeg_that_is_refined_without_end_is_not_decoded() {
+    assert_eq!(smaller(&progressive(2400, 80, 10)).0.shown, (2000, 67));
+    assert_eq!(fit(&progressive(2400, 80, MAX_SCANS + 1)), Err(Unfit::Unreadable));
 }
