@@ -2,14 +2,14 @@
 
 use bowline_core::StreamEvent;
 use bowline_core::message::StopReason;
-use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
+use bowline_core::stream::{BlockKind, FailureKind, StreamError, TokenCounts};
 use serde::Deserialize;
 
 use super::event_stream::{self, Message};
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
 use crate::api::frame::{self, Text};
-use crate::failure;
+use crate::{failure, lone_surrogates};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -96,11 +96,24 @@ struct Counts {
 }
 
 impl Decoder for Converse {
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
+    }
+
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         if self.answer.done {
             return Ok(());
         }
-        self.parser.feed(bytes, |message| self.answer.take(message, out))
+        self.parser.feed(bytes, |message| match self.answer.take(message, out) {
+            // A payload that cannot be read may only have half of a character.
+            Err(error) if error.kind == FailureKind::Protocol => {
+                let repaired = lone_surrogates::replaced(message.payload);
+                let retry =
+                    |payload: Vec<u8>| self.answer.take(Message { payload: &payload, ..message }, out);
+                repaired.map_or(Err(error), retry)
+            }
+            outcome => outcome,
+        })
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
@@ -244,7 +257,6 @@ pub(in crate::api) fn fixture() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_core::stream::FailureKind;
 
     pub(super) const ANSWER: &[(&str, &str)] = &[
         ("messageStart", r#"{"p":"abcdefgh","role":"assistant"}"#),
