@@ -64,6 +64,8 @@ pub(crate) struct SettingsFile {
     pub http_connect_timeout_ms: Option<u64>,
     pub http_first_byte_timeout_ms: Option<u64>,
     pub http_idle_timeout_ms: Option<u64>,
+    pub http_total_timeout_ms: Option<u64>,
+    pub max_turns: Option<u32>,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
 }
@@ -181,6 +183,10 @@ impl SettingsFile {
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             compaction: self.compaction.settings(),
             resize_images: self.resize_images.unwrap_or(true),
+            max_turns: match self.max_turns {
+                None => Settings::default().max_turns,
+                limit => limit.filter(|turns| *turns > 0),
+            },
             request_options: RequestOptions {
                 budgets: self.thinking_budgets.or(policy.thinking_budgets),
                 block_images: self.block_images.unwrap_or(false),
@@ -229,6 +235,11 @@ impl SettingsFile {
                 defaults.first_byte,
             ),
             idle: limit(self.http_idle_timeout_ms, defaults.idle),
+            total: match self.http_total_timeout_ms {
+                None => defaults.total,
+                Some(0) => None,
+                Some(milliseconds) => Some(Duration::from_millis(milliseconds)),
+            },
         }
     }
 }
@@ -352,9 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn null_sets_nothing_and_zero_is_no_time_limit() {
-        let file = SettingsFile::parse(r#"{"retry": null, "defaultModel": null, "httpIdleTimeoutMs": 0}"#);
+    fn null_sets_nothing_and_zero_is_no_limit() {
+        let file = SettingsFile::parse(
+            r#"{"retry": null, "defaultModel": null, "httpIdleTimeoutMs": 0, "httpTotalTimeoutMs": 0, "maxTurns": 0}"#,
+        );
         let file = file.unwrap();
+        assert_eq!(file.timeouts().total, None);
+        assert_eq!(file.engine_settings(&Policy::default()).max_turns, None);
         assert_eq!(file.default_model, None);
         assert_eq!((file.timeouts().idle, file.timeouts().first_byte), (NO_LIMIT, NO_LIMIT));
     }

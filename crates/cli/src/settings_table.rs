@@ -53,6 +53,7 @@ pub(crate) struct Wrong {
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
+const MOST_TURNS: u64 = 1_000_000;
 /// More tokens than any model's window has.
 const MOST_TOKENS: u64 = 1_000_000_000;
 
@@ -267,6 +268,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "300000",
         example: "60000",
         about: "the longest time without data from the provider; 0 is no limit",
+    },
+    Setting {
+        path: "httpTotalTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.http_total_timeout_ms = Some(value)),
+        default: "3600000",
+        example: "1800000",
+        about: "the longest time that one answer may take in all, whatever the provider sends; 0 is no limit",
+    },
+    Setting {
+        path: "maxTurns",
+        kind: Number(MOST_TURNS, |file, value| file.max_turns = u32::try_from(value).ok()),
+        default: "500",
+        example: "100",
+        about: "how often the model is called in a run for one message of yours; 0 is no limit",
     },
     Setting {
         path: "compaction.enabled",

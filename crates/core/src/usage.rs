@@ -47,25 +47,27 @@ pub struct Cost {
 impl Usage {
     /// Adds another answer's usage to this one.
     pub fn add(&mut self, other: &Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.total_tokens += other.total_tokens;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
         self.cost.input += other.cost.input;
         self.cost.output += other.cost.output;
         self.cost.cache_read += other.cost.cache_read;
         self.cost.cache_write += other.cost.cache_write;
         self.cost.total += other.cost.total;
         if let Some(reasoning) = other.reasoning {
-            *self.reasoning.get_or_insert(0) += reasoning;
+            self.reasoning = Some(self.reasoning.unwrap_or(0).saturating_add(reasoning));
         }
     }
 }
 
-/// Writes a whole number without its fraction (`0`, not `0.0`), as every peer does.
+/// Writes a whole number without its fraction (`0`, not `0.0`), as every peer does. JSON has no infinity: the largest
+/// number stands for it, because nobody could read a `null` here.
 pub fn plain_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
+    let number = if number.is_nan() { &0.0 } else { &number.clamp(f64::MIN, f64::MAX) };
     if number.fract() == 0.0 && number.abs() < EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53 fits")]
         serializer.serialize_i64(*number as i64)
@@ -86,6 +88,14 @@ mod tests {
             json,
             r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0.25,"cacheRead":0,"cacheWrite":0,"total":0}}"#
         );
+    }
+
+    #[test]
+    fn infinite_costs_can_be_read_again() {
+        let cost = Cost { input: f64::INFINITY, output: f64::NAN, ..Cost::default() };
+        let json = serde_json::to_string(&cost).unwrap();
+        let read: Cost = serde_json::from_str(&json).unwrap();
+        assert_eq!((read.input, read.output), (f64::MAX, 0.0));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | `family::run_messages::RunMessages` | pi-classic, omp | a run has one end record, which lists messages of earlier events |
 //! | `opi::held_back::HeldBack` | opi | **reorders**: records wait until the outcome of a retry is known |
 //! | `opi::conversation_memory::ConversationMemory` | opi | arguments are shown as the model wrote them, which a message does not keep |
+//! | `operator::message_ids::MessageIds` | operator, operator-flat | messages of one role and millisecond are numbered |
 //! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
 //! | `operator::streamed_answer::StreamedAnswer` | operator, operator-flat | every delta ends with the members of its message |
 //!

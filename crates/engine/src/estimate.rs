@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::message::{AssistantContent, Content, Message, StopReason};
+use bowline_core::message::{AssistantContent, AssistantMessage, Content, Message, StopReason};
 
 /// What an image counts for, in bytes of text.
 const IMAGE_BYTES: u64 = 4800;
@@ -18,7 +18,7 @@ pub(crate) fn reported_tokens(fresh: &[Arc<Message>]) -> Option<u64> {
         let counted = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
         (counted && answer.usage.total_tokens > 0).then_some((index, answer.usage.total_tokens))
     })?;
-    Some(reported + estimated_tokens(&fresh[index + 1..]))
+    Some(reported.saturating_add(estimated_tokens(&fresh[index + 1..])))
 }
 
 /// Returns an estimate for messages that no model has counted.
@@ -39,6 +39,10 @@ pub(crate) fn message_tokens(message: &Message) -> u64 {
         Message::BashExecution(message) => text_bytes(&message.command) + text_bytes(&message.output),
         Message::BranchSummary(message) => text_bytes(&message.summary),
         Message::CompactionSummary(message) => text_bytes(&message.summary),
+        // Not sent to the model.
+        Message::Assistant(AssistantMessage {
+            stop_reason: StopReason::Error | StopReason::Aborted, ..
+        }) => 0,
         Message::Assistant(message) => message.content.iter().map(block_bytes).sum(),
     };
     bytes.div_ceil(BYTES_PER_TOKEN)

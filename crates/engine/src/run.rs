@@ -32,6 +32,8 @@ pub(crate) struct Run {
     storage_failure: Option<String>,
     /// Whether the conversation was compacted for being too long since the user's last message.
     overflow_handled: bool,
+    /// How many turns followed the user's last message.
+    turns: u32,
     /// The prompt that is replied to when the run is over, where the policy says so.
     prompt: Option<Origin>,
     /// The abort commands that are replied to when the run is over.
@@ -110,6 +112,7 @@ impl Run {
             retries: 0,
             storage_failure: None,
             overflow_handled: false,
+            turns: 1,
             prompt,
             aborts: Vec::new(),
         }
@@ -209,9 +212,17 @@ impl Run {
         self.overflow_handled
     }
 
-    /// Notes that the user sent another message, for which the conversation may be compacted again.
-    pub fn renew_overflow(&mut self) {
+    /// Counts a turn, and returns how many there are since the user's last message.
+    pub fn count_turn(&mut self) -> u32 {
+        self.turns = self.turns.saturating_add(1);
+        self.turns
+    }
+
+    /// Notes that the user sent another message, for which the conversation may be compacted again and the turns are
+    /// counted anew.
+    pub fn renew_for_message(&mut self) {
         self.overflow_handled = false;
+        self.turns = 1;
     }
 
     /// Has an abort command replied to when the run is over.

@@ -18,6 +18,8 @@ pub struct Settings {
     pub compaction: CompactionSettings,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
+    /// How often the model is called for one message of the user; `None` is without end.
+    pub max_turns: Option<u32>,
     /// The user's wishes for every request to a model.
     pub request_options: RequestOptions,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
@@ -89,6 +91,7 @@ impl Default for Settings {
             auto_compaction: true,
             compaction: CompactionSettings::default(),
             resize_images: true,
+            max_turns: Some(500),
             request_options: RequestOptions::default(),
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,

@@ -26,6 +26,8 @@ pub(crate) struct Call {
     pub id: String,
     pub tool: String,
     pub arguments: Arc<Arguments>,
+    /// Why it is not carried out, if its arguments could not be accepted.
+    pub refusal: Option<String>,
     state: CallState,
 }
 
@@ -65,12 +67,15 @@ pub(crate) enum ToolStep {
 }
 
 impl Batch {
-    pub fn new(message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) -> Self {
-        let calls = calls.into_iter().map(|ToolCall { id, name, arguments, .. }| Call {
-            id,
-            tool: name,
-            arguments: Arc::new(arguments),
-            state: CallState::Waiting,
+    /// Returns the calls of an answer; `refusals` has for each why it is not carried out, if so.
+    pub fn new(
+        message: Arc<Message>,
+        calls: Vec<ToolCall>,
+        refusals: Vec<Option<String>>,
+        reason: StopReason,
+    ) -> Self {
+        let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
+            Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
         });
         Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0 }
     }

@@ -94,6 +94,9 @@ pub(crate) trait Decoder: Send {
 
     /// Ends the input. An incomplete answer is a failure of kind `Cut`.
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError>;
+
+    /// Returns the failure of an answer that has become too large.
+    fn check(&self) -> Result<(), StreamError>;
 }
 
 impl Variables {

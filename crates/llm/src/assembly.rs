@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use bowline_core::event::Failure;
 use bowline_core::message::{
-    Arguments, AssistantContent, AssistantMessage, StopReason, TextBlock, ThinkingBlock, ToolCall,
+    AssistantContent, AssistantMessage, StopReason, TextBlock, ThinkingBlock, ToolCall,
 };
 use bowline_core::stream::{BlockKind, TokenCounts, Update};
 use bowline_core::{Model, StreamEvent, Usage};
+
+use crate::arguments::{self, TooComplex};
+use crate::limits::{NOTE_TEXT, shorten};
 
 /// An assistant message under construction.
 #[derive(Debug, Clone)]
@@ -16,6 +19,8 @@ pub struct Assembly {
     message: AssistantMessage,
     /// The argument text of each tool call that is still being streamed; parallel to the content.
     arguments: Vec<Option<String>>,
+    /// The places of the tool calls whose arguments are too complex, and why.
+    refused: Vec<(usize, TooComplex)>,
     done: bool,
 }
 
@@ -38,7 +43,7 @@ impl Assembly {
             time_to_first_piece: None,
             completed_at: None,
         };
-        Self { model, message, arguments: Vec::new(), done: false }
+        Self { model, message, arguments: Vec::new(), refused: Vec::new(), done: false }
     }
 
     /// Applies one event. Takes time proportional to the event, not to the message. Events of a block that was never
@@ -46,7 +51,7 @@ impl Assembly {
     pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
         match event {
             StreamEvent::Started { response_id } => {
-                self.message.response_id = response_id;
+                self.message.response_id = response_id.filter(|id| id.len() <= NOTE_TEXT);
                 None
             }
             StreamEvent::BlockStart { index, kind } => self.start(index, kind),
@@ -58,7 +63,7 @@ impl Assembly {
             }
             StreamEvent::Done { reason, raw_reason } => {
                 self.message.stop_reason = reason;
-                self.message.raw_stop_reason = raw_reason;
+                self.message.raw_stop_reason = raw_reason.map(|reason| shorten(&reason, NOTE_TEXT));
                 self.done = true;
                 None
             }
@@ -75,6 +80,19 @@ impl Assembly {
     /// Returns the usage so far, with its cost.
     pub fn usage(&self) -> &Usage {
         &self.message.usage
+    }
+
+    /// Returns the block at this place.
+    pub fn block(&self, index: usize) -> Option<&AssistantContent> {
+        self.message.content.get(index)
+    }
+
+    /// Returns for each tool call why it is not carried out, if its arguments are too complex.
+    pub fn refused_calls(&self) -> Vec<Option<String>> {
+        let calls = self.message.content.iter().enumerate();
+        let calls = calls.filter(|(_, block)| matches!(block, AssistantContent::ToolCall(_)));
+        let refusal = |index| self.refused.iter().find(|(refused, _)| *refused == index);
+        calls.map(|(index, _)| refusal(index).map(|(_, excess)| excess.told())).collect()
     }
 
     /// Returns whether the answer is complete.
@@ -156,7 +174,10 @@ impl Assembly {
             }
             AssistantContent::ToolCall(call) => {
                 let text = self.arguments.get_mut(index)?.take()?;
-                call.arguments = serde_json::from_str(&text).unwrap_or_default();
+                match arguments::read(&text) {
+                    Ok(arguments) => call.arguments = arguments,
+                    Err(excess) => self.refused.push((index, excess)),
+                }
                 call.thought_signature = signature;
                 Some(Update::ToolCallEnd { content_index, call: call.clone() })
             }
@@ -165,7 +186,8 @@ impl Assembly {
 
     fn count(&mut self, counts: TokenCounts) {
         let TokenCounts { input, output, cache_read, cache_write, reasoning } = counts;
-        let total_tokens = input + output + cache_read + cache_write;
+        let total_tokens =
+            input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
         let usage = &mut self.message.usage;
         *usage =
             Usage { input, output, cache_read, cache_write, total_tokens, reasoning, ..Usage::default() };
@@ -177,60 +199,16 @@ impl Assembly {
 fn settle_arguments(message: &mut AssistantMessage, open: &[Option<String>]) {
     for (block, text) in message.content.iter_mut().zip(open) {
         if let (AssistantContent::ToolCall(call), Some(text)) = (block, text) {
-            call.arguments = read_partial(text);
+            call.arguments = arguments::read_partial(text);
         }
     }
-}
-
-/// Parses the beginning of a JSON object: an unterminated text is closed where it stops or, if that is not enough,
-/// after the last complete member.
-fn read_partial(text: &str) -> Arguments {
-    let mut closers = Vec::new();
-    let (mut in_string, mut escaped) = (false, false);
-    // The places where the object can be truncated to something complete, with the closing brackets needed there.
-    let mut last_complete: Option<(usize, Vec<char>)> = None;
-    for (at, character) in text.char_indices() {
-        if in_string {
-            match character {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match character {
-            '"' => in_string = true,
-            '{' => closers.push('}'),
-            '[' => closers.push(']'),
-            '}' | ']' => {
-                closers.pop();
-            }
-            ',' => last_complete = Some((at, closers.clone())),
-            _ => {}
-        }
-    }
-    let mut whole = text.to_owned();
-    if in_string {
-        if escaped {
-            whole.pop();
-        }
-        whole.push('"');
-    }
-    whole.extend(closers.iter().rev());
-    if let Ok(arguments) = serde_json::from_str(&whole) {
-        return arguments;
-    }
-    let Some((at, closers)) = last_complete else { return Arguments::new() };
-    let mut closed = text[..at].to_owned();
-    closed.extend(closers.iter().rev());
-    serde_json::from_str(&closed).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bowline_core::ErrorKind;
+    use bowline_core::message::Arguments;
     use bowline_core::model::Price;
 
     fn model() -> Arc<Model> {
@@ -321,14 +299,34 @@ mod tests {
     }
 
     #[test]
-    fn every_prefix_of_an_object_can_be_parsed() {
-        let text = r#"{"a":"x\"\u00e9y","b":[1,{"c":null}],"d":{"e":true},"f":-1.5}"#;
-        for end in 0..=text.len() {
-            let arguments = read_partial(&text[..end]);
-            if end > 22 {
-                assert_eq!(arguments["a"], "x\"éy", "at {end}");
-            }
-        }
-        assert_eq!(read_partial(text), serde_json::from_str::<Arguments>(text).unwrap());
+    fn token_counts_do_not_wrap() {
+        let mut assembly = Assembly::new(model(), 7);
+        let counts = TokenCounts {
+            input: u64::MAX,
+            output: u64::MAX,
+            cache_read: 1,
+            cache_write: u64::MAX,
+            reasoning: Some(u64::MAX),
+        };
+        assembly.apply(StreamEvent::Tokens(counts));
+        assert_eq!(assembly.usage().total_tokens, u64::MAX);
+        let mut sum = *assembly.usage();
+        sum.add(assembly.usage());
+        assert_eq!((sum.input, sum.total_tokens, sum.reasoning), (u64::MAX, u64::MAX, Some(u64::MAX)));
+    }
+
+    #[test]
+    fn too_complex_arguments_refuse_only_their_call() {
+        let mut assembly = Assembly::new(model(), 7);
+        start_call(&mut assembly, 0);
+        assembly.apply(delta(0, &format!(r#"{{"a":{}{}}}"#, "[".repeat(120), "]".repeat(120))));
+        assembly.apply(StreamEvent::BlockEnd { index: 0, signature: None });
+        start_call(&mut assembly, 1);
+        assembly.apply(delta(1, r#"{"path":"a"}"#));
+        assembly.apply(StreamEvent::BlockEnd { index: 1, signature: None });
+        let refused = assembly.refused_calls();
+        assert!(refused[0].as_ref().unwrap().contains("100 levels"));
+        assert_eq!(refused[1..], [None]);
+        assert_eq!(assembly.finish().tool_calls().next().unwrap().arguments, Arguments::new());
     }
 }

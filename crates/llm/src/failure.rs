@@ -1,14 +1,16 @@
 //! Classifies the refusals of providers and words them for the user.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bowline_core::stream::{FailureKind, StreamError};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use serde_json::Value;
 
-/// The most characters of a provider's text that are passed on.
-const LONGEST_TEXT: usize = 2000;
+use crate::limits::{PROVIDER_TEXT, shorten};
+
+/// The most of a refusal that is searched for words, in bytes. What matters is said early.
+const SEARCHED: usize = 64 * 1024;
 
 /// Words of refusals that retrying cannot fix.
 const QUOTA: &[&str] = &[
@@ -82,7 +84,7 @@ impl Refusal<'_> {
         if let Some(hint) = hint(kind, self.key_origin) {
             message = format!("{message} ({hint})");
         }
-        let retry_after = wait(self.retry_after_ms, self.retry_after, Timestamp::now());
+        let retry_after = wait(self.retry_after_ms, self.retry_after, now());
         StreamError { kind, status: Some(self.status), message, retry_after }
     }
 }
@@ -96,7 +98,8 @@ pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> 
 /// Classifies a refusal by what can be done about it. Words take precedence over the status: providers use one status
 /// for many things, and 429 means both "later" and "never".
 fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {
-    let words = format!(" {} {text} ", name.unwrap_or_default()).to_lowercase();
+    let searched = &text[..text.floor_char_boundary(SEARCHED)];
+    let words = format!(" {} {searched} ", name.unwrap_or_default()).to_lowercase();
     let has = |list: &[&str]| list.iter().any(|phrase| words.contains(phrase));
     if status == Some(402) || has(QUOTA) {
         return FailureKind::Quota;
@@ -163,22 +166,24 @@ fn describe(body: &[u8]) -> (Option<String>, String) {
         let is_page = text.starts_with('<');
         return (
             None,
-            if is_page { "the server answered with a web page".to_owned() } else { shorten(text) },
+            if is_page {
+                "the server answered with a web page".to_owned()
+            } else {
+                shorten(text, PROVIDER_TEXT)
+            },
         );
     };
     let value = value.get(0).unwrap_or(&value);
     let error = value.get("error").unwrap_or(value);
     let name = ["type", "code"].iter().find_map(|field| error.get(field)?.as_str()).map(str::to_owned);
     let message = ["message", "detail", "error"].iter().find_map(|field| error.get(field)?.as_str());
-    let message = message.or(error.as_str()).map_or_else(|| shorten(text), shorten);
+    let message = shorten(message.or(error.as_str()).unwrap_or(text), PROVIDER_TEXT);
     (name.filter(|name| name != "error"), message)
 }
 
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_TEXT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+/// Returns the time. A clock that is set to a year that nobody can write counts as the epoch.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Returns how long a provider asks to wait: milliseconds, seconds, or until a date.
@@ -280,6 +285,13 @@ mod tests {
         assert_eq!(kind("invalid_request_error", "x"), FailureKind::Rejected);
         assert_eq!(kind("not_found_error", "x"), FailureKind::NotFound);
         assert_eq!(in_stream(Some(502), None, "Provider returned error").kind, FailureKind::Unavailable);
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_text_is_searched_for_words() {
+        let long = format!("{}rate limit", " ".repeat(SEARCHED));
+        assert_eq!(in_stream(None, None, &long).kind, FailureKind::Unavailable);
+        assert_eq!(in_stream(None, None, long.trim_start()).kind, FailureKind::RateLimited);
     }
 
     #[test]

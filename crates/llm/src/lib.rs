@@ -10,6 +10,7 @@
 
 mod address;
 mod api;
+mod arguments;
 mod assembly;
 mod auth_file;
 mod catalog;
@@ -22,8 +23,10 @@ mod json_comments;
 mod json_shape;
 mod key_status;
 mod key_variables;
+mod limits;
 mod local_servers;
 mod login;
+mod lone_surrogates;
 mod models_file;
 mod near;
 mod output_limit;

@@ -4,7 +4,7 @@
 //! exchange is written at once when it has ended, because a key that a server repeats may be split between chunks.
 
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,12 +17,16 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::failure::KINDS;
+use crate::limits::RECORDING_BYTES;
 use crate::private_files;
 use crate::redaction::Redactor;
 use crate::transport::Outgoing;
 
 /// The version of the file format.
 pub(crate) const VERSION: u64 = 1;
+
+/// The chunks of an answer that are told apart; those after them count as one.
+const MOST_CHUNKS: usize = 100_000;
 
 /// The request headers whose values are not secret.
 const PLAIN_HEADERS: &[&str] = &["content-type", "accept", "anthropic-version", "anthropic-beta"];
@@ -45,8 +49,17 @@ pub(crate) struct Recorder(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// The file, and the number of exchanges started.
-    state: Mutex<(File, u64)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// How much was written, and how much may be.
+    bytes: u64,
+    limit: u64,
+    /// The number of exchanges started.
+    exchanges: u64,
 }
 
 /// An exchange being recorded.
@@ -57,8 +70,9 @@ pub(crate) struct Exchange {
     started: Instant,
     redactor: Redactor,
     lines: Vec<Value>,
-    /// The chunks so far, with their arrival times.
-    chunks: Vec<(u64, Bytes)>,
+    /// What was received, and when each chunk of it arrived and how long it is.
+    received: Vec<u8>,
+    chunks: Vec<(u64, usize)>,
     is_written: bool,
 }
 
@@ -80,16 +94,18 @@ impl Recorder {
         let mut file = opened.map_err(|error| failed(error.into_io()))?;
         private_files::restrict(&file).and_then(|()| file.set_len(0)).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
-        file.write_all(format!("{head}\n").as_bytes()).map_err(failed)?;
-        Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new((file, 0)) })))
+        let head = format!("{head}\n");
+        file.write_all(head.as_bytes()).map_err(failed)?;
+        let state = State { file, bytes: head.len() as u64, limit: RECORDING_BYTES, exchanges: 0 };
+        Ok(Self(Arc::new(Inner { path: path.to_owned(), state: Mutex::new(state) })))
     }
 
     /// Starts recording an exchange.
     pub(crate) fn begin(&self, outgoing: &Outgoing, redactor: &Redactor) -> Exchange {
         let number = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.1 += 1;
-            state.1
+            state.exchanges += 1;
+            state.exchanges
         };
         let http = &outgoing.http;
         let shown = |name: &str| PLAIN_HEADERS.iter().any(|plain| plain.eq_ignore_ascii_case(name));
@@ -111,6 +127,7 @@ impl Recorder {
             started: Instant::now(),
             redactor: redactor.clone(),
             lines: vec![request],
+            received: Vec::new(),
             chunks: Vec::new(),
             is_written: false,
         }
@@ -131,7 +148,13 @@ impl Exchange {
     /// Records more of the response.
     pub(crate) fn received(&mut self, bytes: &Bytes) {
         let now = self.now();
-        self.chunks.push((now, bytes.clone()));
+        // A server that sends single bytes must not cost more than they do.
+        let is_full = self.chunks.len() >= MOST_CHUNKS;
+        match self.chunks.last_mut().filter(|_| is_full) {
+            Some((_, length)) => *length += bytes.len(),
+            None => self.chunks.push((now, bytes.len())),
+        }
+        self.received.extend_from_slice(bytes);
     }
 
     /// Writes the exchange to the file.
@@ -159,22 +182,19 @@ impl Exchange {
                 end["message"] = json!(error.message);
             }
         }
-        let mut text = String::new();
-        for line in std::mem::take(&mut self.lines) {
-            text.push_str(&format!("{line}\n"));
-        }
-        for (at, bytes) in masked(&self.chunks, &self.redactor) {
-            let mut line = json!({ "type": "chunk", "exchange": self.number, "atMs": at });
-            match std::str::from_utf8(&bytes) {
-                Ok(text) => line["text"] = json!(text),
-                Err(_) => line["base64"] = json!(BASE64.encode(&bytes)),
-            }
-            text.push_str(&format!("{line}\n"));
-        }
-        text.push_str(&format!("{end}\n"));
-        let text = self.redactor.redact(text);
+        let mut received = std::mem::take(&mut self.received);
+        // The whole at once, because a secret may be split between chunks.
+        self.redactor.mask(&mut received);
+        let mut rest = received.as_slice();
+        let chunks = std::mem::take(&mut self.chunks).into_iter().map(|(at, length)| {
+            let (bytes, after) = rest.split_at(length);
+            rest = after;
+            chunk_line(self.number, at, bytes)
+        });
+        let lines = std::mem::take(&mut self.lines).into_iter().chain(chunks).chain([end]);
+        let lines = lines.map(|line| self.redactor.redact(format!("{line}\n")));
         let mut state = self.recorder.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut state.0, text.as_bytes())
+        state.append(lines)
     }
 
     fn now(&self) -> u64 {
@@ -191,26 +211,45 @@ impl Drop for Exchange {
     }
 }
 
-/// Appends to a file, wholly or not at all: a part of an exchange would make the rest of the file unreadable.
-fn append(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
-    let start = file.stream_position()?;
-    file.write_all(bytes).inspect_err(|_| {
-        // The failure that is reported is the one of the write.
-        let _ = file.set_len(start).and_then(|()| file.seek(SeekFrom::Start(start)));
-    })
+impl State {
+    /// Appends lines, all or none: a part of an exchange would make the rest of the file unreadable.
+    fn append(&mut self, lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+        let start = self.bytes;
+        let outcome = self.write(lines);
+        if outcome.is_err() {
+            self.bytes = start;
+            // The failure that is reported is the one of the write.
+            let _ = self.file.set_len(start).and_then(|()| self.file.seek(SeekFrom::Start(start)));
+        }
+        outcome
+    }
+
+    fn write(&mut self, lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+        let mut file = BufWriter::new(&self.file);
+        for line in lines {
+            self.bytes += line.len() as u64;
+            if self.bytes > self.limit {
+                let limit = self.limit / (1024 * 1024);
+                // What is in the buffer is not worth writing.
+                let (_, _) = file.into_parts();
+                return Err(std::io::Error::other(format!(
+                    "it would be larger than {limit} MiB; record to another file"
+                )));
+            }
+            file.write_all(line.as_bytes())?;
+        }
+        file.flush()
+    }
 }
 
-/// Returns the chunks with every secret overwritten, including those split between chunks.
-fn masked(chunks: &[(u64, Bytes)], redactor: &Redactor) -> Vec<(u64, Vec<u8>)> {
-    let mut all: Vec<u8> = chunks.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-    redactor.mask(&mut all);
-    let mut rest = all.as_slice();
-    let mut take = |length: usize| {
-        let (chunk, after) = rest.split_at(length);
-        rest = after;
-        chunk.to_vec()
-    };
-    chunks.iter().map(|(at, bytes)| (*at, take(bytes.len()))).collect()
+/// Returns the line of a chunk.
+fn chunk_line(exchange: u64, at: u64, bytes: &[u8]) -> Value {
+    let mut line = json!({ "type": "chunk", "exchange": exchange, "atMs": at });
+    match std::str::from_utf8(bytes) {
+        Ok(text) => line["text"] = json!(text),
+        Err(_) => line["base64"] = json!(BASE64.encode(bytes)),
+    }
+    line
 }
 
 #[cfg(test)]
@@ -218,12 +257,48 @@ mod tests {
     use super::*;
     use crate::secret::Secret;
 
+    fn exchange(recorder: &Recorder, secrets: &[Secret]) -> Exchange {
+        Exchange {
+            recorder: recorder.clone(),
+            number: 1,
+            started: Instant::now(),
+            redactor: Redactor::new(secrets),
+            lines: Vec::new(),
+            received: Vec::new(),
+            chunks: Vec::new(),
+            is_written: false,
+        }
+    }
+
     #[test]
     fn secret_split_between_chunks_is_masked() {
-        let chunks = vec![(1, Bytes::from("your key sk-01234")), (2, Bytes::from("56789 is bad"))];
-        let masked = masked(&chunks, &Redactor::new(vec![Secret::new("sk-0123456789")]));
-        let texts: Vec<_> =
-            masked.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
-        assert_eq!(texts, [(1, "your key ********".to_owned()), (2, "***** is bad".to_owned())]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let recorder = Recorder::create(&path).unwrap();
+        let mut exchange = exchange(&recorder, &[Secret::new("sk-0123456789")]);
+        exchange.received(&Bytes::from("your key sk-01234"));
+        exchange.received(&Bytes::from("56789 is bad"));
+        exchange.finish(Outcome::Complete).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let chunks: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(
+            (&chunks[1]["text"], &chunks[2]["text"]),
+            (&json!("your key ********"), &json!("***** is bad"))
+        );
+    }
+
+    #[test]
+    fn recording_stops_at_its_limit_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let recorder = Recorder::create(&path).unwrap();
+        recorder.0.state.lock().unwrap().limit = 2000;
+        let mut large = exchange(&recorder, &[]);
+        large.received(&Bytes::from("x".repeat(3000)));
+        let error = large.finish(Outcome::Complete).unwrap_err();
+        assert_eq!(error.kind, FailureKind::Storage);
+        assert!(error.message.contains("record to another file"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1, "no part of it is kept");
+        exchange(&recorder, &[]).finish(Outcome::Complete).unwrap();
     }
 }

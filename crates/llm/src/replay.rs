@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::api::{self, Endpoint, Variables};
 use crate::credentials::{Credential, Scheme};
 use crate::error::Error;
+use crate::limits::RECORDING_BYTES;
 use crate::recording;
 use crate::request::ModelRequest;
 use crate::scripted::failure_kind;
@@ -29,9 +30,6 @@ pub(crate) const PROVIDER: &str = "replay";
 
 /// The members of a request that hold the conversation, across all APIs.
 const CONVERSATION: &[&str] = &["messages", "input", "contents"];
-
-/// The largest recording.
-const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// How much of a text is shown where it differs.
 const SHOWN: usize = 80;
@@ -276,7 +274,7 @@ fn wrong(id: &str, reason: impl Into<String>) -> Error {
 }
 
 fn load(id: &str) -> Result<Vec<Exchange>, Error> {
-    let text = bowline_files::read_text(Path::new(id), LARGEST)
+    let text = bowline_files::read_text(Path::new(id), RECORDING_BYTES)
         .map_err(|error| wrong(id, error.into_io().to_string()))?;
     let mut exchanges: Vec<(u64, Exchange)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -298,7 +296,10 @@ fn take(exchanges: &mut Vec<(u64, Exchange)>, line: Line) -> Result<(), String> 
             let answer = RecordedAnswer {
                 head: None,
                 chunks: VecDeque::new(),
-                end: RecordedEnd::Left,
+                end: RecordedEnd::Failed(StreamError::new(
+                    FailureKind::Rejected,
+                    "The recording stops within this answer: it reached its limit, or the disk was full.",
+                )),
                 key_origin: key_from,
             };
             exchanges.push((exchange, Exchange { model: *model, body, answer }));

@@ -3,9 +3,8 @@
 
 use bowline_core::stream::{FailureKind, StreamError};
 
-/// The largest event in bytes. No real event comes near; the limit keeps a faulty or hostile server from filling the
-/// memory.
-const LARGEST_EVENT: usize = 64 * 1024 * 1024;
+use crate::limits::{EVENT_BYTES, exceeded, mebibytes};
+use crate::lone_surrogates;
 
 /// An incremental parser: bytes in, the data of complete events out.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl Default for Parser {
             has_data: false,
             after_return: false,
             at_start: true,
-            largest: LARGEST_EVENT,
+            largest: EVENT_BYTES,
         }
     }
 }
@@ -92,7 +91,13 @@ impl Parser {
             if !std::mem::take(&mut self.has_data) {
                 return Ok(());
             }
-            let outcome = event(&self.data);
+            let outcome = match event(&self.data) {
+                // Data that cannot be read may only have half of a character.
+                Err(error) if error.kind == FailureKind::Protocol => {
+                    lone_surrogates::replaced(&self.data).map_or(Err(error), |repaired| event(&repaired))
+                }
+                outcome => outcome,
+            };
             self.data.clear();
             return outcome;
         }
@@ -112,10 +117,7 @@ impl Parser {
         if self.line.len() + self.data.len() + more <= self.largest {
             return Ok(());
         }
-        let limit = self.largest / (1024 * 1024);
-        let message =
-            format!("The provider sent an event of more than {limit} MiB; the answer was abandoned.");
-        Err(StreamError::new(FailureKind::Protocol, message))
+        Err(exceeded(&format!("an event of more than {}", mebibytes(self.largest))))
     }
 }
 

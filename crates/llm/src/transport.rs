@@ -18,11 +18,12 @@ use incoming::Incoming;
 use pool::Pool;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::address::{self, Address};
 use crate::api::{Decoder, Endpoint, HttpRequest};
 use crate::failure::Refusal;
+use crate::limits::{ERROR_TEXT, RECORDED_STREAM_BYTES, STREAM_BYTES, exceeded, mebibytes, shorten};
 use crate::proxy::ProxySettings;
 use crate::recording::{Outcome, Recorder};
 use crate::redaction::Redactor;
@@ -49,6 +50,8 @@ pub struct Timeouts {
     pub first_byte: Duration,
     /// Between two bytes of the answer.
     pub idle: Duration,
+    /// From the request to the end of the answer, whatever is sent meanwhile; `None` is for ever.
+    pub total: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -57,6 +60,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(30),
             first_byte: Duration::from_secs(300),
             idle: Duration::from_secs(300),
+            total: Some(Duration::from_hours(1)),
         }
     }
 }
@@ -114,6 +118,10 @@ struct Flow {
     host: String,
     /// Whether a byte of the answer has arrived.
     has_begun: bool,
+    /// How many have.
+    received: usize,
+    /// When the answer must have ended.
+    deadline: Option<Instant>,
 }
 
 enum Stage {
@@ -153,6 +161,8 @@ impl Transport {
             redactor: Redactor::default(),
             host: String::new(),
             has_begun: false,
+            received: 0,
+            deadline: None,
         };
         Box::pin(futures_util::stream::unfold(flow, Flow::next))
     }
@@ -209,7 +219,11 @@ impl Flow {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Over) {
                 Stage::Over => return None,
-                Stage::Failing(error) => return Some((Err(self.redactor.redact_error(error)), self)),
+                Stage::Failing(error) => {
+                    let mut error = self.redactor.redact_error(error);
+                    error.message = shorten(&error.message, ERROR_TEXT);
+                    return Some((Err(error), self));
+                }
                 Stage::Asking(prepare) => {
                     self.stage = match self.ask(prepare).await {
                         Ok(incoming) => Stage::Reading(Box::new(incoming)),
@@ -235,6 +249,8 @@ impl Flow {
                 (Incoming::recorded(answer)?, origin)
             }
             Prepared::Send(outgoing) => {
+                self.deadline =
+                    self.shared.timeouts.total.and_then(|total| Instant::now().checked_add(total));
                 let origin = outgoing.key_origin();
                 (self.send(outgoing).await?, origin)
             }
@@ -242,7 +258,8 @@ impl Flow {
         if incoming.is_stream() {
             return Ok(incoming);
         }
-        let error = refusal(&mut incoming, key_origin.as_deref(), &self.redactor).await;
+        let limit = self.within_deadline(REFUSAL_LIMIT);
+        let error = refusal(&mut incoming, key_origin.as_deref(), &self.redactor, limit).await;
         incoming.finish(Outcome::Complete)?;
         Err(error)
     }
@@ -251,16 +268,17 @@ impl Flow {
         let Outgoing { http, endpoint, address, .. } = &outgoing;
         let mut secrets = secrets(endpoint);
         secrets.extend(address.secrets());
-        self.redactor = Redactor::new(secrets);
+        self.redactor = Redactor::new(&secrets);
         let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;
         let exchange =
             self.shared.recorder.as_ref().map(|recorder| recorder.begin(&outgoing, &self.redactor));
         let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
-        let failure = match timeout(self.shared.timeouts.first_byte, pool.send(request)).await {
+        let limit = self.within_deadline(self.shared.timeouts.first_byte);
+        let failure = match timeout(limit, pool.send(request)).await {
             Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
-            Err(_) => self.silent(),
+            Err(_) => self.overdue(),
             Ok(Err(error)) => trouble::before_answer(&error, &self.host, self.shared.timeouts.connect),
         };
         if let Some(exchange) = exchange {
@@ -273,14 +291,17 @@ impl Flow {
     async fn read(&mut self, mut incoming: Box<Incoming>) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         let limit = if self.has_begun { self.shared.timeouts.idle } else { self.shared.timeouts.first_byte };
+        let limit = self.within_deadline(limit);
         let outcome = match timeout(limit, incoming.chunk(&self.host)).await {
-            Err(_) => Err(self.silent()),
+            // A server that never pauses is stopped, too.
+            _ if limit.is_zero() => Err(self.overdue()),
+            Err(_) => Err(self.overdue()),
             Ok(Err(error)) => Err(error),
             Ok(Ok(Some(bytes))) => {
                 self.has_begun = true;
                 return self.feed(bytes, incoming, events);
             }
-            Ok(Ok(None)) => self.decoder.finish(&mut events),
+            Ok(Ok(None)) => self.finish(&mut events),
         };
         self.end(incoming, outcome);
         events
@@ -295,7 +316,7 @@ impl Flow {
         mut events: Vec<StreamEvent>,
     ) -> Vec<StreamEvent> {
         let outcome = loop {
-            if let Err(error) = self.decoder.feed(&bytes, &mut events) {
+            if let Err(error) = self.decode(&bytes, &mut events) {
                 break Err(error);
             }
             if let Some(StreamEvent::Done { .. }) = events.last() {
@@ -309,7 +330,7 @@ impl Flow {
             let next = if events.len() < LARGEST_BATCH { incoming.chunk_now(&self.host) } else { None };
             match next {
                 Some(Ok(Some(more))) => bytes = more,
-                Some(Ok(None)) => break self.decoder.finish(&mut events),
+                Some(Ok(None)) => break self.finish(&mut events),
                 Some(Err(error)) => break Err(error),
                 None => {
                     self.stage = Stage::Reading(incoming);
@@ -319,6 +340,52 @@ impl Flow {
         };
         self.end(incoming, outcome);
         events
+    }
+
+    /// Decodes a chunk, within the limits of an answer.
+    fn decode(&mut self, bytes: &[u8], events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let limit = if self.shared.recorder.is_some() { RECORDED_STREAM_BYTES } else { STREAM_BYTES };
+        self.received = self.received.saturating_add(bytes.len());
+        if self.received > limit {
+            return Err(exceeded(&format!("more than {} for one answer", mebibytes(limit))));
+        }
+        self.decoder.feed(bytes, events)?;
+        self.check(events)
+    }
+
+    fn finish(&mut self, events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        self.decoder.finish(events)?;
+        self.check(events)
+    }
+
+    /// Returns the failure of an answer that has become too large, even if it ended just then.
+    fn check(&self, events: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
+        let checked = self.decoder.check();
+        if checked.is_err() {
+            events.pop_if(|last| matches!(last, StreamEvent::Done { .. }));
+        }
+        checked
+    }
+
+    /// Returns how long to wait at most, so that the answer ends in time.
+    fn within_deadline(&self, limit: Duration) -> Duration {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.map_or(limit, |left| limit.min(left))
+    }
+
+    /// Returns the failure of an answer that did not come in time.
+    fn overdue(&self) -> StreamError {
+        match (self.deadline, self.shared.timeouts.total) {
+            (Some(deadline), Some(total)) if deadline <= Instant::now() => {
+                let message = format!(
+                    "The answer of {} took more than {} s in all and was stopped; what had arrived is kept. Send the prompt again; if the model needs longer, raise httpTotalTimeoutMs in settings.json.",
+                    self.host,
+                    total.as_secs_f32()
+                );
+                StreamError::new(FailureKind::TooSlow, message)
+            }
+            _ => self.silent(),
+        }
     }
 
     /// Closes a finished or failed answer.
@@ -396,9 +463,14 @@ fn headers(pairs: &[(String, Secret)]) -> Result<HeaderMap, StreamError> {
 }
 
 /// Returns the failure for an answer without a stream.
-async fn refusal(incoming: &mut Incoming, key_origin: Option<&str>, redactor: &Redactor) -> StreamError {
+async fn refusal(
+    incoming: &mut Incoming,
+    key_origin: Option<&str>,
+    redactor: &Redactor,
+    limit: Duration,
+) -> StreamError {
     // A body that has not arrived by then is ignored.
-    let body = timeout(REFUSAL_LIMIT, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
+    let body = timeout(limit, incoming.read_up_to(LARGEST_REFUSAL)).await.unwrap_or_default();
     let status = incoming.status();
     if (300..400).contains(&status) {
         let shown = |target: &str| redactor.redact(address::shown(target));

@@ -15,6 +15,9 @@ use crate::paths;
 use crate::tool::{BoxFuture, CallContext, Outcome, Tool};
 use crate::toolbox::Options;
 
+/// The longest path that the system accepts, in bytes.
+const MAX_PATH: usize = 4096;
+
 /// Everything that is known of a built-in tool. Its file is the only place that states it.
 pub(crate) struct Builtin {
     pub traits: ToolTraits,
@@ -40,6 +43,10 @@ pub(crate) struct Call {
 impl Call {
     /// Returns the absolute path that the model means by `given`, unless it leads into bowline's own folder.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, Error> {
+        // Errors repeat what was given.
+        if given.len() > MAX_PATH {
+            return Err(Error::PathTooLong { length: given.len(), limit: MAX_PATH });
+        }
         let home = self.options.home_directory.as_deref();
         let path = paths::resolve(&self.context.working_directory, home, given);
         self.refuse_own_folder(&paths::canonical(&path), given)?;

@@ -27,6 +27,9 @@ pub enum Error {
     #[error("{path} does not exist.{hint}")]
     NotFound { path: String, hint: String },
 
+    #[error("The path is too long: it has {length} bytes, and no path has more than {limit}.")]
+    PathTooLong { length: usize, limit: usize },
+
     #[error("{path} is a directory, not a file. List it with `ls`.")]
     IsDirectory { path: String },
 

@@ -356,4 +356,40 @@ mod tests {
         let workshop = Workshop::with(&[("binary", "\0match\n"), ("text", "match\n")]);
         assert_eq!(workshop.succeed("grep", json!({"pattern": "match"})).await, "text:1: match");
     }
+
+    #[tokio::test]
+    async fn pattern_that_takes_too_much_memory_is_refused() {
+        let workshop = Workshop::with(&[("f", "a\n")]);
+        let error = workshop.fail("grep", json!({"pattern": "(a{1000}){1000}"})).await;
+        assert!(error.contains("exceeds size limit"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn context_is_limited() {
+        let workshop = Workshop::with(&[("f", &format!("{}end\n", "x\n".repeat(5000)))]);
+        let arguments = json!({"pattern": "end", "context": 1_000_000_000_000_u64});
+        let shown = workshop.succeed("grep", arguments).await;
+        assert_eq!(shown.lines().count(), MAX_CONTEXT + 1);
+    }
+
+    #[tokio::test]
+    async fn file_name_is_always_one_line() {
+        let workshop = Workshop::with(&[("a\nb", "needle\n"), ("\u{1b}[2Jc", "needle\n")]);
+        let found = workshop.succeed("grep", json!({"pattern": "needle"})).await;
+        assert_eq!(found, "\\u{1b}[2Jc:1: needle\na\\nb:1: needle");
+        assert_eq!(workshop.succeed("find", json!({"pattern": "*"})).await, "\\u{1b}[2Jc\na\\nb");
+        assert_eq!(workshop.succeed("ls", json!({})).await, "\\u{1b}[2Jc\na\\nb");
+    }
+
+    #[tokio::test]
+    async fn path_that_is_too_long_is_not_repeated() {
+        let workshop = Workshop::new();
+        for tool in ["grep", "find", "ls", "read", "write", "edit"] {
+            let path = "z".repeat(100_000);
+            let arguments =
+                json!({"path": path, "pattern": "x", "content": "", "oldText": "a", "newText": "b"});
+            let error = workshop.fail(tool, arguments).await;
+            assert!(error.starts_with("The path is too long"), "{tool}: {}", error.len());
+        }
+    }
 }

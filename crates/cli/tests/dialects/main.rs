@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
 mod attachments;
+mod error_texts;
 mod omp;
 mod operator;
 mod operator_flat;

@@ -204,7 +204,10 @@ fn sessions_are_created_forked_and_switched() {
     let forked = agent.get("get_state");
     assert_eq!(forked["message_count"], 2, "the entry is part of the fork");
     assert_ne!(forked["session_id"], first["session_id"]);
-    assert_eq!(agent.refuse(json!({ "type": "fork", "entry_id": "none" })), "Entry not found: none");
+    assert_eq!(
+        agent.refuse(json!({ "type": "fork", "entry_id": "none" })),
+        "\"Entry 'none' not found in session.\""
+    );
 
     agent.carry_out(json!({ "type": "new_session" }));
     let new = agent.get("get_state");

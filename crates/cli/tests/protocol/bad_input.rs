@@ -249,3 +249,14 @@ fn twenty_megabyte_prompt_reaches_the_model_unchanged() {
     let peak = peak_memory_of(agent.pid()).unwrap() / 1024;
     assert!(peak < 160, "{peak} MiB for a prompt of 20 MB");
 }
+
+#[test]
+fn half_of_a_surrogate_pair_is_one_error() {
+    let workspace = Workspace::empty();
+    let mut agent = Launch::rpc(&workspace).start();
+    let refused = refusal(&mut agent, br#"{"id":"1","type":"prompt","message":"a\ud83d"}"#);
+    assert_eq!((&refused["id"], &refused["code"]), (&json!("1"), &json!("parse_error")));
+    let refused = refusal(&mut agent, br#"{"id":"2","type":"get_\udc00"}"#);
+    assert_eq!((&refused["id"], &refused["code"]), (&json!("2"), &json!("parse_error")));
+    assert_eq!(agent.get("get_state")["isStreaming"], false);
+}

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
+mod hostile_provider;
 mod kills;
 mod network;
 mod placed_files;

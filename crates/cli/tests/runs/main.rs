@@ -10,3 +10,4 @@ mod error_kinds;
 mod outcomes;
 mod provider_failures;
 mod queues;
+mod turn_limit;

@@ -194,7 +194,7 @@ pub(super) fn encode(form: Form, reply: &Reply) -> Record {
             let data = data(reply, answer);
             respond(form, id, reply.origin.name, Ok(data))
         }
-        Err(refusal) => failure(form, id, reply.origin.name, &error_text(refusal)),
+        Err(refusal) => failure(form, id, reply.origin.name, &error_text(&reply.origin, refusal)),
     }
 }
 
@@ -217,11 +217,17 @@ fn respond(form: Form, id: Option<&str>, command: &str, result: Result<Data<'_>,
 }
 
 /// Returns the code's error text for a refusal, where it has one.
-fn error_text(refusal: &Refusal) -> Cow<'_, str> {
-    match refusal.code {
-        RefusalCode::Busy => "Agent is busy (phase=turn)".into(),
-        RefusalCode::Compacting => "Agent is busy (phase=compaction)".into(),
-        _ => (&*refusal.message).into(),
+fn error_text<'a>(origin: &Origin, refusal: &'a Refusal) -> Cow<'a, str> {
+    match (refusal.code, origin.name) {
+        (RefusalCode::Busy, _) => "Agent is busy (phase=turn)".into(),
+        (RefusalCode::Compacting, _) => "Agent is busy (phase=compaction)".into(),
+        // A name of blanks is no name.
+        (RefusalCode::InvalidArgument, "set_session_name") => "'name' is required".into(),
+        _ => match refusal.message.strip_prefix("Entry not found: ") {
+            // The quotes are part of the text that the code writes.
+            Some(entry) => format!("\"Entry '{entry}' not found in session.\"").into(),
+            None => (&*refusal.message).into(),
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bowline_core::event::TouchedFiles;
-use bowline_core::message::{AssistantContent, Message, join_text};
+use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, join_text};
 
 /// How many characters of a tool's result a summary is made from.
 const RESULT_LIMIT: usize = 2000;
@@ -107,6 +107,8 @@ fn write_message(out: &mut String, message: &Message) {
     };
     match message {
         Message::User(message) => part("User", &message.text()),
+        // The model never saw it, and it may have failed for its size.
+        Message::Assistant(AssistantMessage { stop_reason: StopReason::Error, .. }) => {}
         Message::Assistant(message) => {
             for block in &message.content {
                 match block {

@@ -17,6 +17,7 @@ use crate::input::Step;
 use crate::pending::Awaited;
 use crate::retry_delay::final_error;
 use crate::run::{Answering, Phase, Run};
+use crate::tool_call_states::Batch;
 
 /// What clients read in an answer that was aborted.
 const ABORTED: &str = "Request was aborted";
@@ -110,7 +111,7 @@ impl Session {
         let StreamEvent::BlockEnd { index, signature: Some(_) } = event else { return false };
         self.agent.policy().undeclared_thinking == UndeclaredThinking::Refused
             && self.run().is_some_and(|run| !run.model().reasoning)
-            && matches!(answering.assembly.message().content.get(*index), Some(AssistantContent::Thinking(_)))
+            && matches!(answering.assembly.block(*index), Some(AssistantContent::Thinking(_)))
     }
 
     fn apply(&mut self, answering: &mut Answering, event: StreamEvent) {
@@ -146,6 +147,7 @@ impl Session {
     }
 
     fn answer_finished(&mut self, answering: Answering) {
+        let refusals = answering.assembly.refused_calls();
         let mut answer = self.complete(answering, Assembly::finish);
         let reason = answer.stop_reason;
         if reason == StopReason::Error {
@@ -168,7 +170,7 @@ impl Session {
         if calls.is_empty() || self.has_storage_failed() {
             self.end_turn(message, Vec::new());
         } else {
-            self.start_tools(message, calls, reason);
+            self.start_tools(Batch::new(message, calls, refusals, reason));
         }
     }
 

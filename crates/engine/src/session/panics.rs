@@ -82,11 +82,11 @@ impl Session {
             },
             Phase::Backoff(_) | Phase::Deciding => {}
         }
-        self.fail_turn(error);
+        self.fail_turn(&internal(error));
     }
 
     /// Ends the run with an answer that carries the error, since that is where clients look for it.
-    fn fail_turn(&mut self, error: &str) {
+    pub(super) fn fail_turn(&mut self, failure: &Failure) {
         let Shown { attempt, turn, message } = self.run().map(Run::shown).unwrap_or_default();
         if !attempt {
             self.emit(Event::RunStart);
@@ -94,7 +94,7 @@ impl Session {
         if !turn {
             self.emit(Event::TurnStart);
         }
-        let answer = self.failed_answer(&internal(error));
+        let answer = self.failed_answer(failure);
         let recorded = self.record((*answer).clone());
         if message {
             self.announce_end(&recorded);
@@ -102,7 +102,7 @@ impl Session {
             self.announce(&recorded);
         }
         self.emit(Event::TurnEnd { message: recorded.message, tool_results: Vec::new() });
-        self.end_run(RunOutcome::Failed(internal(error)));
+        self.end_run(RunOutcome::Failed(failure.clone()));
     }
 
     /// Announces that a summary failed, and returns what waited for it.

@@ -74,7 +74,7 @@ impl Session {
             let recorded = self.record(message.into_message(self.now()));
             self.announce(&recorded);
             if let Some(run) = self.run_mut() {
-                run.renew_overflow();
+                run.renew_for_message();
             }
             if self.queues.mode(queue) == QueueMode::OneAtATime {
                 break;

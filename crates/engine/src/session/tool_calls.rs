@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{Event, ToolReport};
-use bowline_core::message::{Arguments, Message, StopReason, ToolCall, ToolResultMessage};
+use bowline_core::message::{Arguments, Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
 use bowline_tools::{CallContext, Outcome, Progress, Tool};
 use tokio_util::sync::CancellationToken;
@@ -29,8 +29,8 @@ const NOT_STARTED: &str = "Aborted before it was started.";
 
 impl Session {
     /// Starts the tools that an answer calls.
-    pub(super) fn start_tools(&mut self, message: Arc<Message>, calls: Vec<ToolCall>, reason: StopReason) {
-        self.set_phase(Phase::Tools(Batch::new(message, calls, reason)));
+    pub(super) fn start_tools(&mut self, batch: Batch) {
+        self.set_phase(Phase::Tools(batch));
         self.continue_batch();
     }
 
@@ -57,7 +57,7 @@ impl Session {
         let Some(batch) = self.batch() else { return };
         let Some(call) = batch.call(index) else { return };
         let (call_id, tool, arguments) = (call.id.clone(), call.tool.clone(), Arc::clone(&call.arguments));
-        let refusal = self.refuse_call(index, batch.reason(), &tool);
+        let refusal = self.refuse_call(index, batch.reason(), &tool).or_else(|| call.refusal.clone());
         let verdict = match refusal {
             Some(reason) => Verdict::Refuse { reason },
             None => {

@@ -69,12 +69,26 @@ impl Session {
         let queue = self.next_queue(end);
         if let Some(queue) = queue {
             self.announce_delivery(queue);
+        } else if let Some(failure) = self.count_turn() {
+            return self.fail_turn(&failure);
         }
         self.emit(Event::TurnStart);
         if let Some(queue) = queue {
             self.deliver(queue);
         }
         self.call_model();
+    }
+
+    /// Counts a turn without a message of the user, and returns the failure of a run that has had too many of them.
+    fn count_turn(&mut self) -> Option<Failure> {
+        let limit = self.agent.settings().max_turns?;
+        let turns = self.run_mut()?.count_turn();
+        (turns > limit).then(|| {
+            let text = format!(
+                "The run was stopped after {limit} turns without a message of yours. Send another prompt to go on, or raise maxTurns in settings.json."
+            );
+            Failure::new(ErrorKind::TooManyTurns, text)
+        })
     }
 
     /// Starts another attempt of the run: the model is called again without a new message.

@@ -10,6 +10,7 @@ mod answers;
 mod branches;
 mod changes_between_turns;
 mod compaction;
+mod context_files;
 mod driver;
 mod images;
 mod overflow;

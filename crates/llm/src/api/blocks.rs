@@ -5,7 +5,9 @@
 //! Events of a block that is not open are ignored.
 
 use bowline_core::StreamEvent;
-use bowline_core::stream::BlockKind;
+use bowline_core::stream::{BlockKind, StreamError};
+
+use crate::limits::{self, mebibytes};
 
 /// The blocks of an answer.
 #[derive(Debug, Default)]
@@ -13,6 +15,11 @@ pub(super) struct Blocks {
     /// The number of blocks started.
     count: usize,
     open: Vec<Open>,
+    /// The size of all text, arguments and signatures.
+    bytes: usize,
+    /// Whether a call has an excessive name, or excessive arguments.
+    has_excessive_name: bool,
+    has_excessive_arguments: bool,
 }
 
 #[derive(Debug)]
@@ -20,16 +27,27 @@ struct Open {
     /// The provider's number.
     number: usize,
     index: usize,
-    has_text: bool,
+    is_call: bool,
+    /// The size of its text.
+    bytes: usize,
     signature: Option<String>,
 }
 
 impl Blocks {
     /// Starts a block with the provider's number.
-    pub(super) fn start(&mut self, number: usize, kind: BlockKind, out: &mut Vec<StreamEvent>) {
+    pub(super) fn start(&mut self, number: usize, mut kind: BlockKind, out: &mut Vec<StreamEvent>) {
         let index = self.count;
         self.count += 1;
-        self.open.push(Open { number, index, has_text: false, signature: None });
+        let mut is_call = false;
+        if let BlockKind::ToolCall { id, name } = &mut kind {
+            is_call = true;
+            for name in [id, name] {
+                self.has_excessive_name |= name.len() > limits::NAME_BYTES;
+                name.truncate(name.floor_char_boundary(limits::NAME_BYTES));
+                self.bytes += name.len();
+            }
+        }
+        self.open.push(Open { number, index, is_call, bytes: 0, signature: None });
         out.push(StreamEvent::BlockStart { index, kind });
     }
 
@@ -43,9 +61,13 @@ impl Blocks {
     /// Adds text to a block.
     pub(super) fn extend(&mut self, number: usize, text: impl Into<String>, out: &mut Vec<StreamEvent>) {
         let text = text.into();
-        if let Some(block) = self.find(number).filter(|_| !text.is_empty()) {
-            block.has_text = true;
+        let length = text.len();
+        if let Some(block) = self.find(number).filter(|_| length > 0) {
+            block.bytes += length;
             out.push(StreamEvent::Delta { index: block.index, text });
+            let is_excessive = block.is_call && block.bytes > limits::ARGUMENT_BYTES;
+            self.has_excessive_arguments |= is_excessive;
+            self.bytes += length;
         }
     }
 
@@ -53,6 +75,7 @@ impl Blocks {
     pub(super) fn sign(&mut self, number: usize, more: &str) {
         if let Some(block) = self.find(number) {
             block.signature.get_or_insert_default().push_str(more);
+            self.bytes += more.len();
         }
     }
 
@@ -74,7 +97,23 @@ impl Blocks {
 
     /// Returns whether a block is open and has text.
     pub(super) fn has_text(&self, number: usize) -> bool {
-        self.open.iter().rfind(|block| block.number == number).is_some_and(|block| block.has_text)
+        self.open.iter().rfind(|block| block.number == number).is_some_and(|block| block.bytes > 0)
+    }
+
+    /// Returns the failure of an answer that exceeds a limit.
+    pub(super) fn check(&self) -> Result<(), StreamError> {
+        let what = if self.bytes > limits::ANSWER_BYTES {
+            format!("an answer of more than {}", mebibytes(limits::ANSWER_BYTES))
+        } else if self.count > limits::BLOCKS {
+            format!("an answer of more than {} blocks", limits::BLOCKS)
+        } else if self.has_excessive_arguments {
+            format!("arguments of a tool call of more than {}", mebibytes(limits::ARGUMENT_BYTES))
+        } else if self.has_excessive_name {
+            format!("a tool call with a name or an id of more than {} bytes", limits::NAME_BYTES)
+        } else {
+            return Ok(());
+        };
+        Err(limits::exceeded(&what))
     }
 
     /// Returns whether no block has started yet.
@@ -97,6 +136,33 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn excess_of_any_kind_is_a_failure() {
+        let check = |fill: fn(&mut Blocks, &mut Vec<StreamEvent>), expected: &str| {
+            let (mut blocks, mut out) = (Blocks::default(), Vec::new());
+            blocks.start(0, BlockKind::Thinking, &mut out);
+            assert_eq!(blocks.check(), Ok(()));
+            fill(&mut blocks, &mut out);
+            let error = blocks.check().unwrap_err();
+            assert!(error.message.contains(expected), "{error}");
+        };
+        let call = |name: &str| BlockKind::ToolCall { id: "1".into(), name: name.into() };
+        check(|blocks, out| (0..17).for_each(|_| blocks.extend(0, "x".repeat(1 << 20), out)), "16 MiB");
+        check(|blocks, _| (0..17).for_each(|_| blocks.sign(0, &"x".repeat(1 << 20))), "16 MiB");
+        check(
+            |blocks, out| (0..1000).for_each(|number| blocks.start(number, BlockKind::Text, out)),
+            "1000 blocks",
+        );
+        let long = "x".repeat(limits::NAME_BYTES + 1);
+        let (mut blocks, mut out) = (Blocks::default(), Vec::new());
+        blocks.start(1, call(&long), &mut out);
+        assert!(blocks.check().is_err());
+        let (mut blocks, mut out) = (Blocks::default(), Vec::new());
+        blocks.start(1, call("write"), &mut out);
+        blocks.extend(1, "x".repeat(limits::ARGUMENT_BYTES + 1), &mut out);
+        assert!(blocks.check().unwrap_err().message.contains("arguments"));
+    }
 
     #[test]
     fn blocks_are_renumbered_and_stray_events_ignored() {

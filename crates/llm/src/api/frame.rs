@@ -1,11 +1,16 @@
 //! What the decoders share: parsing a frame of JSON, and the errors that can end a stream.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 use bowline_core::stream::{FailureKind, StreamError};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::failure;
+use crate::limits::EVENT_LIST;
 
 /// A text that borrows from the frame if possible. (An `Option<Cow<str>>` never does.)
 #[derive(Deserialize)]
@@ -23,47 +28,112 @@ impl From<Text<'_>> for String {
     }
 }
 
-/// An error inside a stream.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum ErrorFrame<'a> {
-    Object(#[serde(borrow)] ErrorObject<'a>),
-    Text(String),
+/// The first element of a list; the others are skipped.
+pub(super) struct First<T>(pub(super) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+            type Value = First<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
+                let first = list.next_element()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+
+        deserializer.deserialize_seq(Elements(PhantomData))
+    }
 }
+
+/// A list whose length is limited: an element takes far more memory than the three bytes that it takes in a frame.
+pub(super) struct Few<T>(Vec<T>);
+
+impl<T> Few<T> {
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.0.iter()
+    }
+}
+
+impl<T> IntoIterator for Few<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+            type Value = Few<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Few<T>, A::Error> {
+                few(list).map(Few)
+            }
+        }
+
+        deserializer.deserialize_seq(Elements(PhantomData))
+    }
+}
+
+/// Reads a list whose length is limited.
+pub(super) fn few<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(mut list: A) -> Result<Vec<T>, A::Error> {
+    let mut elements = Vec::new();
+    while let Some(element) = list.next_element()? {
+        if elements.len() == EVENT_LIST {
+            return Err(A::Error::custom(format!("a list has more than {EVENT_LIST} elements")));
+        }
+        elements.push(element);
+    }
+    Ok(elements)
+}
+
+/// An error inside a stream: an object, or only a text.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct ErrorFrame<'a>(#[serde(borrow)] &'a RawValue);
 
 /// A named error.
 #[derive(Deserialize)]
-pub(super) struct ErrorObject<'a> {
+struct ErrorObject<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     /// Most servers send a text, some an HTTP status code.
-    code: Option<Code>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
     #[serde(borrow)]
     message: Option<Text<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Code {
-    Number(u16),
-    Text(String),
 }
 
 impl ErrorFrame<'_> {
     /// Returns the failure that the error means.
     pub(super) fn into_failure(self) -> StreamError {
-        let object = match self {
-            Self::Object(object) => object,
-            Self::Text(message) => return failure::in_stream(None, None, &message),
+        let json = self.0.get();
+        let Ok(object) = serde_json::from_str::<ErrorObject<'_>>(json) else {
+            let text = serde_json::from_str::<Text<'_>>(json).map_or(Cow::Borrowed(json), |text| text.0);
+            return failure::in_stream(None, None, &text);
         };
         let message = object.message.map(Text::into_string).unwrap_or_default();
         let kind = object.kind.map(Text::into_string);
-        let (status, code) = match object.code {
-            Some(Code::Number(status)) => (Some(status), None),
-            Some(Code::Text(code)) => (code.parse().ok(), Some(code)),
-            None => (None, None),
-        };
-        failure::in_stream(status, kind.or(code).as_deref(), &message)
+        let code = object.code.map(RawValue::get);
+        let named = code.and_then(|code| serde_json::from_str::<Text<'_>>(code).ok()).map(Text::into_string);
+        let status = named.as_deref().or(code).and_then(|code| code.parse().ok());
+        failure::in_stream(status, kind.or(named).as_deref(), &message)
     }
 }
 

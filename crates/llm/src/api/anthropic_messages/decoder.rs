@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
-use crate::sse;
+use crate::{failure, sse};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -110,6 +110,10 @@ impl Decoder for Messages {
         }
         Err(frame::cut())
     }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
+    }
 }
 
 impl Answer {
@@ -135,8 +139,8 @@ impl Answer {
             }
             "message_stop" => return self.end(out),
             "error" => {
-                let error = frame.error.unwrap_or(ErrorFrame::Text(String::new()));
-                return Err(error.into_failure());
+                let unnamed = || failure::in_stream(None, None, "");
+                return Err(frame.error.map_or_else(unnamed, ErrorFrame::into_failure));
             }
             // Among them `ping`, which only shows that the provider is alive.
             _ => {}

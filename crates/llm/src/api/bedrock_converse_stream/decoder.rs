@@ -2,14 +2,14 @@
 
 use bowline_core::StreamEvent;
 use bowline_core::message::StopReason;
-use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
+use bowline_core::stream::{BlockKind, FailureKind, StreamError, TokenCounts};
 use serde::Deserialize;
 
 use super::event_stream::{self, Message};
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
 use crate::api::frame::{self, Text};
-use crate::failure;
+use crate::{failure, lone_surrogates};
 
 /// The state of an answer.
 #[derive(Debug, Default)]
@@ -100,7 +100,16 @@ impl Decoder for Converse {
         if self.answer.done {
             return Ok(());
         }
-        self.parser.feed(bytes, |message| self.answer.take(message, out))
+        self.parser.feed(bytes, |message| match self.answer.take(message, out) {
+            // A payload that cannot be read may only have half of a character.
+            Err(error) if error.kind == FailureKind::Protocol => {
+                let repaired = lone_surrogates::replaced(message.payload);
+                let retry =
+                    |payload: Vec<u8>| self.answer.take(Message { payload: &payload, ..message }, out);
+                repaired.map_or(Err(error), retry)
+            }
+            outcome => outcome,
+        })
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
@@ -110,6 +119,10 @@ impl Decoder for Converse {
             (false, true) => self.answer.end(out),
             (false, false) => Err(frame::cut()),
         }
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 
@@ -244,7 +257,6 @@ pub(in crate::api) fn fixture() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_core::stream::FailureKind;
 
     pub(super) const ANSWER: &[(&str, &str)] = &[
         ("messageStart", r#"{"p":"abcdefgh","role":"assistant"}"#),

@@ -129,7 +129,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     })?;
     let path = format!("/model/{}/converse-stream", encode_segment(&model.id));
     let base_url = regional(&endpoint.base_url, &endpoint.variables);
-    let headers = authorize(endpoint, &base_url, &path, &body, Timestamp::now())?;
+    let headers = authorize(endpoint, &base_url, &path, &body, crate::failure::now())?;
     let mut http = endpoint.post("", headers, body);
     http.url = format!("{}{path}", base_url.trim_end_matches('/'));
     for (name, value) in &mut http.headers {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
-use crate::api::frame::{self, ErrorFrame, Text};
+use crate::api::frame::{self, ErrorFrame, Few, First, Text};
 use crate::{failure, sse};
 
 /// The largest non-stream answer in bytes.
@@ -57,7 +57,7 @@ struct Answer {
 #[serde(rename_all = "camelCase")]
 struct Frame<'a> {
     #[serde(borrow)]
-    candidates: Option<Vec<Candidate<'a>>>,
+    candidates: Option<First<Candidate<'a>>>,
     #[serde(borrow)]
     prompt_feedback: Option<Feedback<'a>>,
     usage_metadata: Option<Counts>,
@@ -81,7 +81,7 @@ struct Candidate<'a> {
 #[derive(Deserialize)]
 struct Content<'a> {
     #[serde(borrow)]
-    parts: Option<Vec<Part<'a>>>,
+    parts: Option<Few<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +154,10 @@ impl Decoder for Contents {
             (false, _) => Err(frame::cut()),
         }
     }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
+    }
 }
 
 impl Answer {
@@ -162,7 +166,7 @@ impl Answer {
             return Ok(());
         }
         if data.trim_ascii_start().first() == Some(&b'[') {
-            let frames: Vec<Frame<'_>> = frame::read(data)?;
+            let frames: Few<Frame<'_>> = frame::read(data)?;
             return frames.into_iter().try_for_each(|frame| self.take_frame(frame, out));
         }
         self.take_frame(frame::read(data)?, out)
@@ -185,7 +189,7 @@ impl Answer {
         if let Some(reason) = frame.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             return Err(frame::withheld(&reason.0));
         }
-        let Some(candidate) = frame.candidates.and_then(|candidates| candidates.into_iter().next()) else {
+        let Some(candidate) = frame.candidates.and_then(|candidates| candidates.0) else {
             return Ok(());
         };
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {

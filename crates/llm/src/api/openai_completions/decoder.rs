@@ -14,7 +14,7 @@ use super::messages::TYPED;
 use super::prose::Prose;
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
-use crate::api::frame::{self, ErrorFrame, Text};
+use crate::api::frame::{self, ErrorFrame, Few, First, Text};
 use crate::sse;
 
 /// The state of an answer.
@@ -49,7 +49,7 @@ struct Chunk<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
     #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
+    choices: Option<First<Choice<'a>>>,
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<ErrorFrame<'a>>,
@@ -76,7 +76,7 @@ struct Delta<'a> {
     #[serde(borrow)]
     reasoning_text: Option<Text<'a>>,
     #[serde(borrow)]
-    tool_calls: Option<Vec<CallPiece<'a>>>,
+    tool_calls: Option<Few<CallPiece<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -133,6 +133,10 @@ impl Decoder for Completions {
         }
         Err(frame::cut())
     }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
+    }
 }
 
 impl Answer {
@@ -155,7 +159,7 @@ impl Answer {
             out.push(StreamEvent::Started { response_id });
         }
         self.count(chunk.usage, out);
-        let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) else {
+        let Some(choice) = chunk.choices.and_then(|choices| choices.0) else {
             return Ok(());
         };
         self.count(choice.usage, out);

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, de::MapAccess};
 
+use crate::api::frame;
+
 /// The content of a delta. Deserialised manually because it is most of every answer, and a derived untagged enum would
 /// copy each text once more.
 #[derive(Debug)]
@@ -61,12 +63,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Prose<'a> {
                 Ok(Prose::Text(Cow::Owned(text.to_owned())))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prose<'de>, A::Error> {
-                let mut chunks = Vec::new();
-                while let Some(chunk) = list.next_element()? {
-                    chunks.push(chunk);
-                }
-                Ok(Prose::Chunks(chunks))
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Prose<'de>, A::Error> {
+                frame::few(list).map(Prose::Chunks)
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Prose<'de>, A::Error> {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::item::Item;
 use crate::api::Decoder;
 use crate::api::blocks::Blocks;
-use crate::api::frame::{self, ErrorFrame, Text};
+use crate::api::frame::{self, ErrorFrame, Few, Text};
 use crate::{failure, sse};
 
 /// The state of an answer.
@@ -70,7 +70,7 @@ struct Response<'a> {
     #[serde(borrow)]
     incomplete_details: Option<Incomplete<'a>>,
     #[serde(borrow)]
-    output: Option<Vec<&'a RawValue>>,
+    output: Option<Few<&'a RawValue>>,
     usage: Option<Counts>,
 }
 
@@ -111,6 +111,10 @@ impl Decoder for Responses {
             (false, Err(error)) if error.kind != bowline_core::stream::FailureKind::Protocol => Err(error),
             (false, _) => Err(frame::cut()),
         }
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 
@@ -228,7 +232,7 @@ impl Answer {
         self.begin(response.id, out);
         // Some servers send the answer only at the end.
         if self.blocks.is_empty() {
-            for (number, raw) in response.output.iter().flatten().enumerate() {
+            for (number, raw) in response.output.iter().flat_map(Few::iter).enumerate() {
                 self.close(number, raw, out)?;
             }
         }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::api::frame::Text;
+use crate::api::frame::{Few, Text};
 
 /// The relevant fields of an output item.
 #[derive(Deserialize)]
@@ -24,9 +24,9 @@ pub(super) struct Item<'a> {
     #[serde(borrow)]
     phase: Option<Text<'a>>,
     #[serde(borrow)]
-    content: Option<Vec<Part<'a>>>,
+    content: Option<Few<Part<'a>>>,
     #[serde(borrow)]
-    summary: Option<Vec<Part<'a>>>,
+    summary: Option<Few<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ impl Item<'_> {
         if let Some(arguments) = &self.arguments {
             return arguments.0.to_string();
         }
-        let parts = self.summary.iter().flatten().chain(self.content.iter().flatten());
+        let parts = self.summary.iter().chain(self.content.iter()).flat_map(Few::iter);
         let texts = parts.filter_map(|part| part.text.as_ref().or(part.refusal.as_ref()));
         let separator = if self.kind.0 == "reasoning" { "\n\n" } else { "" };
         texts.map(|text| &*text.0).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(separator)
