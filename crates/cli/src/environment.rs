@@ -26,8 +26,9 @@ impl Environment {
         let variables: HashMap<_, _> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let working_directory =
-            std::env::current_dir().map_err(Failure::io("looking for the working directory"))?;
+        let working_directory = std::env::current_dir().map_err(Failure::io(
+            "the working directory cannot be found; start bowline in a folder that exists",
+        ))?;
         let home = home(&variables).ok_or_else(|| {
             Failure::Usage(
                 "there is no home directory: set HOME, or BOWLINE_HOME to a folder for bowline's files"

@@ -91,7 +91,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "The longest command line accepted (default: 67108864)",
         |arguments, value| match value.parse() {
             Ok(limit) if limit > 0 => set(&mut arguments.line_limit, limit),
-            _ => Err(format!("\"{value}\" is not a number of bytes")),
+            _ => Err(format!("\"{value}\" is not a number of bytes; it must be a whole number from 1")),
         },
     ),
     flag(
@@ -305,8 +305,11 @@ pub(crate) const FLAGS: &[Flag] = &[
         Value("A,B"),
         "Only these tools: read, bash, edit, write, grep, find, ls",
         |arguments, value| {
-            arguments.tools = Some(list(&value));
-            Ok(())
+            let names = list(&value);
+            if names.is_empty() {
+                arguments.warnings.push("--tools names no tool, so there are none".to_owned());
+            }
+            set(&mut arguments.tools, names)
         },
     ),
     flag(Tools, "--exclude-tools", Some("-xt"), Value("A,B"), "All but these tools", |arguments, value| {

@@ -174,6 +174,9 @@ fn summary(models: &[(Arc<Model>, Access)]) -> String {
 }
 
 fn nothing(arguments: &Arguments) -> String {
+    if let Some(provider) = arguments.provider.as_ref().filter(|_| arguments.search.is_empty()) {
+        return format!("no model of a provider \"{provider}\" is known; without --provider, all are listed");
+    }
     match (arguments.local, arguments.search.as_str()) {
         (true, "") => "no model server on this machine has a model".to_owned(),
         (true, search) => format!("no model of the servers on this machine has \"{search}\" in its name"),

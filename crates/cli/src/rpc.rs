@@ -1,5 +1,6 @@
 //! The RPC mode: a connection over stdin and stdout.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -27,6 +28,13 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     let Prepared { parts, session } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
+    if std::io::stdin().is_terminal() {
+        note(format_args!(
+            "{} serves a client on stdin and stdout: type one JSON object per line, such as {}; Ctrl-D ends it, and \
+             bowline demo shows an exchange",
+            entry.start.called, r#"{"type":"get_protocol_info"}"#
+        ));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::local_time;
 use crate::settings_file::SettingsFile;
+use crate::similar::nearest;
 use crate::startup;
 use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};
@@ -50,10 +51,15 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
             let mode = if arguments.repair { Fsck::Repair } else { Fsck::CheckOnly };
             sessions.check(named, mode)
         }
-        ("list" | "show" | "rm", _) => {
-            Err(Failure::Usage(format!("wrong arguments for {verb}; run bowline sessions for help")))
+        ("list", _) => Err(Failure::Usage(
+            "list takes no words; filter it with: bowline sessions list --search TEXT".to_owned(),
+        )),
+        ("show" | "rm", _) => Err(Failure::Usage(format!("which session? bowline sessions {verb} PATH|ID"))),
+        _ => {
+            let near = nearest(verb, ["list", "show", "rm", "fsck"].into_iter());
+            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (use list, show, rm or fsck)")))
         }
-        _ => Err(Failure::Usage(format!("unknown subcommand \"{verb}\"; use list, show, rm or fsck"))),
     }
 }
 

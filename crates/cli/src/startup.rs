@@ -17,6 +17,7 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
 use crate::settings_file::SettingsFile;
+use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::own_tools;
 
@@ -39,6 +40,7 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    warn_of_unknown_tools(&arguments.exclude_tools);
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
@@ -67,6 +69,12 @@ pub(crate) fn prepare(
         None => default_model(&providers, preferred, &scope),
     };
     let system_prompt = system_prompt(arguments, environment)?;
+    if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
+        && folder.exists()
+        && !folder.is_dir()
+    {
+        return Err(Failure::Usage(format!("--session-dir: {} is not a folder", folder.display())));
+    }
     let session_plan = session_plan(arguments, environment, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     let session = open_session(arguments, environment, &session_plan, &clock)?;
@@ -104,6 +112,16 @@ pub(crate) fn prepare(
 fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnvironment {
     let providers = providers.clone();
     file.command_environment(environment::all_variables, move || providers.key_variables())
+}
+
+/// Reports excluded tools that do not exist. They may belong to extensions of pi, so they are no error.
+fn warn_of_unknown_tools(excluded: &[String]) {
+    for name in excluded.iter().filter(|name| bowline_tools::traits_of(name).is_none()) {
+        let known = Toolbox::builtin(&Options::default()).names();
+        let near = nearest(name, known.iter().map(String::as_str));
+        let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
+    }
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.

@@ -17,10 +17,7 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 /// Writes a text to stdout as it is: one of our own making, or one that another program reads.
 pub(crate) fn say_exactly(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(Failure::io("writing to the terminal"))
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::io("writing to stdout"))
 }
 
 /// Writes a line to stderr, with its control characters escaped. That nobody reads stderr is no reason to fail.

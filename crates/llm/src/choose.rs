@@ -85,6 +85,10 @@ impl Providers {
 
     fn choose(&self, pattern: &str, provider: Option<&str>, bad: BadSuffix) -> Result<Resolved, Error> {
         let unknown = || self.unknown(pattern);
+        // A name that ends with its provider names no model.
+        if pattern.is_empty() || pattern.ends_with(['/', ':']) {
+            return Err(unknown());
+        }
         if let Some(script) = id_of(scripted::PROVIDER, pattern, provider) {
             return scripted::check(script).map(|()| Resolved::plain(scripted::model(script), None));
         }
@@ -167,7 +171,9 @@ impl Providers {
         let mut names = self.registry().providers();
         names.find(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let known: Vec<&str> = self.registry().providers().collect();
-            Error::UnknownProvider { provider: wanted.to_owned(), known: known.join(", ") }
+            let near =
+                near(wanted, known.iter().copied()).into_iter().take(1).map(ToOwned::to_owned).collect();
+            Error::UnknownProvider { provider: wanted.to_owned(), near, known: known.join(", ") }
         })
     }
 
@@ -341,6 +347,9 @@ mod tests {
     fn invalid_patterns_are_explained() {
         let fail = |pattern: &str, provider| providers(&[]).resolve(pattern, provider).unwrap_err();
         assert!(matches!(fail("zzz", None), Error::UnknownModel { .. }));
+        for nameless in ["home/", "anthropic:", "scripted/", "replay/", ""] {
+            assert!(matches!(fail(nameless, None), Error::UnknownModel { .. }), "{nameless}");
+        }
         assert!(matches!(fail("twin", None), Error::AmbiguousModel { .. }));
         assert!(matches!(fail("big:huge", None), Error::UnknownThinkingLevel { .. }));
         assert!(matches!(fail("big", Some("nowhere")), Error::UnknownProvider { .. }));

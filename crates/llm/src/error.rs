@@ -20,8 +20,8 @@ pub enum Error {
         "No model of the provider \"{provider}\" is known. Name one with --model {provider}/NAME; bowline --list-models --local asks running servers for theirs."
     )]
     NoDefaultModel { provider: String },
-    #[error("Unknown provider \"{provider}\". Known providers: {known}.")]
-    UnknownProvider { provider: String, known: String },
+    #[error("Unknown provider \"{provider}\".{} Known providers: {known}.", did_you_mean(near))]
+    UnknownProvider { provider: String, near: Vec<String>, known: String },
     #[error(
         "Model \"{pattern}\" is ambiguous across providers: {candidates}. Use --provider or provider/model."
     )]

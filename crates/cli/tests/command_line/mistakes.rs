@@ -150,3 +150,56 @@ fn instructions_that_name_a_missing_file_prevent_the_start() {
         assert_eq!((finished.code, finished.stderr.as_str()), (0, ""), "{arguments:?}");
     }
 }
+
+#[test]
+fn bad_values_are_named_at_the_start() {
+    let workspace = Workspace::empty();
+    for (arguments, code, expected) in [
+        (&["--model", "anthropic/"][..], 1, "Model \"anthropic/\" not found"),
+        (&["--model", "scripted/"], 1, "Model \"scripted/\" not found"),
+        (&["--provider", "antropic"], 1, "Did you mean anthropic?"),
+        (&["--session-dir", "/dev/null"], 1, "--session-dir: /dev/null is not a folder"),
+        (&["--line-limit", "0"], 1, "it must be a whole number from 1"),
+        (&["--exclude-tools", "bsah"], 0, "there is no tool named bsah; did you mean bash?"),
+        (&["--tools", ""], 0, "--tools names no tool, so there are none"),
+        (&["--model", ""], 0, "--model is ignored: its value is empty"),
+        (&["--json"], 0, "--json has no effect in RPC mode"),
+    ] {
+        let finished = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
+        assert_eq!(finished.code, code, "{arguments:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(expected), "{arguments:?}: {}", finished.stderr);
+    }
+    for (arguments, expected) in [
+        (&["sessions", "show"][..], "which session? bowline sessions show PATH|ID"),
+        (&["sessions", "lits"], "did you mean list?"),
+        (&["--list-models", "--provider", "nobody"], "no model of a provider \"nobody\" is known"),
+    ] {
+        let finished = run(&workspace, arguments);
+        assert_eq!((finished.code, finished.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(finished.stderr.contains(expected), "{arguments:?}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn serving_on_a_terminal_says_what_to_type() {
+    let workspace = Workspace::empty();
+    // Runs a program on a terminal of its own and ends its input.
+    let script = "import os, pty, sys\n\
+        pid, terminal = pty.fork()\n\
+        if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n\
+        os.write(terminal, b'\\x04')\n\
+        try:\n\
+        \x20while chunk := os.read(terminal, 65536): sys.stdout.buffer.write(chunk)\n\
+        except OSError: pass\n\
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n";
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(bowline())
+        .args(["--mode", "rpc", "--no-session"])
+        .env("HOME", workspace.home())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("type one JSON object per line"), "{shown}");
+}
