@@ -15,6 +15,7 @@ pub struct Policy {
     pub while_running: WhileRunning,
     pub while_compacting: WhileCompacting,
     pub undeclared_thinking: UndeclaredThinking,
+    pub undeclared_levels: UndeclaredLevels,
     pub truncated_answers: TruncatedAnswers,
     pub order: Order,
     pub state_detail: StateDetail,
@@ -130,6 +131,16 @@ pub enum UndeclaredThinking {
     Refused,
 }
 
+/// How a thinking level is handled that a client sets for a model which the user described without reasoning. A model of
+/// the catalog that does not reason is known not to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndeclaredLevels {
+    /// The level is fitted to the model: it stays off.
+    Fitted,
+    /// The client declares the model to reason: the level is sent.
+    Declare,
+}
+
 /// How an answer is handled that was truncated before the model's own limit because the window was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncatedAnswers {
@@ -180,6 +191,7 @@ impl Default for Policy {
             while_running: WhileRunning::Allowed,
             while_compacting: WhileCompacting::PromptsRefused,
             undeclared_thinking: UndeclaredThinking::Taken,
+            undeclared_levels: UndeclaredLevels::Fitted,
             truncated_answers: TruncatedAnswers::Retried,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,

@@ -94,6 +94,13 @@ impl ModelChoice {
         self.fit_level();
     }
 
+    /// Takes the current model for one that reasons, as long as it is in use.
+    pub fn declare_reasoning(&mut self) {
+        if let Some(model) = &mut self.current {
+            Arc::make_mut(model).reasoning = true;
+        }
+    }
+
     /// Chooses a level, here and in new sessions.
     pub fn choose_level(&mut self, level: ThinkingLevel) {
         self.defaults.chosen_thinking_level = None;

@@ -160,6 +160,11 @@ impl Providers {
         all.map(|known| known.model).collect()
     }
 
+    /// Tells whether the model's provider is in `models.json`, so that what is known of the model may be incomplete.
+    pub fn is_described_by_user(&self, model: &Model) -> bool {
+        self.inner.registry.settings(&model.provider).is_some()
+    }
+
     /// Returns whether bowline supports the API of a model.
     pub fn is_supported(&self, model: &Model) -> bool {
         api::find(&model.api).is_some()

@@ -18,7 +18,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, IdleQueue, Policy, StateDetail, TruncatedAnswers, UndeclaredThinking, WhileCompacting,
+    AbortAnswer, IdleQueue, Policy, StateDetail, TruncatedAnswers, UndeclaredLevels, UndeclaredThinking, WhileCompacting,
     WhileRunning,
 };
 use bowline_core::reply::Reply;
@@ -66,6 +66,7 @@ impl Dialect for Opi {
             while_compacting: WhileCompacting::EverythingWaits,
             state_detail: StateDetail::WithInstructions,
             undeclared_thinking: UndeclaredThinking::Refused,
+            undeclared_levels: UndeclaredLevels::Declare,
             truncated_answers: TruncatedAnswers::Kept,
             steering_mode: QueueMode::All,
             thinking_budgets: thinking::BUDGETS,

@@ -350,10 +350,11 @@ fn thinking_levels_have_budgets() {
     let (server, workspace) = Workspace::with_server();
     let mut agent = workspace.start_in("opi");
     let off = json!({ "budget_tokens": null, "enabled": false, "level": "off" });
-    let cannot = agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
-    assert_eq!(cannot, off, "the model cannot think");
-    agent.carry_out(json!({ "type": "set_model", "model": "mock:m2" }));
-    for (level, budget) in [("low", 2048), ("medium", 10_000), ("high", 20_000)] {
+    // The second model is declared to think. For the first one, which is not, the client declares it, as opi assumes.
+    for (model, level, budget) in
+        [("m1", "high", 20_000), ("m2", "low", 2048), ("m2", "medium", 10_000), ("m2", "high", 20_000)]
+    {
+        agent.carry_out(json!({ "type": "set_model", "model": format!("mock:{model}") }));
         let data = agent.carry_out(json!({ "type": "set_thinking_level", "level": level }));
         assert_eq!(data, json!({ "budget_tokens": budget, "enabled": true, "level": level }));
         agent.send(json!({ "type": "prompt", "message": "hello" }));
@@ -362,6 +363,18 @@ fn thinking_levels_have_budgets() {
         assert_eq!(sent, json!({ "type": "enabled", "budget_tokens": budget }), "what is reported is sent");
     }
     assert_eq!(agent.carry_out(json!({ "type": "set_thinking_level", "level": "off" })), off);
+}
+
+#[test]
+fn level_is_off_for_a_model_that_is_known_not_to_think() {
+    let workspace = Workspace::empty();
+    let mut agent = Launch::rpc(&workspace)
+        .dialect("opi")
+        .model("anthropic:claude-3-5-haiku-20241022")
+        .environment("ANTHROPIC_API_KEY", "k")
+        .start_greeted();
+    let data = agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
+    assert_eq!(data, json!({ "budget_tokens": null, "enabled": false, "level": "off" }));
 }
 
 #[test]

@@ -77,6 +77,14 @@ impl Session {
 
     /// Sets the level at the user's request, or the nearest one that the model has. New sessions start with it too.
     pub(super) fn choose_thinking_level(&mut self, level: ThinkingLevel) -> Result<Answer, Refusal> {
+        if level != ThinkingLevel::Off
+            && self.agent.policy().undeclared_levels == UndeclaredLevels::Declare
+            && let Some(model) = self.models.current()
+            && !model.reasoning
+            && self.agent.providers().is_described_by_user(model)
+        {
+            self.models.declare_reasoning();
+        }
         self.change_level(level.clamp_to(&self.models.levels()), self.models.level())?;
         self.models.choose_level(level);
         Ok(Answer::ThinkingLevelSet(self.thinking_state()))
