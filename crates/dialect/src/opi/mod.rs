@@ -18,8 +18,8 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Command, QueueMode, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, IdleQueue, Policy, StateDetail, TruncatedAnswers, UndeclaredLevels, UndeclaredThinking, WhileCompacting,
-    WhileRunning,
+    AbortAnswer, IdleQueue, Policy, StateDetail, TruncatedAnswers, UndeclaredLevels, UndeclaredThinking,
+    WhileCompacting, WhileRunning,
 };
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};

@@ -370,8 +370,8 @@ fn level_is_off_for_a_model_that_is_known_not_to_think() {
     let workspace = Workspace::empty();
     let mut agent = Launch::rpc(&workspace)
         .dialect("opi")
-        .model("anthropic:claude-3-5-haiku-20241022")
-        .environment("ANTHROPIC_API_KEY", "k")
+        .model("openai:gpt-4o")
+        .environment("OPENAI_API_KEY", "k")
         .start_greeted();
     let data = agent.carry_out(json!({ "type": "set_thinking_level", "level": "high" }));
     assert_eq!(data, json!({ "budget_tokens": null, "enabled": false, "level": "off" }));

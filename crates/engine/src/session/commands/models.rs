@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::model::Model;
+use bowline_core::policy::UndeclaredLevels;
 use bowline_core::reply::{Answer, CycledModel, Refusal, RefusalCode, ThinkingState};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_session::EntryBody;
