@@ -67,6 +67,19 @@ async function calm(page, name) {
 async function readsWell(context) {
   const page = await open(context, "rich");
   check("title is the session's name", (await page.title()) === "Make the word count fast");
+  const isBarTitleSeen = () => page.locator("#bar-title").evaluate((title) => getComputedStyle(title).visibility === "visible");
+  const timesNamed = () => page.locator("body").evaluate((body) => body.innerText.split("Make the word count fast").length - 1);
+  check("the first screen has the title once", !(await isBarTitleSeen()) && (await timesNamed()) === 1);
+  check("and the first message", await isInSight(page, "article.user"));
+  await page.setViewportSize(narrow);
+  check("on a phone too", await isInSight(page, "article.user"));
+  await page.setViewportSize(wide);
+  await page.evaluate(() => scrollTo(0, 1_000));
+  await page.waitForFunction(() => !document.documentElement.classList.contains("at-top"));
+  check("the bar has the title once it is out of sight", await isBarTitleSeen());
+  await page.evaluate(() => scrollTo(0, 0));
+  check("the text of other branches is not faded", await page.locator("#panel ol:not(.active)").first().evaluate((list) => getComputedStyle(list).opacity === "1"));
+  check("the end of long command output is visible", (await page.locator(".tool .earlier + pre").count()) > 0);
   check("totals are shown", /\$/.test(await page.locator("#bar-totals").textContent()));
   check("code is highlighted", (await page.locator(".prose .hk").count()) > 10);
   check("tables are rendered", (await page.locator(".prose td").count()) === 9);

@@ -121,8 +121,7 @@ impl Transcript<'_> {
     /// Adds the lines of a text, indented, so that none of them looks like a heading.
     fn indented(&mut self, text: &str) {
         for line in text.trim_end().lines() {
-            self.text.push_str(&format!("  {line}"));
-            self.text.truncate(self.text.trim_end().len());
+            self.text.push_str(format!("  {line}").trim_end());
             self.text.push('\n');
         }
     }

@@ -67,6 +67,10 @@ pub(crate) fn push_article(page: &mut String, view: &View<'_>, position: Positio
         }
         Body::ThinkingLevelChange(level) => article.push_note(page, "Thinking", level),
         Body::Name(name) if name.is_empty() => article.push_note(page, "Session name", "removed"),
+        // The title of the page says it already.
+        Body::Name(name) if Some(name.trim()) == view.session.name() => {
+            article.push_note(page, "Session name", "the present one");
+        }
         Body::Name(name) => article.push_note(page, "Session name", name),
         Body::Label { label, target } => {
             article.push_note_about(page, "Label", label.as_deref().unwrap_or("removed"), target);

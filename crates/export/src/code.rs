@@ -72,6 +72,33 @@ pub(crate) fn push_output(page: &mut String, output: &str, lines: usize) {
     push_truncation_note(page, output);
 }
 
+/// Appends the output of a command with its last `lines` lines visible: that is where the result and the errors are.
+pub(crate) fn push_command_output(page: &mut String, output: &str, lines: usize) {
+    let output = output.trim_end_matches(['\n', '\r']);
+    let shown = &output[output.ceil_char_boundary(output.len().saturating_sub(LONGEST))..];
+    if shown.len() < output.len() {
+        let _ = writeln!(
+            page,
+            "<p class=\"cut\">The last {} of {} are shown. The session file has the rest.</p>",
+            format::bytes(shown.len()),
+            format::bytes(output.len())
+        );
+    }
+    let start_of_last = shown.rmatch_indices('\n').nth(lines.saturating_sub(1)).map_or(0, |(end, _)| end + 1);
+    let (earlier, last) = shown.split_at(start_of_last);
+    let hidden = earlier.matches('\n').count();
+    // What a terminal sequence changes stays changed in the lines below.
+    let mut look = ansi::Look::default();
+    if hidden < FEWEST_HIDDEN {
+        return push_terminal_pre(page, shown, &mut look);
+    }
+    let hidden = format::counted(hidden as u64, "earlier line");
+    let _ = write!(page, "<details class=\"more earlier\"><summary class=\"chrome\">{hidden}</summary>");
+    push_terminal_pre(page, earlier, &mut look);
+    page.push_str("</details>\n");
+    push_terminal_pre(page, last, &mut look);
+}
+
 fn push_terminal_pre(page: &mut String, text: &str, look: &mut ansi::Look) {
     page.push_str("<pre class=\"output\"><code>");
     ansi::push_terminal_text(page, text, look);
@@ -141,6 +168,19 @@ mod tests {
         let page = folded("1\n2\n3\n4\n5\n6", 2);
         assert!(page.contains("<code>1\n2\n</code>") && page.contains("4 more lines"), "{page}");
         assert!(page.contains("<code>3\n4\n5\n6</code>"), "{page}");
+    }
+
+    #[test]
+    fn the_end_of_long_command_output_is_visible() {
+        let mut page = String::new();
+        push_command_output(&mut page, "1\n2\n3\n4\n5\n6\n\n", 2);
+        assert!(page.contains("4 earlier lines") && page.ends_with("<code>5\n6</code></pre>\n"), "{page}");
+        page.clear();
+        push_command_output(&mut page, "1\n2\n3\n4\n5\n", 2);
+        assert!(!page.contains("<details") && page.contains("<code>1\n2\n3\n4\n5</code>"), "{page}");
+        page.clear();
+        push_command_output(&mut page, &format!("{}\nthe end", "é".repeat(LONGEST)), 2);
+        assert!(page.contains("The last 200.0 KB of") && page.contains("the end</code>"));
     }
 
     #[test]

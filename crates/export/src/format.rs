@@ -62,15 +62,18 @@ pub(crate) fn time_element(time: Timestamp) -> String {
     )
 }
 
-/// Returns the time between two moments in its two largest units.
-pub(crate) fn duration(from: Timestamp, to: Timestamp) -> String {
-    let seconds = (to.as_second() - from.as_second()).max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
+/// Returns the time between two moments in its two largest units; none if there is no time between them.
+pub(crate) fn duration(from: Timestamp, to: Timestamp) -> Option<String> {
+    let milliseconds = to.as_millisecond().saturating_sub(from.as_millisecond());
+    let seconds = milliseconds / 1_000;
+    Some(match seconds {
+        _ if milliseconds <= 0 => return None,
+        0 => format!("{milliseconds} ms"),
+        1..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),
         3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -96,6 +99,9 @@ mod tests {
     fn times_are_rendered_in_utc() {
         let time = Timestamp::from_millisecond(1_794_790_548_502).unwrap();
         assert_eq!(time_element(time), "<time datetime=\"2026-11-16T00:55:48Z\">16 Nov 00:55 UTC</time>");
-        assert_eq!(duration(time, time + jiff::SignedDuration::from_secs(3_725)), "1 h 2 min");
+        let after = |milliseconds| duration(time, time + jiff::SignedDuration::from_millis(milliseconds));
+        assert_eq!(after(3_725_000).as_deref(), Some("1 h 2 min"));
+        assert_eq!((after(999).as_deref(), after(1_999).as_deref()), (Some("999 ms"), Some("1 s")));
+        assert_eq!((after(0), after(-5_000)), (None, None));
     }
 }

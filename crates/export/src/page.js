@@ -32,6 +32,8 @@
   }
 
   root.classList.add("js");
+  // The bar names the session only once its heading is out of sight.
+  if (!location.hash) root.classList.add("at-top");
   root.classList.toggle("panel", isWide.matches);
 
   // ── Branches ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -505,6 +507,8 @@
     for (const name of ["wheel", "touchmove", "keydown"]) {
       addEventListener(name, () => { destination = null; }, { passive: true, capture: true });
     }
+    const markTop = ([top]) => root.classList.toggle("at-top", top.isIntersecting);
+    new IntersectionObserver(markTop, { rootMargin: `-${$("bar").offsetHeight}px 0px 0px` }).observe($("top"));
     document.addEventListener("pointerover", explainTime);
     document.addEventListener("scroll", markPlace, { passive: true });
     addEventListener("hashchange", followAddress);

@@ -25,6 +25,8 @@ const TITLE_WIDTH: usize = 80;
 /// Writes the page.
 pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) -> Result<(), Error> {
     let session = view.session;
+    // A title that repeats the first message need not be read before it.
+    let is_named = title.is_some() || session.name().is_some() || view.first_prompt().is_none();
     let title = title.map_or_else(|| title_of(view), ToOwned::to_owned);
     let totals = Totals::new(session)?;
     let mut page = String::new();
@@ -33,7 +35,13 @@ pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) 
     page.push_str("<nav id=\"panel\" class=\"chrome\" aria-label=\"Outline and branches\">\n");
     outline::push_outline(&mut page, view);
     page.push_str("</nav>\n<div id=\"middle\">\n");
-    push_about(&mut page, session, &title, &totals, view);
+    let _ = writeln!(
+        page,
+        "<section id=\"top\">\n<h1{}>{}</h1>",
+        if is_named { "" } else { " class=\"repeated\"" },
+        escape::text(&title)
+    );
+    push_about(&mut page, session, &totals, view);
     page.push_str("<main id=\"conversation\" tabindex=\"-1\">\n");
     flush(out, &mut page)?;
 
@@ -112,14 +120,13 @@ fn push_bar(page: &mut String, title: &str, totals: &Totals, has_branches: bool)
     );
 }
 
-fn push_about(page: &mut String, session: &Session, title: &str, totals: &Totals, view: &View<'_>) {
-    let _ = writeln!(page, "<section id=\"top\">\n<h1>{}</h1>", escape::text(title));
+fn push_about(page: &mut String, session: &Session, totals: &Totals, view: &View<'_>) {
     page.push_str("<p class=\"facts\">");
     let started = session.header().timestamp.parse::<Timestamp>().ok().or_else(|| view.times().min());
     let mut facts = Vec::new();
     if let Some(started) = started {
         facts.push(format::time_element(started));
-        facts.extend(view.times().max().map(|last| format::duration(started, last)));
+        facts.extend(view.times().max().and_then(|last| format::duration(started, last)));
     }
     facts.push(format::counted(totals.statistics.user_messages, "prompt"));
     facts.push(format::counted(totals.statistics.tool_calls, "tool call"));

@@ -57,7 +57,9 @@ pub(crate) fn push_call(page: &mut String, view: &View<'_>, call: &Call, result:
     match found {
         // The diff already shows that the edit was made.
         Some((_, result)) if diff.is_none() || result.is_error => {
-            push_content(page, view, &result.content, tool.language(), result.is_error);
+            let is_command = matches!(tool.display, ToolDisplay::Command { .. });
+            let shown = if is_command { Shown::End } else { Shown::Beginning(tool.language()) };
+            push_content(page, view, &result.content, shown, result.is_error);
         }
         Some(_) => {}
         None => page.push_str("<p class=\"cut\">No result</p>\n"),
@@ -70,7 +72,7 @@ pub(crate) fn push_lone_result(page: &mut String, view: &View<'_>, result: &Tool
     if let Some(diff) = Diff::of_details(&result.details) {
         diff.push(page);
     }
-    push_content(page, view, &result.content, None, result.is_error);
+    push_content(page, view, &result.content, Shown::Beginning(None), result.is_error);
 }
 
 fn push_heading(
@@ -108,10 +110,10 @@ fn push_heading(
 /// Appends the link to a result; its text is how long the call took.
 fn push_duration(page: &mut String, view: &View<'_>, position: Position) {
     let before = view.parent(position).and_then(|parent| view.time(parent));
-    match before.zip(view.time(position)) {
-        Some((before, time)) => {
+    let times = before.zip(view.time(position));
+    match times.and_then(|(before, time)| format::duration(before, time)) {
+        Some(duration) => {
             let anchor = view.anchor(position);
-            let duration = format::duration(before, time);
             let _ = write!(
                 page,
                 "<a class=\"permalink chrome\" href=\"#{anchor}\" title=\"Link to this\">{duration}</a>"
@@ -263,21 +265,25 @@ fn push_shell_code(page: &mut String, view: &View<'_>, command: &str) {
     push_code(page, view, command, look);
 }
 
-fn push_content(
-    page: &mut String,
-    view: &View<'_>,
-    content: &[Block],
-    language: Option<&Language>,
-    is_error: bool,
-) {
+/// Which lines of a long result are visible.
+#[derive(Clone, Copy)]
+enum Shown<'a> {
+    /// The first ones, in a language.
+    Beginning(Option<&'a Language>),
+    /// The last ones.
+    End,
+}
+
+fn push_content(page: &mut String, view: &View<'_>, content: &[Block], shown: Shown<'_>, is_error: bool) {
     for block in content {
         match block {
             Block::Text(text) if text.is_empty() => {}
-            Block::Text(text) => match language {
-                Some(language) if !is_error => {
+            Block::Text(text) => match shown {
+                Shown::End => code::push_command_output(page, text, OUTPUT_LINES),
+                Shown::Beginning(Some(language)) if !is_error => {
                     push_code(page, view, text, Look { language: Some(language), ..OUTPUT });
                 }
-                _ => code::push_output(page, text, OUTPUT_LINES),
+                Shown::Beginning(_) => code::push_output(page, text, OUTPUT_LINES),
             },
             Block::Image { data, mime_type } => image::push_image(page, data, mime_type),
             Block::Thinking { text, .. } => code::push_output(page, text, OUTPUT_LINES),
@@ -291,6 +297,6 @@ fn push_content(
 pub(crate) fn push_command(page: &mut String, view: &View<'_>, command: &str, output: &str) {
     push_shell_code(page, view, command);
     if !output.trim().is_empty() {
-        code::push_output(page, output, OUTPUT_LINES);
+        code::push_command_output(page, output, OUTPUT_LINES);
     }
 }

@@ -225,3 +225,22 @@ fn errors_tell_what_is_wrong_and_leave_no_file() {
     ));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn title_is_read_once_and_no_time_is_zero() {
+    let time = "2026-11-16T00:55:49.000Z";
+    let timed =
+        |line: String| line.replacen("\"parentId\"", &format!("\"timestamp\":\"{time}\",\"parentId\""), 1);
+    let call = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"x","arguments":{}}]}}"#;
+    let result = r#"{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"t","toolName":"x","content":[]}}"#;
+    let mut lines =
+        vec![HEADER.into(), user("a", "", "hello there"), timed(call.into()), timed(result.into())];
+    let page = page_of(&lines, &Options::default());
+    assert!(page.contains("<h1 class=\"repeated\">hello there</h1>"), "{page}");
+    assert!(!page.contains("0 s<") && !page.contains("0 s "), "{page}");
+
+    lines.push(r#"{"type":"session_info","id":"d","parentId":"c","name":"A name"}"#.into());
+    let page = page_of(&lines, &Options::default());
+    assert!(page.contains("<h1>A name</h1>"), "{page}");
+    assert_eq!(conversation(&page).matches("A name").count(), 0, "the title says it already");
+}

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::secret::Secret;
 
-    fn exchange(recorder: &Recorder, secrets: Vec<Secret>) -> Exchange {
+    fn exchange(recorder: &Recorder, secrets: &[Secret]) -> Exchange {
         Exchange {
             recorder: recorder.clone(),
             number: 1,
@@ -275,7 +275,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.jsonl");
         let recorder = Recorder::create(&path).unwrap();
-        let mut exchange = exchange(&recorder, vec![Secret::new("sk-0123456789")]);
+        let mut exchange = exchange(&recorder, &[Secret::new("sk-0123456789")]);
         exchange.received(&Bytes::from("your key sk-01234"));
         exchange.received(&Bytes::from("56789 is bad"));
         exchange.finish(Outcome::Complete).unwrap();
@@ -293,12 +293,12 @@ mod tests {
         let path = folder.path().join("r.jsonl");
         let recorder = Recorder::create(&path).unwrap();
         recorder.0.state.lock().unwrap().limit = 2000;
-        let mut large = exchange(&recorder, Vec::new());
+        let mut large = exchange(&recorder, &[]);
         large.received(&Bytes::from("x".repeat(3000)));
         let error = large.finish(Outcome::Complete).unwrap_err();
         assert_eq!(error.kind, FailureKind::Storage);
         assert!(error.message.contains("record to another file"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1, "no part of it is kept");
-        exchange(&recorder, Vec::new()).finish(Outcome::Complete).unwrap();
+        exchange(&recorder, &[]).finish(Outcome::Complete).unwrap();
     }
 }

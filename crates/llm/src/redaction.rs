@@ -34,7 +34,7 @@ pub(crate) struct Redactor {
 
 impl Redactor {
     /// Returns a redactor for secrets. Placeholders that are too short to be secrets are ignored.
-    pub(crate) fn new(secrets: Vec<Secret>) -> Self {
+    pub(crate) fn new(secrets: &[Secret]) -> Self {
         let worth = secrets.iter().filter(|secret| secret.is_worth_masking());
         let mut plain: Vec<Vec<u8>> = worth.map(|secret| secret.expose().as_bytes().to_vec()).collect();
         plain.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
@@ -200,7 +200,7 @@ mod tests {
     const KEY: &str = "sk-0123456789/ab+cd?e";
 
     fn redactor() -> Redactor {
-        Redactor::new(vec![Secret::new("none"), Secret::new(KEY), Secret::new(format!("Bearer {KEY}"))])
+        Redactor::new(&[Secret::new("none"), Secret::new(KEY), Secret::new(format!("Bearer {KEY}"))])
     }
 
     #[track_caller]

@@ -268,7 +268,7 @@ impl Flow {
         let Outgoing { http, endpoint, address, .. } = &outgoing;
         let mut secrets = secrets(endpoint);
         secrets.extend(address.secrets());
-        self.redactor = Redactor::new(secrets);
+        self.redactor = Redactor::new(&secrets);
         let url = reqwest::Url::parse(&address.open(&http.url)).map_err(|_| bad_url(&endpoint.base_url))?;
         self.host = place(&url);
         let pool = self.shared.pool(url.scheme(), &endpoint.base_url).await?;

@@ -94,7 +94,7 @@ fn fork_flag_copies_another_session() {
 fn transcript_shows_messages_and_tool_calls_without_obeying_their_escapes() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("Looking.").tool("bash", json!({ "command": "echo one; echo two" })));
-    server.reply(Reply::text("\u{1b}[2Jdone\u{9b}31m"));
+    server.reply(Reply::text("\u{1b}[2Jdone\u{9b}31m\n\nreally"));
     let mut agent = workspace.start();
     agent.run("say\u{1b}]0;title\u{7} hello");
     agent.carry_out(json!({ "type": "set_session_name", "name": "na\u{1b}[31mme" }));
@@ -105,7 +105,7 @@ fn transcript_shows_messages_and_tool_calls_without_obeying_their_escapes() {
         "na\\u001b[31mme",
         "\n  say\\u001b]0;title\\u0007 hello\n",
         "\n  Looking.\n  > bash echo one; echo two (2 lines)\n",
-        "\n  \\u001b[2Jdone\\u009b31m\n",
+        "\n  \\u001b[2Jdone\\u009b31m\n\n  really\n",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in {shown:?}");
     }

@@ -176,9 +176,10 @@ fn unreadable_recording_is_a_fatal_error() {
 #[test]
 fn unwritable_recording_is_a_fatal_error() {
     let (_server, workspace) = Workspace::with_server();
-    let launch = Launch::rpc(&workspace).model("mock/m1").arguments(&["--record", "/nonexistent/file"]);
+    let file = workspace.home().join("missing/file");
+    let launch = Launch::rpc(&workspace).model("mock/m1").arguments(&["--record", file.to_str().unwrap()]);
     let error = launch.start().fatal_error();
-    assert!(error.contains("Cannot write /nonexistent/file"), "{error}");
+    assert!(error.contains(&format!("Cannot write {}", file.display())), "{error}");
 }
 
 #[test]
@@ -250,6 +251,7 @@ fn recording_on_a_full_disk_fails_the_run_and_keeps_whole_exchanges() {
         assert!(small.last().unwrap().get("error").is_none(), "{small:?}");
         let before = fs::read(&file).unwrap();
         let large = agent.run("large");
+        assert_eq!(large.last().unwrap()["errorKind"], "storage");
         let error = large.last().unwrap()["error"].as_str().unwrap();
         assert!(
             error.starts_with(&format!("The recording {} cannot be written: ", file.display())),

@@ -11,8 +11,7 @@ impl Session {
     pub(super) fn receive(&mut self, request: Request) {
         self.unanswered.push(request.origin.clone());
         if self.shutting_down {
-            let refusal = Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down");
-            return self.reply(request.origin, Err(refusal));
+            return self.reply(request.origin, Err(shutting_down()));
         }
         if matches!(request.command, Command::Prompt { .. }) {
             self.reply_on_receipt(&request.origin);
@@ -157,6 +156,7 @@ impl Session {
             _ if self.activity.is_idle() => false,
             Command::NewSession { .. } | Command::Clone | Command::Compact { .. } => true,
             Command::SwitchSession { path } => self.working_directory.join(path).exists(),
+            Command::NavigateTree { summarize: false, instructions: Some(_), .. } => false,
             Command::Fork { entry } | Command::NavigateTree { entry, .. } => {
                 self.transcript.file().has_entry(entry)
             }
@@ -173,4 +173,9 @@ fn brings_message(command: &Command) -> bool {
 /// Tells whether a command is to start a run.
 fn starts_run(command: &Command) -> bool {
     matches!(command, Command::Prompt { .. } | Command::Continue { .. } | Command::AbortAndPrompt { .. })
+}
+
+/// Returns the refusal of what comes too late.
+pub(super) fn shutting_down() -> Refusal {
+    Refusal::new(RefusalCode::ShuttingDown, "bowline is shutting down")
 }

@@ -7,6 +7,7 @@ use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_tools::fit_images;
 
 use super::Session;
+use super::admission::shutting_down;
 use super::prompting::Submission;
 use crate::activity::{Activity, Preparing};
 use crate::input::Step;
@@ -51,6 +52,9 @@ impl Session {
     pub(super) fn queued_images_resized(&mut self, id: PendingId, message: Draft) {
         let Some(Awaited::QueuedImages(queued)) = self.pending.remove(id) else { return };
         let QueuedImages { origin, receipt, queue, otherwise } = queued;
+        if self.shutting_down {
+            return self.reply(origin, Err(shutting_down()));
+        }
         if !self.activity.is_running() && otherwise == IdleQueue::StartsRun {
             return self.prompt(Submission { origin, message, receipt }, Some(queue));
         }

@@ -95,10 +95,6 @@ struct Counts {
 }
 
 impl Decoder for Messages {
-    fn check(&self) -> Result<(), StreamError> {
-        self.answer.blocks.check()
-    }
-
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.parser.feed(bytes, |data| self.answer.take(data, out))
     }
@@ -113,6 +109,10 @@ impl Decoder for Messages {
             return self.answer.end(out);
         }
         Err(frame::cut())
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 

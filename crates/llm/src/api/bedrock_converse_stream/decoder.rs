@@ -96,10 +96,6 @@ struct Counts {
 }
 
 impl Decoder for Converse {
-    fn check(&self) -> Result<(), StreamError> {
-        self.answer.blocks.check()
-    }
-
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         if self.answer.done {
             return Ok(());
@@ -123,6 +119,10 @@ impl Decoder for Converse {
             (false, true) => self.answer.end(out),
             (false, false) => Err(frame::cut()),
         }
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 

@@ -124,10 +124,6 @@ struct Counts {
 }
 
 impl Decoder for Contents {
-    fn check(&self) -> Result<(), StreamError> {
-        self.answer.blocks.check()
-    }
-
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         if let Form::Unknown = self.form {
             let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else { return Ok(()) };
@@ -157,6 +153,10 @@ impl Decoder for Contents {
             (false, Err(error)) if error.kind != FailureKind::Protocol => Err(error),
             (false, _) => Err(frame::cut()),
         }
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 

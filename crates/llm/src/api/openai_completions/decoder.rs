@@ -118,10 +118,6 @@ struct CompletionDetails {
 }
 
 impl Decoder for Completions {
-    fn check(&self) -> Result<(), StreamError> {
-        self.answer.blocks.check()
-    }
-
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.parser.feed(bytes, |data| self.answer.take(data, out))
     }
@@ -136,6 +132,10 @@ impl Decoder for Completions {
             return self.answer.end(out);
         }
         Err(frame::cut())
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 

@@ -99,10 +99,6 @@ struct OutputDetails {
 }
 
 impl Decoder for Responses {
-    fn check(&self) -> Result<(), StreamError> {
-        self.answer.blocks.check()
-    }
-
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<StreamEvent>) -> Result<(), StreamError> {
         self.parser.feed(bytes, |data| self.answer.take(data, out))
     }
@@ -115,6 +111,10 @@ impl Decoder for Responses {
             (false, Err(error)) if error.kind != bowline_core::stream::FailureKind::Protocol => Err(error),
             (false, _) => Err(frame::cut()),
         }
+    }
+
+    fn check(&self) -> Result<(), StreamError> {
+        self.answer.blocks.check()
     }
 }
 
