@@ -52,6 +52,7 @@ pub(crate) fn prepare(
         own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        sessions_end_with_process: arguments.no_session,
         environment: command_environment(&file, &providers),
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
