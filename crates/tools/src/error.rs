@@ -109,6 +109,9 @@ pub enum Error {
     )]
     Pattern { reason: String },
 
+    #[error("pattern takes too much memory: {reason}. Use fewer or smaller repetitions.")]
+    PatternTooLarge { reason: String },
+
     #[error("`{glob}` is not a glob: {reason}.")]
     Glob { glob: String, reason: String },
 }

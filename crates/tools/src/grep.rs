@@ -130,7 +130,14 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, Error> {
         .size_limit(PATTERN_LIMIT)
         .dfa_size_limit(PATTERN_LIMIT)
         .build(text(arguments, "pattern").unwrap_or_default())
-        .map_err(|error| Error::Pattern { reason: error.to_string() })
+        .map_err(|error| {
+            let reason = error.to_string();
+            if reason.contains("size limit") {
+                Error::PatternTooLarge { reason }
+            } else {
+                Error::Pattern { reason }
+            }
+        })
 }
 
 /// The lines found so far.
@@ -361,7 +368,7 @@ mod tests {
     async fn pattern_that_takes_too_much_memory_is_refused() {
         let workshop = Workshop::with(&[("f", "a\n")]);
         let error = workshop.fail("grep", json!({"pattern": "(a{1000}){1000}"})).await;
-        assert!(error.contains("exceeds size limit"), "{error}");
+        assert!(error.starts_with("pattern takes too much memory"), "{error}");
     }
 
     #[tokio::test]
