@@ -341,8 +341,8 @@ fn warn_about(damage: SessionDamage, file: &Path) {
         found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
     }
     if damage.relinked_entries > 0 {
-        let entries = counted(damage.relinked_entries, "entry has", "entries have");
-        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+        let entries = counted(damage.relinked_entries, "entry follows", "entries follow");
+        found.push(format!("{entries} a missing one and the entry before the gap instead"));
     }
     if damage.unreadable_messages > 0 {
         let messages = counted(damage.unreadable_messages, "message", "messages");

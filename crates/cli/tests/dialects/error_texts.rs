@@ -26,6 +26,10 @@ fn errors_of_pi_have_the_texts_of_pi() {
             (json!({ "type": "set_model", "provider": "a", "modelId": "b" }), "Model not found: a/b"),
             (json!({ "type": "compact" }), "Nothing to compact (session too small)"),
             (json!({ "type": "reset" }), "Unknown command: reset"),
+            (
+                json!({ "type": "navigate_tree", "entryId": "x", "customInstructions": "be brief" }),
+                "Instructions are for a summary; set summarize to true",
+            ),
         ],
     );
 }

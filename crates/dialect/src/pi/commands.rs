@@ -106,7 +106,11 @@ pub(super) const TABLE: &[Row] = &[
                 "The entry. For a user message, the conversation continues before it, so that it can be edited.",
             ),
             Field::optional("summarize", Boolean, "Adds a summary of the abandoned branch."),
-            Field::optional("customInstructions", Text, "What the summary should focus on."),
+            Field::optional(
+                "customInstructions",
+                Text,
+                "What the summary should focus on; only with `summarize`.",
+            ),
         ],
         result: Some(schema_of::<Navigated<'_>>),
         action: Engine(|mut fields| Command::NavigateTree {

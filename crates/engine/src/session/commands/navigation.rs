@@ -1,7 +1,7 @@
 //! Going on from another entry of the same session.
 
 use bowline_core::command::Origin;
-use bowline_core::reply::{Answer, Navigated, Refusal};
+use bowline_core::reply::{Answer, Navigated, Refusal, RefusalCode};
 use bowline_core::stream::StreamError;
 use bowline_session::{EntryBody, Navigation};
 
@@ -23,6 +23,10 @@ impl Session {
         summarize: bool,
         instructions: Option<String>,
     ) {
+        if instructions.is_some() && !summarize {
+            let text = "Instructions are for a summary; set summarize to true";
+            return self.reply(origin, Err(Refusal::new(RefusalCode::InvalidArgument, text)));
+        }
         let navigation = match self.transcript.file().navigation(entry) {
             Ok(navigation) => navigation,
             Err(error) => return self.reply(origin, Err(session_unavailable(error))),
