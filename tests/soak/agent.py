@@ -6,6 +6,7 @@ import queue
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 # How long a run may take at most, with its retries and time-outs.
 PATIENCE = 60
@@ -95,7 +96,9 @@ class Agent:
                 return
         if self.owes():
             raise Broken(f"no response in {PATIENCE} s: {self.owes()}")
-        raise Broken(f"a run did not end in {PATIENCE} s")
+        if self.is_running:
+            raise Broken(f"a run did not end in {PATIENCE} s")
+        raise Broken(f"records or processes without end: {self.tasks()}")
 
     def ask(self, command):
         self.send([command])
@@ -114,9 +117,17 @@ class Agent:
         self.data.clear()
 
     def tasks(self):
-        """Returns the number of child processes."""
+        """Returns the commands of child processes, besides the one that outlives bowline to end them."""
+        commands = []
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
-            return len(children.read().split())
+            for child in children.read().split():
+                try:
+                    command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                except OSError:
+                    continue
+                if not command.startswith("bowline-watch "):
+                    commands.append(command)
+        return commands
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))

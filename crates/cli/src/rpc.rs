@@ -53,6 +53,6 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     })?;
     // A tool that blocks a thread must not keep the process from ending.
     runtime.shutdown_background();
-    bowline_tools::finish_kills(LONGEST_KILL);
+    bowline_tools::finish_commands(LONGEST_KILL);
     Ok(ExitCode::from(code))
 }

@@ -52,6 +52,7 @@ pub(crate) fn prepare(
         own_folder: Some(environment.home.clone()),
         temporary_directory: Some(environment.temporary_directory.clone()),
         inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        sessions_end_with_process: arguments.no_session,
         environment: command_environment(&file, &providers),
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
@@ -340,8 +341,8 @@ fn warn_about(damage: SessionDamage, file: &Path) {
         found.push(format!("{} cannot be read", counted(damage.unreadable_lines, "line", "lines")));
     }
     if damage.relinked_entries > 0 {
-        let entries = counted(damage.relinked_entries, "entry has", "entries have");
-        found.push(format!("{entries} lost the entry before and were linked past the gap"));
+        let entries = counted(damage.relinked_entries, "entry follows", "entries follow");
+        found.push(format!("{entries} a missing one and the entry before the gap instead"));
     }
     if damage.unreadable_messages > 0 {
         let messages = counted(damage.unreadable_messages, "message", "messages");

@@ -68,6 +68,7 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
     let mut capture = Capture::new(LogPlace {
         directory: options.temporary_directory.clone(),
         session_id: context.session_id,
+        ends_with_process: options.sessions_end_with_process,
     });
     let mut report_due: Option<Instant> = None;
     let mut next_report = Instant::now();

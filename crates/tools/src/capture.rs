@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     fn place(directory: &tempfile::TempDir) -> LogPlace {
-        LogPlace { directory: Some(directory.path().to_owned()), session_id: None }
+        LogPlace { directory: Some(directory.path().to_owned()), ..LogPlace::default() }
     }
 
     #[tokio::test]

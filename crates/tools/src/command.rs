@@ -68,6 +68,7 @@ async fn run<Taken: Future<Output = ()> + Send>(
     let mut capture = Capture::new(LogPlace {
         directory: request.options.temporary_directory.clone(),
         session_id: request.session_id,
+        ends_with_process: request.options.sessions_end_with_process,
     });
     let ending = loop {
         match shell.next().await {

@@ -35,7 +35,12 @@ pub(crate) struct LogPlace {
     /// Without a directory there is no log.
     pub directory: Option<PathBuf>,
     pub session_id: Option<String>,
+    /// Whether the session, and so the log, ends with the process.
+    pub ends_with_process: bool,
 }
+
+/// The logs that end with the process.
+static ENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl LogPlace {
     /// Creates a log that only this user can read; `None` if that fails.
@@ -48,6 +53,9 @@ impl LogPlace {
         let mut options = platform::private_file();
         options.write(true).create_new(true);
         let file = tokio::fs::OpenOptions::from(options).open(&path).await.ok()?;
+        if self.ends_with_process {
+            ENDING.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+        }
         Some((path, file))
     }
 }
@@ -56,6 +64,13 @@ impl LogPlace {
 pub fn remove_logs(directory: &Path, session_id: &str) {
     let wanted = in_name(session_id);
     remove(directory, |id, _| id == wanted);
+}
+
+/// Removes the logs of sessions that end with the process.
+pub(crate) fn remove_ending() {
+    for path in ENDING.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// Removes old logs in the background, unless that was done a while ago.
@@ -114,6 +129,7 @@ mod tests {
         let place = |id: Option<&str>| LogPlace {
             directory: Some(directory.path().to_owned()),
             session_id: id.map(ToOwned::to_owned),
+            ends_with_process: false,
         };
         let create = async |id| place(id).create().await.unwrap().0;
         let gone = create(Some("a/b")).await;
@@ -127,7 +143,7 @@ mod tests {
     #[tokio::test]
     async fn logs_are_removed_after_a_week() {
         let directory = tempfile::tempdir().unwrap();
-        let place = LogPlace { directory: Some(directory.path().to_owned()), session_id: None };
+        let place = LogPlace { directory: Some(directory.path().to_owned()), ..LogPlace::default() };
         let (log, _file) = place.create().await.unwrap();
         let foreign = directory.path().join("bowline-bash-notes.log");
         fs::write(&foreign, "").unwrap();

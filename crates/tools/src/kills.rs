@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use crate::command_logs;
 use crate::process_tree::{self, ProcessTree};
 use crate::watch;
 
@@ -45,8 +46,9 @@ pub(crate) fn request(tree: ProcessTree) -> oneshot::Receiver<()> {
     receiver
 }
 
-/// Waits, up to a limit, until everything that is to be killed is dead and the process that watches this one has ended.
-pub fn finish_kills(limit: Duration) {
+/// Ends everything that has to do with commands, when the process ends: waits, up to a limit, until what is to be killed is
+/// dead and the process that watches this one has ended, and removes the logs that nobody needs any longer.
+pub fn finish_commands(limit: Duration) {
     let deadline = Instant::now() + limit;
     let mut queue = lock();
     while queue.is_served
@@ -56,6 +58,7 @@ pub fn finish_kills(limit: Duration) {
     }
     drop(queue);
     watch::dismiss(deadline);
+    command_logs::remove_ending();
 }
 
 /// Kills what is in the queue until it is empty.

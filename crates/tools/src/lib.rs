@@ -54,7 +54,7 @@ pub use command_environment::{CommandEnvironment, Inherit};
 pub use command_logs::remove_logs;
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
-pub use kills::finish_kills;
+pub use kills::finish_commands;
 pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, traits_of};

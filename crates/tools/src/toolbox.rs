@@ -46,6 +46,8 @@ pub struct Options {
     pub own_folder: Option<PathBuf>,
     /// The directory that keeps the full text of truncated output; without it only the tail is kept.
     pub temporary_directory: Option<PathBuf>,
+    /// Whether sessions, and so the full text of truncated output, are kept no longer than the process lives.
+    pub sessions_end_with_process: bool,
     /// The value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) that this process itself runs under.
     pub inherited_mark: Option<String>,
     /// What commands get of this process's environment.

@@ -656,7 +656,7 @@ fn lost_line_costs_one_message_and_the_client_is_told() {
         agent.get("get_state")["sessionDamage"],
         json!({ "unreadableLines": 1, "relinkedEntries": 1, "unreadableMessages": 0 })
     );
-    agent.wait_for_stderr("1 line cannot be read; 1 entry has lost the entry before");
+    agent.wait_for_stderr("1 line cannot be read; 1 entry follows a missing one");
     agent.finish();
     let fsck = |arguments: &[&str]| {
         Launch::bowline(&workspace).arguments(&["sessions", "fsck"]).arguments(arguments).run()

@@ -115,6 +115,16 @@ fn log_of(agent: &mut Agent, server: &ModelServer) -> String {
 }
 
 #[test]
+fn logs_of_a_session_in_memory_are_removed_at_the_end() {
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--no-session"]).start();
+    let log = log_of(&mut agent, &server);
+    assert!(Path::new(&log).exists());
+    agent.finish();
+    assert!(!Path::new(&log).exists());
+}
+
+#[test]
 fn logs_are_removed_with_their_session() {
     let (server, workspace) = Workspace::with_server();
     let temporary = workspace.home().join("tmp");
