@@ -28,8 +28,8 @@ impl From<Text<'_>> for String {
     }
 }
 
-/// The first element of a list; the others are skipped.
-pub(super) struct First<T>(pub(super) Option<T>);
+/// The first element of a list; the others are skipped. In a box, because a large element is moved several times.
+pub(super) struct First<T>(pub(super) Option<Box<T>>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -192,6 +192,7 @@ impl Answer {
         let Some(candidate) = frame.candidates.and_then(|candidates| candidates.0) else {
             return Ok(());
         };
+        let candidate = *candidate;
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
             self.add(part, out);
         }
