@@ -45,9 +45,10 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     let outbox = if arguments.is_reproducible() { outbox.without_joining() } else { outbox };
     let limits = Limits { line: arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT), outbox };
     let code = runtime.block_on(async {
-        let mut connection = Connection::new(Agent::new(parts), dialect, limits);
+        let (signals, watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
+        let mut connection =
+            Connection::new(Agent::new(parts), dialect, limits).when_working(move || watch.start());
         connection.start_with(session, environment.working_directory)?;
-        let signals = signals::listen().map_err(Failure::io("listening for signals"))?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
         Ok::<_, Failure>(connection.serve(input, output, signals).await)

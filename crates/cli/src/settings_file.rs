@@ -215,7 +215,11 @@ impl SettingsFile {
         key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
     ) -> CommandEnvironment {
         let keep = self.kept_variables.clone();
-        CommandEnvironment::new(variables, self.command_variables, keep, key_variables)
+        CommandEnvironment::new(variables, self.command_variables, keep, key_variables, |names| {
+            note(format_args!(
+                "bowline: commands do not get the variables {names}; sandbox.environment in settings.json keeps them"
+            ));
+        })
     }
 
     /// Returns the time-outs for providers.

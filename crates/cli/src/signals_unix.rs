@@ -1,7 +1,8 @@
 //! The signals that shut the process down or abort what it is doing.
 //!
-//! A thread of their own waits for them. So a signal that ends the process does so even if the loop is stuck: after the
-//! time that an orderly shutdown may take, the thread ends the process itself.
+//! As soon as there is work that the loop could be stuck in, a thread of their own waits for them. So a signal that ends
+//! the process does so even then: after the time that an orderly shutdown may take, the thread ends the process itself.
+//! Until then there is no second thread, because a process with one thread allocates and answers faster.
 
 use std::future::pending;
 use std::io::{self, IsTerminal as _};
@@ -12,12 +13,10 @@ use bowline_server::Interruption;
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 /// How long the process may live after a signal that ends it: longer than an orderly shutdown takes.
 const LONGEST_SHUTDOWN: Duration = Duration::from_millis(4700);
-
-/// When the thread is started. A start that is answered sooner does not pay for it; signals that come sooner wait for it.
-const THREAD_START: Duration = Duration::from_millis(20);
 
 const STACK: usize = 256 * 1024;
 
@@ -31,24 +30,40 @@ struct Signals {
     interrupt_aborts: bool,
 }
 
+/// Starts the thread that waits for signals.
+#[derive(Debug)]
+pub(crate) struct Watch(oneshot::Sender<()>);
+
+impl Watch {
+    /// Has signals end the process from now on even if the loop is stuck.
+    pub(crate) fn start(self) {
+        let _ = self.0.send(());
+    }
+}
+
 /// Starts to listen and returns where the signals arrive. Call it before stdin is taken over, in a runtime.
-pub(crate) fn listen() -> io::Result<UnboundedReceiver<Interruption>> {
+pub(crate) fn listen() -> io::Result<(UnboundedReceiver<Interruption>, Watch)> {
     ignore_file_size_limit()?;
     let interrupt_aborts = !io::stdin().is_terminal();
     let (sender, receiver) = unbounded_channel();
-    let signals = Signals::new(interrupt_aborts)?;
+    let (start, started) = oneshot::channel();
+    let mut signals = Signals::new(interrupt_aborts)?;
     tokio::spawn(async move {
-        tokio::time::sleep(THREAD_START).await;
+        let is_working = tokio::select! {
+            _ = signals.pass_on(&sender) => false,
+            started = started => started.is_ok(),
+        };
         // Nothing is printed: what the loop is stuck in may be a stderr that nobody reads.
         let give_up = |code| std::process::exit(i32::from(code));
-        if signals.serve(sender.clone(), LONGEST_SHUTDOWN, give_up).is_err()
+        if is_working
+            && signals.serve(sender.clone(), LONGEST_SHUTDOWN, give_up).is_err()
             && let Ok(mut signals) = Signals::new(interrupt_aborts)
         {
             // Without a thread, here. Then they do nothing while the loop is stuck.
             signals.pass_on(&sender).await;
         }
     });
-    Ok(receiver)
+    Ok((receiver, Watch(start)))
 }
 
 /// Has a write beyond the limit on the size of files fail instead of killing the process. Commands get the default back.

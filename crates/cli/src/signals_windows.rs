@@ -5,9 +5,18 @@ use std::io;
 use bowline_server::Interruption;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+/// Nothing to start: there is no thread for signals here.
+#[derive(Debug)]
+pub(crate) struct Watch;
+
+impl Watch {
+    /// Does nothing.
+    pub(crate) fn start(self) {}
+}
+
 /// Starts to listen and returns where the event arrives. Call it in a runtime.
 #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
-pub(crate) fn listen() -> io::Result<UnboundedReceiver<Interruption>> {
+pub(crate) fn listen() -> io::Result<(UnboundedReceiver<Interruption>, Watch)> {
     let (sender, receiver) = unbounded_channel();
     tokio::spawn(async move {
         // Without a handler the system ends the process by itself.
@@ -15,5 +24,5 @@ pub(crate) fn listen() -> io::Result<UnboundedReceiver<Interruption>> {
             let _ = sender.send(Interruption::Stop(130));
         }
     });
-    Ok(receiver)
+    Ok((receiver, Watch))
 }

@@ -62,6 +62,8 @@ pub struct Connection {
     outbox: Outbox,
     /// When the connection was last asked from outside to abort what is in progress.
     last_abort: Option<Instant>,
+    /// Called when the first task reports: from then on there is work that the loop could be stuck in.
+    when_working: Option<Box<dyn FnOnce()>>,
 }
 
 /// What happened to a connection.
@@ -82,7 +84,15 @@ impl Connection {
             records: Vec::new(),
             outbox: limits.outbox,
             last_abort: None,
+            when_working: None,
         }
+    }
+
+    /// Has `hook` called once, when the first task reports. A connection that only answers questions never calls it.
+    #[must_use]
+    pub fn when_working(mut self, hook: impl FnOnce() + 'static) -> Self {
+        self.when_working = Some(Box::new(hook));
+        self
     }
 
     /// Adds the session that the connection starts with.
@@ -139,6 +149,9 @@ impl Connection {
                     break 0;
                 }
                 Happened::Report(report) => {
+                    if let Some(hook) = self.when_working.take() {
+                        hook();
+                    }
                     self.take_report(report, &mut output);
                     while !self.outbox.is_over_bound()
                         && let Some(report) = self.sessions.try_report()

@@ -127,22 +127,25 @@ struct Source {
     inherit: Inherit,
     keep: Vec<String>,
     key_variables: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    report: Box<dyn Fn(&str) + Send + Sync>,
     /// Made with the first command: starting does not need it.
     variables: OnceLock<Vec<(OsString, OsString)>>,
 }
 
 impl CommandEnvironment {
-    /// Returns what `inherit` leaves of the variables that `all` returns, and those that `keep` names; a `*` at the end of a name stands for
-    /// any end. `key_variables` returns the names of the variables that this program takes keys from.
+    /// Returns what `inherit` leaves of the variables that `all` returns, and those that `keep` names; a `*` at the end of
+    /// a name stands for any end. `key_variables` returns the names of the variables that this program takes keys from.
+    /// With the first command, `report` is called with the names of what was dropped, if any.
     pub fn new(
         all: impl Fn() -> Vec<(OsString, OsString)> + Send + Sync + 'static,
         inherit: Inherit,
         keep: Vec<String>,
         key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
+        report: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
-        let (all, key_variables) = (Box::new(all), Box::new(key_variables));
+        let (all, key_variables, report) = (Box::new(all), Box::new(key_variables), Box::new(report));
         let variables = OnceLock::new();
-        Self(Some(Arc::new(Source { all, inherit, keep, key_variables, variables })))
+        Self(Some(Arc::new(Source { all, inherit, keep, key_variables, report, variables })))
     }
 
     /// Returns the variables; `None` if commands inherit the environment as it is.
@@ -170,6 +173,7 @@ impl Source {
         if !dropped.is_empty() {
             let mut names: Vec<_> = dropped.iter().map(|(name, _)| name.to_string_lossy()).collect();
             names.sort_unstable();
+            (self.report)(&names.join(", "));
             kept.push((OsString::from(DROPPED), OsString::from(names.join(","))));
         }
         kept
@@ -248,8 +252,13 @@ mod tests {
         let variables: Vec<_> =
             variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
         let keep = keep.iter().map(|name| (*name).to_owned()).collect();
-        let environment =
-            CommandEnvironment::new(move || variables.clone(), inherit, keep, || vec!["MY_MODEL".to_owned()]);
+        let environment = CommandEnvironment::new(
+            move || variables.clone(),
+            inherit,
+            keep,
+            || vec!["MY_MODEL".to_owned()],
+            |_| (),
+        );
         let kept = environment.0.unwrap().scrub();
         let told = kept.iter().find(|(name, _)| name == DROPPED);
         told.map(|(_, names)| names.to_str().unwrap().split(',').map(str::to_owned).collect())
@@ -333,7 +342,7 @@ mod tests {
     #[test]
     fn all_inherits_the_environment_as_it_is() {
         let variables = || vec![(OsString::from("MY_TOKEN"), OsString::from("t"))];
-        let environment = CommandEnvironment::new(variables, Inherit::All, Vec::new(), Vec::new);
+        let environment = CommandEnvironment::new(variables, Inherit::All, Vec::new(), Vec::new, |_| ());
         assert!(environment.variables().is_none());
         assert!(!format!("{environment:?}").contains("MY_TOKEN"));
     }

@@ -61,6 +61,12 @@ fn commands_get_no_secrets_and_are_told_their_names() {
     }
     let key = ("x-api-key".to_owned(), "the-key-of-mock".to_owned());
     assert!(server.requests().iter().all(|request| request.headers.contains(&key)));
+    agent.close_stdin();
+    agent.rest();
+    agent.wait();
+    let stderr = agent.stderr();
+    let told = stderr.matches("commands do not get the variables").count();
+    assert!(told == 1 && stderr.contains("DEPLOY_TOKEN, "), "{stderr}");
 }
 
 #[test]
