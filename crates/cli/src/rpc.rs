@@ -24,6 +24,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     for warning in &arguments.warnings {
         note(format_args!("{}: {warning}", entry.start.called));
     }
+    bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
     let dialect = entry.make();
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     let Prepared { parts, session } =

@@ -56,4 +56,5 @@ pub use local_servers::{LocalModels, LocalScope};
 pub use providers::{Providers, Sources};
 pub use request::{AnswerStream, ModelRequest, RequestOptions};
 pub use secret::Secret;
+pub use setting_value::runs_setting_command;
 pub use transport::Timeouts;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
@@ -146,7 +146,8 @@ async fn run(command: &str, environment: &HashMap<String, String>) -> Result<Sec
     let mut shell = tokio::process::Command::new("sh");
     shell.arg("-c").arg(command).env_clear().envs(environment);
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = shell.spawn().map_err(|error| format!("its command could not be started ({error})"))?;
+    let (_running, mut child) =
+        start(&mut shell).map_err(|error| format!("its command could not be started ({error})"))?;
     let stdout = child.stdout.take();
     let outcome = tokio::time::timeout(COMMAND_LIMIT, async {
         let mut output = Vec::new();
@@ -168,6 +169,36 @@ async fn run(command: &str, environment: &HashMap<String, String>) -> Result<Sec
         "" => Err("its command printed nothing".to_owned()),
         value => Ok(Secret::new(value)),
     }
+}
+
+/// The numbers of the processes that run a command.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// A process that runs a command.
+struct Running(u32);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        running().retain(|process| *process != self.0);
+    }
+}
+
+/// Starts a command. Until its number is known nobody can ask for it.
+fn start(command: &mut tokio::process::Command) -> std::io::Result<(Running, tokio::process::Child)> {
+    let mut running = running();
+    let child = command.spawn()?;
+    let process = child.id().unwrap_or_default();
+    running.push(process);
+    Ok((Running(process), child))
+}
+
+/// Returns whether this child of the process runs a command of the configuration, which this crate waits for.
+pub fn runs_setting_command(process: i32) -> bool {
+    u32::try_from(process).is_ok_and(|process| running().contains(&process))
+}
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::command_logs;
+use crate::orphans;
 use crate::process_tree::{self, ProcessTree};
 use crate::watch;
 
@@ -31,6 +32,7 @@ static SERVED: Condvar = Condvar::new();
 /// Kills a tree soon. The receiver ends when it is dead.
 pub(crate) fn request(tree: ProcessTree) -> oneshot::Receiver<()> {
     let (done, receiver) = oneshot::channel();
+    orphans::forget(tree.mark);
     process_tree::stop_group(&tree);
     let mut queue = lock();
     queue.waiting.push(Kill { tree, _done: done });
@@ -50,6 +52,9 @@ pub(crate) fn request(tree: ProcessTree) -> oneshot::Receiver<()> {
 /// dead and the process that watches this one has ended, and removes the logs that nobody needs any longer.
 pub fn finish_commands(limit: Duration) {
     let deadline = Instant::now() + limit;
+    if let Some(rest) = orphans::close() {
+        drop(request(rest));
+    }
     let mut queue = lock();
     while queue.is_served
         && let Some(left) = deadline.checked_duration_since(Instant::now())
@@ -58,6 +63,7 @@ pub fn finish_commands(limit: Duration) {
     }
     drop(queue);
     watch::dismiss(deadline);
+    orphans::reap();
     command_logs::remove_ending();
 }
 

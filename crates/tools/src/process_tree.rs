@@ -11,6 +11,8 @@ mod system;
 
 use uuid::Uuid;
 
+#[cfg(target_os = "linux")]
+pub(crate) use system::Marks;
 pub(crate) use system::{kill, spawn_marked, stop_group, survivors};
 
 /// The variable that marks the processes of a command.

@@ -1,4 +1,4 @@
-//! The processes of commands on Linux, found in `/proc` by group, by parent and by mark.
+//! The processes of commands on Linux, found in `/proc` by group, by parent, by mark, and as orphans.
 //!
 //! They are stopped as they are found, so that none can start another during the search, and the search is repeated
 //! until it finds no more. One search serves any number of trees.
@@ -16,6 +16,7 @@ use rustix::process::{
 use tokio::process::{Child, Command};
 
 use super::{Mark, ProcessTree, Survivor};
+use crate::orphans;
 use crate::process_table::{self, Process};
 
 /// The most searches for one kill: a safeguard against a tree that grows as fast as it is killed.
@@ -50,12 +51,30 @@ pub(crate) fn stop_group(tree: &ProcessTree) {
 
 /// Kills every process of the trees.
 pub(crate) fn kill(trees: &[ProcessTree]) {
-    let trees = Trees::new(trees);
-    let mut members = trees.leaders();
+    let mut trees = Trees::new(trees);
+    trees.takes_orphans = true;
+    if let Some(postponed) = orphans::postponed_since() {
+        trees.started = trees.started.min(postponed);
+    }
     let mut searches = MAX_SEARCHES;
+    loop {
+        let changes = orphans::changes();
+        kill_found(&trees, &mut searches);
+        if orphans::postpone(trees.started) {
+            return;
+        }
+        // A search during which a command was in progress has left the orphans alone.
+        if changes == orphans::changes() || searches == 0 {
+            return orphans::settle();
+        }
+    }
+}
+
+fn kill_found(trees: &Trees, searches: &mut usize) {
+    let mut members = trees.leaders();
     // The kernel stops a group atomically; the others are found one by one.
     trees.signal_groups(Signal::STOP);
-    trees.stop_all(&mut members, &mut searches);
+    trees.stop_all(&mut members, searches);
     loop {
         trees.signal_groups(Signal::KILL);
         for (&process, &started) in &members {
@@ -63,7 +82,7 @@ pub(crate) fn kill(trees: &[ProcessTree]) {
                 signal(process, Signal::KILL);
             }
         }
-        if !trees.stop_all(&mut members, &mut searches) {
+        if !trees.stop_all(&mut members, searches) {
             return;
         }
     }
@@ -84,20 +103,53 @@ struct Trees {
     /// The groups of leaders that have not been reaped, with when the leaders started. The number of another one may
     /// belong to another process.
     groups: HashMap<i32, u64>,
-    texts: HashSet<Vec<u8>>,
-    limits: HashSet<u64>,
+    marks: Marks,
     /// No process of any tree is older.
     started: u64,
+    /// Whether orphans that nobody else can have left are part of the trees.
+    takes_orphans: bool,
+}
+
+/// The marks of some trees.
+#[derive(Default)]
+pub(crate) struct Marks {
+    texts: HashSet<Vec<u8>>,
+    limits: HashSet<u64>,
+}
+
+impl Marks {
+    pub(crate) fn insert(&mut self, mark: Mark) {
+        self.texts.insert(mark.text().into_bytes());
+        self.limits.insert(limit_of(mark));
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.limits.len()
+    }
+
+    /// Returns whether a process has one of the marks.
+    pub(crate) fn are_on(&self, process: i32) -> bool {
+        if self.limits.is_empty() {
+            return false;
+        }
+        process_table::lock_limit(process).is_some_and(|limit| self.limits.contains(&limit))
+            || process_table::variable(process, super::VARIABLE)
+                .is_some_and(|value| value.split(|&byte| byte == b':').any(|text| self.texts.contains(text)))
+    }
 }
 
 impl Trees {
     fn new(trees: &[ProcessTree]) -> Self {
+        let mut marks = Marks::default();
+        for tree in trees {
+            marks.insert(tree.mark);
+        }
         let led = trees.iter().filter(|tree| tree.leader > 1 && start_of(tree.leader) == tree.started);
         Self {
             groups: led.map(|tree| (tree.leader, tree.started)).collect(),
-            texts: trees.iter().map(|tree| tree.mark.text().into_bytes()).collect(),
-            limits: trees.iter().map(|tree| limit_of(tree.mark)).collect(),
+            marks,
             started: trees.iter().map(|tree| tree.started).min().unwrap_or_default(),
+            takes_orphans: false,
         }
     }
 
@@ -161,7 +213,8 @@ impl Trees {
         let is_recognised = |process: &Process| {
             members.contains_key(&process.parent)
                 || self.groups.contains_key(&process.group)
-                || self.is_marked(process.number)
+                || self.marks.are_on(process.number)
+                || (self.takes_orphans && orphans::is_unclaimed(process))
         };
         let (mut found, mut rest): (Vec<_>, Vec<_>) = candidates.partition(is_recognised);
         // What is left may still be a child of what was found. Repeated because children have children.
@@ -176,13 +229,6 @@ impl Trees {
             found.extend(children);
             rest = others;
         }
-    }
-
-    /// Returns whether the process has a mark of these trees.
-    fn is_marked(&self, process: i32) -> bool {
-        process_table::lock_limit(process).is_some_and(|limit| self.limits.contains(&limit))
-            || process_table::variable(process, super::VARIABLE)
-                .is_some_and(|value| value.split(|&byte| byte == b':').any(|text| self.texts.contains(text)))
     }
 }
 

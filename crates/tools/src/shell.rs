@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::kills;
+use crate::orphans::{self, OwnChild};
 use crate::platform::{self, OutputReader};
 use crate::process_tree::{self, Mark, ProcessTree, Survivor};
 use crate::toolbox::Options;
@@ -68,6 +69,8 @@ pub(crate) enum Ending {
 /// A running command.
 pub(crate) struct Shell {
     child: Child,
+    /// Absent once the child was reaped.
+    own: Option<OwnChild>,
     tree: ProcessTree,
     /// Absent once its end was read.
     output: Option<OutputReader>,
@@ -94,10 +97,13 @@ impl Shell {
         }
         let shell = launch.options.shell.clone().unwrap_or_else(default_shell);
         let mark = Mark::new();
+        orphans::reap_from_now_on();
+        orphans::begin(mark);
         if let Some(program) = &launch.options.watcher {
             watch::begin(program, mark);
         }
         Self::spawn(&launch, &shell, mark).map_err(|source| {
+            orphans::forget(mark);
             watch::end(mark);
             Error::Shell { shell, source }
         })
@@ -122,13 +128,14 @@ impl Shell {
             .stdout(Stdio::from(writer.try_clone()?))
             .stderr(Stdio::from(writer));
         platform::separate(&mut command);
-        let child = process_tree::spawn_marked(&mut command, mark)?;
+        let (child, own) = orphans::start(|| process_tree::spawn_marked(&mut command, mark), Child::id)?;
         // The command holds the writing ends; while they are open the pipe never ends.
         drop(command);
         let leader = child.id().and_then(|process| i32::try_from(process).ok()).unwrap_or_default();
         Ok(Self {
             tree: ProcessTree::new(leader, mark),
             child,
+            own: Some(own),
             output: Some(output),
             buffer: vec![0; BUFFER],
             decoder: Decoder::default(),
@@ -172,6 +179,7 @@ impl Shell {
     }
 
     fn shell_ended(&mut self, status: io::Result<ExitStatus>) {
+        self.own = None;
         // The shell has exited even if waiting for it failed; only the status is lost.
         self.status = Some(status.unwrap_or_else(|_| platform::lost_status()));
         let now = Instant::now();
@@ -202,6 +210,9 @@ impl Shell {
         let survivors = if left_running { survivors(self.tree).await } else { Vec::new() };
         self.over = true;
         watch::end(self.tree.mark);
+        if let Some(rest) = orphans::leave(self.tree.mark) {
+            drop(kills::request(rest));
+        }
         if let Some(output) = self.output.take() {
             tokio::spawn(drain(output));
         }

@@ -12,6 +12,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::orphans::{self, OwnChild};
 use crate::platform;
 use crate::process_tree::{self, Mark, ProcessTree};
 
@@ -31,6 +32,7 @@ struct Watch {
 
 struct Watcher {
     process: Child,
+    _own: OwnChild,
     pipe: ChildStdin,
 }
 
@@ -62,7 +64,7 @@ pub(crate) fn end(mark: Mark) {
 
 /// Ends the watcher and reaps it: in a container it may be that nobody else does.
 pub(crate) fn dismiss(deadline: Instant) {
-    let Some(Watcher { mut process, pipe }) = lock().watcher.take() else { return };
+    let Some(Watcher { mut process, _own, pipe }) = lock().watcher.take() else { return };
     drop(pipe);
     while matches!(process.try_wait(), Ok(None)) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
@@ -77,10 +79,10 @@ impl Watcher {
         command.arg(WATCH_ROLE).env_clear().current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         platform::separate_watcher(&mut command);
-        let mut process = command.spawn()?;
+        let (mut process, own) = orphans::start(|| command.spawn(), |child| Some(child.id()))?;
         let pipe = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         platform::set_nonblocking(&pipe)?;
-        let mut watcher = Self { process, pipe };
+        let mut watcher = Self { process, _own: own, pipe };
         for mark in open {
             watcher.tell(BEGIN, *mark);
         }
