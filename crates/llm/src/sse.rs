@@ -113,11 +113,14 @@ impl Parser {
         Ok(())
     }
 
+    #[inline]
     fn check_size(&self, more: usize) -> Result<(), StreamError> {
-        if self.line.len() + self.data.len() + more <= self.largest {
-            return Ok(());
-        }
-        Err(exceeded(&format!("an event of more than {}", mebibytes(self.largest))))
+        if self.line.len() + self.data.len() + more <= self.largest { Ok(()) } else { Err(self.too_large()) }
+    }
+
+    #[cold]
+    fn too_large(&self) -> StreamError {
+        exceeded(&format!("an event of more than {}", mebibytes(self.largest)))
     }
 }
 

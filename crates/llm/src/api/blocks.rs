@@ -101,19 +101,26 @@ impl Blocks {
     }
 
     /// Returns the failure of an answer that exceeds a limit.
+    #[inline]
     pub(super) fn check(&self) -> Result<(), StreamError> {
-        let what = if self.bytes > limits::ANSWER_BYTES {
+        let is_excessive = self.bytes > limits::ANSWER_BYTES
+            || self.count > limits::BLOCKS
+            || self.has_excessive_arguments
+            || self.has_excessive_name;
+        if is_excessive { Err(self.excess()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn excess(&self) -> StreamError {
+        limits::exceeded(&if self.bytes > limits::ANSWER_BYTES {
             format!("an answer of more than {}", mebibytes(limits::ANSWER_BYTES))
         } else if self.count > limits::BLOCKS {
             format!("an answer of more than {} blocks", limits::BLOCKS)
         } else if self.has_excessive_arguments {
             format!("arguments of a tool call of more than {}", mebibytes(limits::ARGUMENT_BYTES))
-        } else if self.has_excessive_name {
-            format!("a tool call with a name or an id of more than {} bytes", limits::NAME_BYTES)
         } else {
-            return Ok(());
-        };
-        Err(limits::exceeded(&what))
+            format!("a tool call with a name or an id of more than {} bytes", limits::NAME_BYTES)
+        })
     }
 
     /// Returns whether no block has started yet.
