@@ -338,3 +338,13 @@ fn every_error_code_of_the_schema_is_documented() {
         assert!(page.lines().any(is_documented), "docs/protocol.md does not explain the code {name}");
     }
 }
+
+#[test]
+fn guide_lists_exactly_the_error_codes_that_exist() {
+    let guide = read(&root().join("docs/protocol.md"));
+    let mut documented = first_cells(&guide, "### Error codes");
+    documented.retain(|name| name != "code");
+    let codes = bowline_core::reply::RefusalCode::ALL.iter().map(|code| code.as_str().to_owned());
+    let of_lines = ["parse_error", "unknown_command", "unsupported"].map(ToOwned::to_owned);
+    check_same(documented, codes.chain(of_lines).collect(), "error codes");
+}
