@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use bowline_core::ask::AskId;
 use bowline_core::command::{Origin, Queue};
 use bowline_core::policy::IdleQueue;
+use bowline_core::reply::State;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -42,8 +43,8 @@ pub(crate) enum Awaited {
     Summary,
     /// The session that the client changes to.
     SessionChange,
-    /// The system prompt, for these requests of the state that shows it.
-    State { origins: Vec<Origin> },
+    /// The system prompt, for a request of the state that shows it. The state is that at the time of the request.
+    State { origin: Origin, state: Box<State> },
     /// A command that is carried out in the background and replied to when it is done.
     Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
@@ -166,12 +167,9 @@ impl Pending {
         self.entries.values().any(is_exclusive)
     }
 
-    /// Returns the requests of the state that wait for the system prompt, if any do.
-    pub fn state_requests_mut(&mut self) -> Option<&mut Vec<Origin>> {
-        self.entries.values_mut().find_map(|entry| match &mut entry.awaited {
-            Awaited::State { origins } => Some(origins),
-            _ => None,
-        })
+    /// Tells whether a request of the state waits for the system prompt.
+    pub fn has_state_request(&self) -> bool {
+        self.entries.values().any(|entry| matches!(entry.awaited, Awaited::State { .. }))
     }
 
     /// Returns the user-initiated shell commands that are running.

@@ -49,7 +49,7 @@ pub(crate) static TOOL: Builtin = Builtin {
 };
 
 async fn bash(call: Call) -> Result<Outcome, Error> {
-    let Call { options, context, arguments } = call;
+    let Call { options, context, arguments, .. } = call;
     let timeout = match timeout(&arguments)? {
         Some(asked) => Some(Timeout { limit: asked, is_default: false }),
         None => options.command_timeout.map(|limit| Timeout { limit, is_default: true }),

@@ -3,10 +3,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bowline_core::message::Arguments;
 use bowline_core::tool::{PATH_ALIAS, ToolDefinition, ToolTraits};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -17,6 +18,13 @@ use crate::toolbox::Options;
 
 /// The longest path that the system accepts, in bytes.
 const MAX_PATH: usize = 4096;
+
+/// What bowline's own folder holds, each of which may be a link to another place.
+const OWN_NAMES: [&str; 4] = ["auth.json", "models.json", "settings.json", "sessions"];
+
+/// How many searches run at the same time, in the whole process. Each may take some ten megabytes, and an answer may ask
+/// for many.
+static SEARCHES: Semaphore = Semaphore::const_new(4);
 
 /// Everything that is known of a built-in tool. Its file is the only place that states it.
 pub(crate) struct Builtin {
@@ -38,9 +46,23 @@ pub(crate) struct Call {
     pub options: Arc<Options>,
     pub context: CallContext,
     pub arguments: Arguments,
+    /// Bowline's own folder and what it links to, canonical; found with the first path.
+    own_places: OnceLock<Vec<PathBuf>>,
 }
 
 impl Call {
+    pub(crate) fn new(options: Arc<Options>, context: CallContext, arguments: Arguments) -> Self {
+        Self { options, context, arguments, own_places: OnceLock::new() }
+    }
+
+    /// Returns the path that the model means by `given` with every link resolved, unless it is in bowline's own folder.
+    pub(crate) fn resolve_links(&self, given: &str) -> Result<PathBuf, Error> {
+        // What is checked is what is used: the links may be others a moment later.
+        let path = paths::canonical(&self.resolve(given)?);
+        self.refuse_own_folder(&path, given)?;
+        Ok(path)
+    }
+
     /// Returns the absolute path that the model means by `given`, unless it leads into bowline's own folder.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, Error> {
         // Errors repeat what was given.
@@ -64,13 +86,24 @@ impl Call {
 
     /// Refuses a path in bowline's own folder. It must be canonical.
     fn refuse_own_folder(&self, path: &Path, given: &str) -> Result<(), Error> {
-        match &self.options.own_folder {
-            Some(folder) if path.starts_with(paths::canonical(folder)) => {
-                Err(Error::OwnFolder { path: given.to_owned(), folder: folder.clone() })
-            }
-            _ => Ok(()),
+        let Some(folder) = &self.options.own_folder else { return Ok(()) };
+        if self.own_places.get_or_init(|| own_places(folder)).iter().any(|place| path.starts_with(place)) {
+            return Err(Error::OwnFolder { path: given.to_owned(), folder: folder.clone() });
+        }
+        Ok(())
+    }
+}
+
+/// Returns bowline's own folder and what it links to.
+fn own_places(folder: &Path) -> Vec<PathBuf> {
+    let linked = OWN_NAMES.iter().map(|name| paths::canonical(&folder.join(name)));
+    let mut places = vec![paths::canonical(folder)];
+    for place in linked {
+        if !place.starts_with(&places[0]) {
+            places.push(place);
         }
     }
+    places
 }
 
 /// A built-in tool with its options, ready to be called.
@@ -104,9 +137,7 @@ impl Tool for Ready {
     fn call(&self, context: CallContext, mut arguments: Arguments) -> BoxFuture<'static, Outcome> {
         (self.builtin.prepare)(&mut arguments);
         match parameters::check(self.builtin.traits.name, self.builtin.parameters, arguments) {
-            Ok(arguments) => {
-                (self.builtin.run)(Call { options: Arc::clone(&self.options), context, arguments })
-            }
+            Ok(arguments) => (self.builtin.run)(Call::new(Arc::clone(&self.options), context, arguments)),
             Err(error) => Box::pin(std::future::ready(error.into())),
         }
     }
@@ -131,6 +162,25 @@ pub(crate) fn described(_options: &Options, _definition: &mut ToolDefinition) {}
 
 /// The `prepare` of a tool that takes its arguments as they are.
 pub(crate) fn unprepared(_arguments: &mut Arguments) {}
+
+/// Runs a search like [`interruptible`], as soon as few enough others are running.
+pub(crate) async fn search<W>(call: Call, work: W) -> Outcome
+where
+    W: FnOnce(&Call, &CancellationToken) -> Result<Outcome, Error> + Send + 'static,
+{
+    let cancel = call.context.cancel.clone();
+    let permit = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Error::Aborted.into(),
+        permit = SEARCHES.acquire() => permit,
+    };
+    // The permit is held until the work has really ended.
+    interruptible(call, move |call, cancel| {
+        let _permit = permit;
+        work(call, cancel)
+    })
+    .await
+}
 
 /// Runs `work` on the blocking pool. Cancelling returns at once; the work sees its token and stops soon after, as it
 /// does when the returned future is dropped.

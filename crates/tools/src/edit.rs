@@ -6,6 +6,7 @@ mod explanation;
 mod matching;
 mod normal_form;
 
+use std::io;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
@@ -153,6 +154,9 @@ fn edit_file(path: &Path, given: &str, edits: &[Edit], spare: Option<&Path>) -> 
 fn read(path: &Path, given: &str) -> Result<String, Error> {
     let failed = |error| Error::opening("read", given, path, error);
     let file = bowline_files::open(path).map_err(failed)?;
+    if bowline_files::real_path(&file, path).map_err(failed)? != path {
+        return Err(Error::file("read", given)(io::Error::other("it was exchanged meanwhile")));
+    }
     let size = file.metadata().map_err(Error::file("read", given))?.len();
     let beginning = bowline_files::read_beginning(file, path, SIZE_LIMIT).map_err(failed)?;
     if beginning.is_cut {

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Call, uninterrupted};
 use crate::error::Error;
-use crate::paths;
 
 type Gate = Arc<tokio::sync::Mutex<()>>;
 
@@ -60,7 +59,7 @@ impl Drop for Place {
 pub(crate) async fn lock_for(call: Call, given: &str) -> Result<FileLock, Error> {
     let cancel = call.context.cancel.clone();
     let given = given.to_owned();
-    let path = uninterrupted(move || Ok(paths::canonical(&call.resolve(&given)?))).await?;
+    let path = uninterrupted(move || call.resolve_links(&given)).await?;
     let lock = lock(&path, &cancel).await?;
     if cancel.is_cancelled() { Err(Error::Aborted) } else { Ok(lock) }
 }

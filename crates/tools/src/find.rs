@@ -3,7 +3,7 @@
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, search, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::listing::{MAX_LIMIT, Omitted, listing};
@@ -30,7 +30,7 @@ pub(crate) static TOOL: Builtin = Builtin {
     enabled_by_default: false,
     describe: described,
     prepare: unprepared,
-    run: |call| Box::pin(interruptible(call, find)),
+    run: |call| Box::pin(search(call, find)),
 };
 
 fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {

@@ -13,7 +13,7 @@ use grep_searcher::{
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, search, unprepared};
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::parameters::{Kind, Parameter, boolean, integer, text};
@@ -59,7 +59,7 @@ pub(crate) static TOOL: Builtin = Builtin {
     enabled_by_default: false,
     describe: described,
     prepare: unprepared,
-    run: |call| Box::pin(interruptible(call, grep)),
+    run: |call| Box::pin(search(call, grep)),
 };
 
 fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
@@ -93,7 +93,7 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         for entry in walk.by_ref().filter(|entry| entry.kind.is_file()) {
             let below = entry.path.strip_prefix(&root).unwrap_or(&entry.path);
             if glob.as_ref().is_none_or(|glob| glob.matches(below))
-                && let Ok(file) = bowline_files::open(&entry.path)
+                && let Ok(file) = call.open(&entry.path, given)
                 && search(&entry.path, file)
             {
                 break;

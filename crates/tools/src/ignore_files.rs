@@ -11,7 +11,11 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// The most that is read of one file. Real ones have some hundred lines.
-const SIZE_LIMIT: u64 = 256 * 1024;
+const SIZE_LIMIT: u64 = 64 * 1024;
+
+/// The most that counts of all files which apply to a folder: rules take hundreds of times the memory of their text. Rules
+/// beyond it are not read, and what they exclude is found.
+const TOTAL_LIMIT: u64 = 128 * 1024;
 
 /// The rules that apply to the contents of a folder: its own and those of the folders around it, innermost last.
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ struct Level {
     exclude: Option<Gitignore>,
     /// Whether the rules of git in the folders around it do not apply.
     is_repository: bool,
+    /// The size of their text.
+    size: u64,
 }
 
 impl IgnoreRules {
@@ -41,11 +47,18 @@ impl IgnoreRules {
         let outermost =
             in_repository.or_else(|| around.iter().position(|folder| *folder == working_directory));
         let top = outermost.map_or(root, |index| around[index]);
-        let levels = around[..=outermost.unwrap_or(0)].iter().skip(1).rev();
-        Self {
-            levels: levels.map(|folder| Level::read(folder, top, is_repository(folder))).collect(),
-            global: home.and_then(|home| read_global(home, top)),
+        let global = home.and_then(|home| read_global(home, top));
+        let mut rules = Self { levels: Vec::new(), global };
+        for folder in around[..=outermost.unwrap_or(0)].iter().skip(1).rev() {
+            rules.read(folder, top);
         }
+        rules
+    }
+
+    /// Adds the rules of a folder, as far as they fit.
+    fn read(&mut self, folder: &Path, top: &Path) {
+        let taken: u64 = self.levels.iter().map(|level| level.size).sum();
+        self.levels.push(Level::read(folder, top, TOTAL_LIMIT.saturating_sub(taken)));
     }
 
     /// Adds the rules of a folder, of which the names are known. `top` is what links must not leave.
@@ -56,11 +69,11 @@ impl IgnoreRules {
         mut names: impl Iterator<Item = &'a OsStr>,
     ) {
         let has_any = names.any(|name| name == ".gitignore" || name == ".ignore" || name == ".git");
-        self.levels.push(if has_any {
-            Level::read(folder, top, is_repository(folder))
+        if has_any {
+            self.read(folder, top);
         } else {
-            Level::default()
-        });
+            self.levels.push(Level::default());
+        }
     }
 
     /// Removes the rules of the folder that was entered last.
@@ -93,17 +106,20 @@ impl IgnoreRules {
 }
 
 impl Level {
-    fn read(folder: &Path, top: &Path, is_repository: bool) -> Self {
-        let read = |name: &str| {
+    /// Reads the rules in a folder, of which at most `room` bytes count.
+    fn read(folder: &Path, top: &Path, room: u64) -> Self {
+        let is_repository = is_repository(folder);
+        let mut size = 0;
+        let mut read = |name: &str| {
             let path = folder.join(name);
-            rules(folder, bowline_files::open_within(top, &path).ok()?, &path)
+            let file = bowline_files::open_within(top, &path).ok()?;
+            let text = text(file, &path, SIZE_LIMIT.min(room - size))?;
+            size += text.len() as u64;
+            rules(folder, &text)
         };
-        Self {
-            ignore: read(".ignore"),
-            git: read(".gitignore"),
-            exclude: if is_repository { read(".git/info/exclude") } else { None },
-            is_repository,
-        }
+        let (ignore, git) = (read(".ignore"), read(".gitignore"));
+        let exclude = if is_repository { read(".git/info/exclude") } else { None };
+        Self { ignore, git, exclude, is_repository, size }
     }
 }
 
@@ -115,7 +131,7 @@ fn is_repository(folder: &Path) -> bool {
 fn read_global(home: &Path, top: &Path) -> Option<Gitignore> {
     let named = [".gitconfig", ".config/git/config"].iter().find_map(|name| {
         let path = home.join(name);
-        let text = text(bowline_files::open(&path).ok()?, &path)?;
+        let text = text(bowline_files::open(&path).ok()?, &path, SIZE_LIMIT)?;
         let value = text.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
             key.trim().eq_ignore_ascii_case("excludesfile").then(|| value.trim().trim_matches('"').to_owned())
@@ -123,13 +139,14 @@ fn read_global(home: &Path, top: &Path) -> Option<Gitignore> {
         Some(value.strip_prefix("~/").map_or_else(|| PathBuf::from(&value), |rest| home.join(rest)))
     });
     let path = named.unwrap_or_else(|| home.join(".config/git/ignore"));
-    rules(top, bowline_files::open(&path).ok()?, &path)
+    rules(top, &text(bowline_files::open(&path).ok()?, &path, SIZE_LIMIT)?)
 }
 
-/// Returns the whole lines at the beginning of a file.
-fn text(file: File, path: &Path) -> Option<String> {
-    let beginning = bowline_files::read_beginning(file, path, SIZE_LIMIT).ok()?;
+/// Returns the whole lines at the beginning of a file, of at most `limit` bytes.
+fn text(file: File, path: &Path, limit: u64) -> Option<String> {
+    let beginning = bowline_files::read_beginning(file, path, limit).ok()?;
     let mut text = String::from_utf8_lossy(&beginning.bytes).into_owned();
+    text.truncate(text.floor_char_boundary(usize::try_from(limit).unwrap_or(usize::MAX)));
     if beginning.is_cut {
         text.truncate(text.rfind('\n').unwrap_or(0));
     }
@@ -137,9 +154,9 @@ fn text(file: File, path: &Path) -> Option<String> {
 }
 
 /// Returns the rules in a file, which apply to paths below `folder`. Invalid lines are skipped.
-fn rules(folder: &Path, file: File, path: &Path) -> Option<Gitignore> {
+fn rules(folder: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
-    for line in text(file, path)?.lines() {
+    for line in text.lines() {
         let _ = builder.add_line(None, line);
     }
     builder.build().ok()

@@ -6,7 +6,7 @@ use std::path::Path;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
-use crate::builtin::{Builtin, Call, described, interruptible, unprepared};
+use crate::builtin::{Builtin, Call, described, search, unprepared};
 use crate::error::Error;
 use crate::listing::{MAX_LIMIT, Omitted, listing};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -31,7 +31,7 @@ pub(crate) static TOOL: Builtin = Builtin {
     enabled_by_default: false,
     describe: described,
     prepare: unprepared,
-    run: |call| Box::pin(interruptible(call, ls)),
+    run: |call| Box::pin(search(call, ls)),
 };
 
 fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {

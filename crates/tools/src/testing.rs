@@ -85,11 +85,7 @@ impl Workshop {
 
     /// Returns what a built-in tool is given for a call.
     pub(crate) fn built_in_call(&self, arguments: Value) -> Call {
-        Call {
-            options: Arc::new(self.options.clone()),
-            context: self.context(),
-            arguments: object(arguments),
-        }
+        Call::new(Arc::new(self.options.clone()), self.context(), object(arguments))
     }
 
     /// Calls a tool that must succeed, and returns its text.

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use bowline_testkit::{Launch, ModelServer, Reply, Workspace, of_type};
+use bowline_testkit::{Launch, ModelServer, Reply, Workspace, of_type, peak_memory_of};
 use serde_json::{Value, json};
 
 const ENVIRONMENT_SECRET: &str = "sk-of-the-environment";
@@ -169,4 +169,48 @@ fn file_tools_stay_out_of_the_folder_with_the_keys() {
         workspace.configuration().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["auth.json", "models.json", "sessions"]);
+}
+
+#[test]
+fn file_tools_stay_out_of_what_the_folder_with_the_keys_links_to() {
+    let (server, workspace) = Workspace::with_server();
+    let keys = r#"{"mock":{"type":"api_key","key":"sk-of-the-user"}}"#;
+    let workspace = workspace.home_file("dotfiles/auth.json", keys).home_file("dotfiles/other", "plain");
+    symlink("../dotfiles/auth.json", workspace.configuration().join("auth.json")).unwrap();
+    let calls = [
+        ("read", json!({ "path": "~/dotfiles/auth.json" })),
+        ("write", json!({ "path": "../dotfiles/auth.json", "content": "{}" })),
+        ("grep", json!({ "pattern": "sk-of-the-user", "path": "~/dotfiles", "literal": true })),
+        ("read", json!({ "path": "~/dotfiles/other" })),
+    ];
+    let results = results(&server, &workspace, "read,write,grep", &calls);
+    for result in &results[..2] {
+        assert!(result.contains("is in bowline's own folder"), "{result}");
+    }
+    assert_eq!(results[2..], ["No matches found.", "plain"]);
+    assert_eq!(std::fs::read_to_string(workspace.home().join("dotfiles/auth.json")).unwrap(), keys);
+}
+
+/// The memory that rules take is some hundred times that of their text.
+#[test]
+fn ignore_files_take_bounded_memory_however_many_there_are() {
+    let (server, workspace) = Workspace::with_server();
+    let rules: String = (0..16_000).map(|number| format!("**/x1*y{number}\n")).collect();
+    let mut workspace = workspace.file(".git/HEAD", "ref: refs/heads/main\n");
+    for folder in ["d", "d/d", "d/d/d", "d/d/d/d", "d/d/d/d/d"] {
+        workspace = workspace.file(&format!("{folder}/.gitignore"), &rules);
+    }
+    let workspace = workspace.file("d/d/d/d/d/found.txt", "x");
+    let mut reply = Reply::new();
+    for _ in 0..16 {
+        reply = reply.tool("find", json!({ "pattern": "*.txt" }));
+    }
+    server.reply(reply);
+    let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--tools", "find"]).start();
+    let records = agent.run("go");
+    for end in of_type(&records, "tool_execution_end") {
+        assert_eq!(end["result"]["content"][0]["text"], "d/d/d/d/d/found.txt", "{end}");
+    }
+    let peak = peak_memory_of(agent.pid()).unwrap() / 1024;
+    assert!(peak < 400, "{peak} MiB");
 }

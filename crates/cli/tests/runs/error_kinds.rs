@@ -113,7 +113,8 @@ fn other_dialects_carry_the_kind_where_their_records_have_room() {
     let check = |dialect: &str, is_end: fn(&Value) -> bool, places: &[&str]| {
         let (server, workspace) = Workspace::with_server();
         server.default_reply(Reply::status(401));
-        let mut agent = workspace.settings(settings()).start_in(dialect);
+        let workspace = workspace.settings(settings());
+        let mut agent = workspace.start_in(dialect);
         agent.set_timeout(Duration::from_secs(20));
         agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
         agent.until(is_end);

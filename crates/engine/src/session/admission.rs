@@ -107,8 +107,9 @@ impl Session {
         if self.is_using_files() {
             return match command {
                 Command::Abort => !self.backlog.iter().any(|request| brings_message(&request.command)),
-                // Opening a large session takes a while, during which the state is that of the current session.
-                Command::GetState => !is_serial,
+                // Opening a large session takes a while, during which the state is that of the current session. A
+                // request that waits for the system prompt keeps its place before the others.
+                Command::GetState => !is_serial && !self.pending.has_state_request(),
                 _ => cancels,
             };
         }

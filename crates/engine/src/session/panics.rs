@@ -29,7 +29,7 @@ impl Session {
             Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),
             Some(Awaited::Summary) => self.summarized(Err(error())),
             Some(Awaited::SessionChange) => self.session_ready(id, Err(refusal(&text(message)))),
-            Some(Awaited::State { .. }) => self.state_unavailable(id, &refusal(&text(message))),
+            Some(Awaited::State { .. }) => self.state_unavailable(id, refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
             Some(Awaited::Question { .. }) | None => {}

@@ -224,3 +224,23 @@ fn process_exits_at_end_of_stdin() {
     run(&mut agent, "go");
     agent.finish();
 }
+
+#[test]
+fn first_state_keeps_its_place_among_other_commands() {
+    let (_server, workspace) = Workspace::with_server();
+    let mut agent = Launch::rpc(&workspace).dialect("omp").model("mock/m2").start_greeted();
+    let lines = [
+        json!({ "id": "1", "type": "get_state" }),
+        json!({ "id": "2", "type": "set_thinking_level", "level": "low" }),
+        json!({ "id": "3", "type": "get_state" }),
+        json!({ "id": "4", "type": "set_thinking_level", "level": "high" }),
+        json!({ "id": "5", "type": "get_state" }),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    agent.send_raw(text.as_bytes());
+    let responses: Vec<_> = (0..5).map(|_| agent.until_type("response").pop().unwrap()).collect();
+    let ids: Vec<_> = responses.iter().map(|response| response["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["1", "2", "3", "4", "5"]);
+    let levels: Vec<_> = responses.iter().filter_map(|one| one["data"]["thinkingLevel"].as_str()).collect();
+    assert_eq!(levels, ["medium", "low", "high"]);
+}

@@ -19,50 +19,50 @@ use crate::session::Session;
 impl Session {
     /// Replies with the state, once the system prompt is known where the policy wants it.
     pub(super) fn get_state(&mut self, origin: Origin) {
-        let instructions = if self.agent.policy().state_detail == StateDetail::WithInstructions {
+        let mut state = self.state();
+        if self.agent.policy().state_detail == StateDetail::WithInstructions {
             match self.system_prompt() {
-                Prompt::Built(prompt) => Some(Instructions {
-                    system_prompt: prompt.text,
-                    context_files: prompt.context_files,
-                    tools: self.instructions.definitions(),
-                }),
-                Prompt::Unbuilt(prompt) => return self.build_prompt_for_state(origin, *prompt),
+                Prompt::Built(prompt) => state.instructions = Some(self.instructions_with(prompt)),
+                Prompt::Unbuilt(prompt) => return self.build_prompt_for_state(origin, state, *prompt),
             }
-        } else {
-            None
-        };
-        let state = self.state(instructions);
-        self.reply(origin, Ok(state));
+        }
+        self.reply(origin, Ok(Answer::State(state)));
     }
 
-    fn build_prompt_for_state(&mut self, origin: Origin, prompt: UnbuiltPrompt) {
-        // Requests that come meanwhile wait together, so that they are replied to in order.
-        if let Some(origins) = self.pending.state_requests_mut() {
-            return origins.push(origin);
-        }
-        self.pending.start(Awaited::State { origins: vec![origin] }, |reporter| async move {
+    fn build_prompt_for_state(&mut self, origin: Origin, state: Box<State>, prompt: UnbuiltPrompt) {
+        self.pending.start(Awaited::State { origin, state }, |reporter| async move {
             let built = prompt.build_in_background().await;
             reporter.send(Step::SystemPrompt(built)).await;
         });
     }
 
-    /// Replies to the requests of the state that waited for the system prompt.
+    /// Replies to the request of the state that waited for the system prompt.
     pub(in crate::session) fn state_ready(&mut self, id: PendingId, built: BuiltPrompt) {
-        self.instructions.keep(built);
-        if let Some(Awaited::State { origins }) = self.pending.remove(id) {
-            origins.into_iter().for_each(|origin| self.get_state(origin));
+        self.instructions.keep(built.clone());
+        if let Some(Awaited::State { origin, mut state }) = self.pending.remove(id) {
+            state.instructions = Some(self.instructions_with(built));
+            self.reply(origin, Ok(Answer::State(state)));
         }
     }
 
-    /// Refuses the requests of the state that waited for the system prompt.
-    pub(in crate::session) fn state_unavailable(&mut self, id: PendingId, refusal: &Refusal) {
-        if let Some(Awaited::State { origins }) = self.pending.remove(id) {
-            origins.into_iter().for_each(|origin| self.reply(origin, Err(refusal.clone())));
+    /// Refuses the request of the state that waited for the system prompt.
+    pub(in crate::session) fn state_unavailable(&mut self, id: PendingId, refusal: Refusal) {
+        if let Some(Awaited::State { origin, .. }) = self.pending.remove(id) {
+            self.reply(origin, Err(refusal));
         }
     }
 
-    fn state(&self, instructions: Option<Instructions>) -> Answer {
-        Answer::State(Box::new(State {
+    fn instructions_with(&self, prompt: BuiltPrompt) -> Instructions {
+        Instructions {
+            system_prompt: prompt.text,
+            context_files: prompt.context_files,
+            tools: self.instructions.definitions(),
+        }
+    }
+
+    /// Returns the state without instructions.
+    fn state(&self) -> Box<State> {
+        Box::new(State {
             model: self.models.current().cloned(),
             thinking_level: self.models.level(),
             is_streaming: self.activity.is_running(),
@@ -81,8 +81,8 @@ impl Session {
             tools: self.instructions.toolbox().names(),
             working_directory: self.transcript.working_directory().to_owned(),
             context: self.context_usage(),
-            instructions,
-        }))
+            instructions: None,
+        })
     }
 
     /// Returns the text of the newest answer that has any.
