@@ -145,7 +145,7 @@ fn file_tools_stay_out_of_the_folder_with_the_keys() {
     let calls = [
         ("read", json!({ "path": "~/.bowline/auth.json" })),
         ("read", json!({ "path": "link/auth.json" })),
-        ("read", json!({ "path": "../work/../.bowline/auth.json" })),
+        ("read", json!({ "path": "./.././.bowline/auth.json" })),
         ("write", json!({ "path": absolute, "content": command })),
         ("write", json!({ "path": "link/new.json", "content": command })),
         ("write", json!({ "path": "dangling", "content": command })),

@@ -398,7 +398,7 @@ fn call_with_deep_arguments_fails_and_the_session_stays_readable() {
         let workspace = server.workspace(api, json!({}));
         let mut agent = workspace.start();
         let (records, kind) = run(&mut agent, "go");
-        assert_eq!(kind, DONE, "the model is told and goes on");
+        assert_eq!(kind, DONE, "the call fails and the run continues");
         let end = of_type(&records, "tool_execution_end")[0];
         assert_eq!(end["isError"], true);
         assert!(end["result"]["content"][0]["text"].as_str().unwrap().contains("100 levels"), "{end}");
