@@ -28,6 +28,7 @@ use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 
 use crate::activity::Activity;
@@ -96,7 +97,8 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
         };
-        let instructions = Instructions::new(agent.toolbox().clone(), agent.system_prompt().clone());
+        let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
+        let instructions = Instructions::new(agent.toolbox().clone(), system_prompt, resources);
         Ok(Self {
             transcript: commands::sessions::enter(&agent, opened, &mut models)?,
             working_directory,
@@ -159,6 +161,11 @@ impl Session {
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.instructions.set_system_prompt(system_prompt);
+    }
+
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.instructions.set_resources(resources);
     }
 
     /// Passes on what a task reports, unless nobody waits for it any more.

@@ -1,0 +1,23 @@
+//! The commands that a prompt can name.
+
+use bowline_core::command::Origin;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+
+use crate::pending::JobOrder;
+use crate::session::Session;
+
+impl Session {
+    /// Replies with the commands that a prompt can name. Finding them means reading files.
+    pub(super) fn get_commands(&mut self, origin: Origin) {
+        let resources = self.instructions.resources().clone();
+        if resources.is_none() {
+            return self.reply(origin, Ok(Answer::Commands(Vec::new())));
+        }
+        let directory = self.transcript.working_directory().to_owned();
+        self.reply_later(origin, JobOrder::Beside, async move {
+            let found = tokio::task::spawn_blocking(move || resources.commands(&directory)).await;
+            let failed = |_| Refusal::new(RefusalCode::Internal, "the commands could not be listed");
+            found.map(Answer::Commands).map_err(failed)
+        });
+    }
+}
