@@ -9,7 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
-use crate::slash_command::SlashCommand;
+pub use crate::slash_command::SlashCommand;
 use crate::thinking::ThinkingLevel;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;

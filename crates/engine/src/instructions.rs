@@ -12,14 +12,16 @@ use bowline_extension::Resources;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
+use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
 use crate::system_prompt::{Added, SystemPrompt};
+use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
 #[derive(Debug)]
 pub(crate) struct Instructions {
-    toolbox: Toolbox,
+    tools: ToolSet,
     system_prompt: SystemPrompt,
     resources: Resources,
     /// Counts the changes to them, so that a text that was built before the last one is not kept.
@@ -46,6 +48,7 @@ pub(crate) struct UnbuiltPrompt {
     system_prompt: SystemPrompt,
     resources: Resources,
     tools: Arc<[ToolDefinition]>,
+    advice: ToolAdvice,
     clock: Clock,
 }
 
@@ -57,20 +60,26 @@ pub(crate) enum Prompt {
 }
 
 impl Instructions {
-    pub fn new(toolbox: Toolbox, system_prompt: SystemPrompt, resources: Resources) -> Self {
-        Self { toolbox, system_prompt, resources, version: 0, built: None }
+    pub fn new(tools: ToolSet, system_prompt: SystemPrompt, resources: Resources) -> Self {
+        Self { tools, system_prompt, resources, version: 0, built: None }
     }
 
     pub fn resources(&self) -> &Resources {
         &self.resources
     }
 
+    /// Returns the enabled tools.
     pub fn toolbox(&self) -> &Toolbox {
-        &self.toolbox
+        self.tools.enabled()
+    }
+
+    /// Returns all tools, enabled or not.
+    pub fn known_tools(&self) -> Vec<KnownTool> {
+        self.tools.known()
     }
 
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        self.toolbox.definitions()
+        self.toolbox().definitions()
     }
 
     /// Returns the system prompt for a working directory. It is built here only if no file is read for it.
@@ -86,6 +95,7 @@ impl Instructions {
             system_prompt: self.system_prompt.clone(),
             resources: self.resources.clone(),
             tools: self.definitions(),
+            advice: self.tools.advice(),
             clock: clock.clone(),
         };
         if self.system_prompt.use_context_files || !self.resources.is_none() {
@@ -103,7 +113,20 @@ impl Instructions {
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
-        self.toolbox = toolbox;
+        self.tools.set_built_in(toolbox);
+        self.change();
+    }
+
+    /// Replaces the tools of a source from the next call of the model on. Returns the names that are taken.
+    pub fn offer_tools(&mut self, source: &ToolSource, tools: Vec<OfferedTool>) -> Vec<String> {
+        let taken = self.tools.offer(source, tools);
+        self.change();
+        taken
+    }
+
+    /// Enables these tools and no others from the next call of the model on.
+    pub fn enable_tools(&mut self, names: Vec<String>) {
+        self.tools.enable(names);
         self.change();
     }
 
@@ -158,6 +181,7 @@ impl UnbuiltPrompt {
             context_files: self.system_prompt.context_files(&self.directory),
             files: self.resources.instruction_files(&self.directory),
             skills: self.skills(),
+            advice: self.advice.clone(),
         };
         let text = self.system_prompt.build(&self.directory, &added, &self.tools, &self.clock).into();
         let was_read = added.context_files.into_iter().filter(|file| file.text.is_ok());

@@ -9,6 +9,8 @@ use bowline_extension::InstructionFiles;
 use bowline_extension::context_files::{self, ContextFile, NotRead, Places};
 use bowline_session::Clock;
 
+use crate::tool_set::ToolAdvice;
+
 /// The standing instructions when the user gives none.
 const PREAMBLE: &str = "\
 You are bowline, a coding agent. You work in a folder on the user's machine, through tools, on behalf of a program \
@@ -48,13 +50,15 @@ pub struct SystemPrompt {
     pub home: Option<PathBuf>,
 }
 
-/// What files add to a system prompt.
+/// What files and tools add to a system prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Added {
     pub context_files: Vec<ContextFile>,
     pub files: InstructionFiles,
     /// The list of skills; empty if there are none.
     pub skills: String,
+    /// What tools say about their use.
+    pub advice: ToolAdvice,
 }
 
 impl SystemPrompt {
@@ -81,7 +85,7 @@ impl SystemPrompt {
     ) -> String {
         let mut prompt = match self.replacement.as_ref().or(added.files.replacement.as_ref()) {
             Some(text) => text.clone(),
-            None => format!("{PREAMBLE}{}", tool_advice(tools)),
+            None => format!("{PREAMBLE}{}{}", tool_advice(tools), offered_advice(&added.advice)),
         };
         let in_file = added.files.addition.iter().filter(|_| self.additions.is_empty());
         for addition in self.additions.iter().chain(in_file) {
@@ -148,6 +152,19 @@ fn one_line(path: &Path) -> String {
         }
     }
     line
+}
+
+/// Returns what the tools of extensions add: a line about each that has one, and rules.
+fn offered_advice(offered: &ToolAdvice) -> String {
+    let mut advice = String::new();
+    let lists = [("Further tools:", &offered.snippets), ("Further rules:", &offered.guidelines)];
+    for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let _ = write!(advice, "\n\n{title}");
+        for line in lines {
+            let _ = write!(advice, "\n- {line}");
+        }
+    }
+    advice
 }
 
 /// Returns advice on the tools that are on; what each does is in its own description.

@@ -4,7 +4,7 @@
 pub mod context_files;
 mod error;
 mod folder_search;
-mod front_matter;
+pub mod front_matter;
 mod instruction_files;
 mod list_filter;
 mod options;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bowline_core::slash_command::{CommandKind, SlashCommand, SourceInfo};
 
-use crate::front_matter::Document;
+use crate::front_matter::{self, Document, Fields};
 use crate::resource_files::ResourceFile;
 use crate::template_arguments;
 
@@ -48,12 +48,12 @@ impl PromptTemplate {
     /// Returns the command that names it in a prompt.
     pub fn command(self) -> Result<SlashCommand, bowline_files::Error> {
         let text = self.read()?;
-        let document = Document::parse(&text);
-        let description =
-            document.text("description").map_or_else(|| first_line(document.body), ToOwned::to_owned);
+        let document = parts(&text);
+        let field = |name: &str| document.fields.text(name).map(str::trim).filter(|text| !text.is_empty());
+        let description = field("description").map_or_else(|| first_line(document.body), ToOwned::to_owned);
         Ok(SlashCommand {
             description: Some(description).filter(|description| !description.is_empty()),
-            argument_hint: document.text("argument-hint").map(ToOwned::to_owned),
+            argument_hint: field("argument-hint").map(ToOwned::to_owned),
             kind: CommandKind::PromptTemplate,
             name: self.name,
             source_info: self.source,
@@ -64,9 +64,17 @@ impl PromptTemplate {
     pub fn prompt(&self, arguments: &str) -> Result<String, String> {
         let text = self.read().map_err(|error| error.to_string())?;
         let arguments = template_arguments::split(arguments);
-        let prompt = template_arguments::substitute(Document::parse(&text).body, &arguments, LONGEST_TEXT);
+        let prompt = template_arguments::substitute(parts(&text).body, &arguments, LONGEST_TEXT);
         prompt.ok_or_else(|| format!("with these arguments, {} is longer than 4 MiB", self.path.display()))
     }
+}
+
+/// Returns the fields and the text of a template. One whose fields cannot be read is all text: it may begin with a line.
+fn parts(text: &str) -> Document<'_> {
+    let mut document =
+        front_matter::parse(text).unwrap_or_else(|_| Document { fields: Fields::default(), body: text });
+    document.body = document.body.trim();
+    document
 }
 
 /// Returns the beginning of the first line that is not blank.
@@ -120,6 +128,7 @@ mod tests {
             "First line of the body that is quite long indeed, more than sixty characters",
         );
         check("", None, None, "");
+        check("---\nnot: closed\n$1", Some("---"), None, "---\nnot: closed\nx");
     }
 
     #[test]

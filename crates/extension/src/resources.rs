@@ -155,7 +155,7 @@ impl Resources {
         {
             return match skill.prompt(arguments) {
                 Ok(text) => Expansion::Expanded(text),
-                Err(error) => failed(skill.path, "skill_expansion", error.to_string()),
+                Err(error) => failed(skill.path, "skill_expansion", error),
             };
         }
         let template = self.templates(shared, working).into_iter().find(|template| template.name == name);

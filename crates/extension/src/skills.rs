@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bowline_core::slash_command::{CommandKind, SlashCommand, SourceInfo};
 use globset::{Glob, GlobMatcher};
 
-use crate::front_matter::Document;
+use crate::front_matter;
 use crate::resource_files::ResourceFile;
 
 /// The longest name and description that a skill may have.
@@ -76,8 +76,19 @@ fn describe(file: ResourceFile, problems: &mut Vec<String>) -> Option<Skill> {
             return None;
         }
     };
-    let document = Document::parse(&text);
-    let Some(description) = document.text("description") else {
+    let fields = match front_matter::parse(&text) {
+        Ok(document) => document.fields,
+        Err(error) if is_loose => {
+            problems.push(format!("{} is not used as a skill: {error}", path.display()));
+            return None;
+        }
+        Err(error) => {
+            problems.push(format!("skill {} is not used: {error}", path.display()));
+            return None;
+        }
+    };
+    let field = |name: &str| fields.text(name).map(str::trim).filter(|text| !text.is_empty());
+    let Some(description) = field("description") else {
         // Any Markdown file may lie beside skills.
         if !is_loose {
             problems.push(format!("skill {} is not used: it has no description", path.display()));
@@ -85,7 +96,7 @@ fn describe(file: ResourceFile, problems: &mut Vec<String>) -> Option<Skill> {
         return None;
     };
     let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    let name = document.text("name").map(ToOwned::to_owned).or(folder).unwrap_or_default();
+    let name = field("name").map(ToOwned::to_owned).or(folder).unwrap_or_default();
     for problem in name_problems(&name).chain(description_problem(description)) {
         problems.push(format!("skill {}: {problem}", path.display()));
     }
@@ -95,7 +106,7 @@ fn describe(file: ResourceFile, problems: &mut Vec<String>) -> Option<Skill> {
     }
     Some(Skill {
         description: description.to_owned(),
-        is_user_only: document.is_on(USER_ONLY),
+        is_user_only: fields.flag(USER_ONLY) == Some(true),
         name,
         source,
         path,
@@ -136,9 +147,10 @@ impl Skill {
 
     /// Returns its instructions as part of a prompt, with what the user wrote after its name. They are read now, so that
     /// a change takes effect at once.
-    pub fn prompt(&self, arguments: &str) -> Result<String, bowline_files::Error> {
-        let text = bowline_files::read_text(&self.path, LARGEST)?;
-        let body = Document::parse(&text).body;
+    pub fn prompt(&self, arguments: &str) -> Result<String, String> {
+        let text = bowline_files::read_text(&self.path, LARGEST).map_err(|error| error.to_string())?;
+        let document = front_matter::parse(&text).map_err(|error| error.to_string())?;
+        let body = document.body.trim();
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let (name, path) = (escaped(&self.name), escaped(&self.path.to_string_lossy()));
         let mut prompt = format!(

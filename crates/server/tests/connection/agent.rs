@@ -103,6 +103,7 @@ impl World {
                 durability: Durability::Flush,
             },
             gate: Arc::new(TestGate),
+            hosts: Vec::new(),
             clock: Clock::System,
         })
     }

@@ -7,17 +7,20 @@ use crate::pending::JobOrder;
 use crate::session::Session;
 
 impl Session {
-    /// Replies with the commands that a prompt can name. Finding them means reading files.
+    /// Replies with the commands that a prompt can name: those of extensions, then templates and skills, for which files
+    /// are read.
     pub(super) fn get_commands(&mut self, origin: Origin) {
+        let mut commands = self.extensions.commands();
         let resources = self.instructions.resources().clone();
         if resources.is_none() {
-            return self.reply(origin, Ok(Answer::Commands(Vec::new())));
+            return self.reply(origin, Ok(Answer::Commands(commands)));
         }
         let directory = self.transcript.working_directory().to_owned();
         self.reply_later(origin, JobOrder::Beside, async move {
             let found = tokio::task::spawn_blocking(move || resources.commands(&directory)).await;
             let failed = |_| Refusal::new(RefusalCode::Internal, "the commands could not be listed");
-            found.map(Answer::Commands).map_err(failed)
+            commands.extend(found.map_err(failed)?);
+            Ok(Answer::Commands(commands))
         });
     }
 }
