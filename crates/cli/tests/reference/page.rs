@@ -31,11 +31,15 @@ impl Page<'_> {
             guide = self.guide,
         );
         let (commands, events) = (self.protocol().commands(), self.protocol().events());
+        let answers = self.protocol().answers();
         let list = |names: &[String]| {
             let links = names.iter().map(|name| format!("[`{name}`](#{})", name.to_lowercase()));
             links.collect::<Vec<_>>().join(", ")
         };
         let _ = write!(page, "\n- [Commands](#commands): {}\n", list(&commands));
+        if !answers.is_empty() {
+            let _ = writeln!(page, "- [Answers](#answers): {}", list(&answers));
+        }
         let _ = writeln!(page, "- [Records](#records): {}", list(&events));
         let types = self.types();
         let links: Vec<_> = types.iter().map(|name| link(name)).collect();
@@ -51,6 +55,15 @@ impl Page<'_> {
             page.push_str("\n### Failure responses\n\n");
             self.fields(self.protocol().definition("FailureResponse"), &[], &mut page);
             let _ = write!(page, "\n```json\n{failure}\n```\n");
+        }
+        if !answers.is_empty() {
+            page.push_str(
+                "\n## Answers\n\nThe lines by which a client answers records of the agent. There is no response to \
+                 them, and they overtake every command.\n",
+            );
+        }
+        for name in &answers {
+            self.answer(name, &mut page);
         }
         page.push_str("\n## Records\n");
         if self.is_wrapped() {
@@ -90,16 +103,46 @@ impl Page<'_> {
         let _ = write!(page, "\n```json\n{}\n```\n", lines.join("\n"));
     }
 
+    fn answer(&self, name: &str, page: &mut String) {
+        let definition = self.find("Answer", |definition| definition["properties"]["type"]["const"] == name);
+        let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
+        self.table(definition, &["type"], page);
+        let lines = self.recorder.answers(name);
+        assert!(!lines.is_empty(), "{}: no example of {name}", self.dialect);
+        let _ = write!(page, "\n```json\n{}\n```\n", lines.join("\n"));
+    }
+
     fn record(&self, name: &str, page: &mut String) {
         let tag = |definition: &Value| definition["properties"]["type"]["const"] == name;
-        let definition =
-            self.find("Event", |definition| tag(definition) || tag(&definition["properties"]["event"]));
+        let definition = self.find("Event", |definition| {
+            let form = self.protocol().resolve(&definition["oneOf"][0]);
+            tag(definition) || tag(&definition["properties"]["event"]) || tag(form)
+        });
+        if let Some(forms) = definition["oneOf"].as_array() {
+            return self.record_forms(name, definition, forms, page);
+        }
         let inner = if tag(definition) { definition } else { &definition["properties"]["event"] };
         let _ = write!(page, "\n### `{name}`\n\n{}\n", about(inner));
         self.table(inner, &["type"], page);
         let line =
             self.recorder.record(name).unwrap_or_else(|| panic!("{}: no example of {name}", self.dialect));
         let _ = write!(page, "\n```json\n{line}\n```\n");
+    }
+
+    /// Renders a record with several forms, which its `method` tells apart.
+    fn record_forms(&self, name: &str, definition: &Value, forms: &[Value], page: &mut String) {
+        let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
+        for form in forms {
+            let form = self.protocol().resolve(form);
+            let method = form["properties"]["method"]["const"].as_str().unwrap();
+            let _ = write!(page, "\n#### `{method}`\n\n{}\n", about(form));
+            self.table(form, &["type", "method"], page);
+            let line = self
+                .recorder
+                .form(name, method)
+                .unwrap_or_else(|| panic!("{}: no example of {name} {method}", self.dialect));
+            let _ = write!(page, "\n```json\n{line}\n```\n");
+        }
     }
 
     fn is_wrapped(&self) -> bool {
@@ -119,9 +162,16 @@ impl Page<'_> {
     /// Returns the types that commands and records refer to, in the order of first mention.
     fn types(&self) -> Vec<String> {
         let mut types = Vec::new();
-        for union in ["Command", "Response", "Event"] {
-            for member in self.protocol().definition(union)["oneOf"].as_array().unwrap() {
-                self.collect_types(self.protocol().resolve(member), &mut types);
+        for union in ["Command", "Response", "Answer", "Event"] {
+            for member in self.protocol().definition(union)["oneOf"].as_array().into_iter().flatten() {
+                let member = self.protocol().resolve(member);
+                match member["oneOf"].as_array() {
+                    // The forms of a record are described with it.
+                    Some(forms) => forms
+                        .iter()
+                        .for_each(|form| self.collect_types(self.protocol().resolve(form), &mut types)),
+                    None => self.collect_types(member, &mut types),
+                }
             }
         }
         types

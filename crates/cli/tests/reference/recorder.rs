@@ -141,6 +141,25 @@ impl Recorder {
         all.find(is_it).map(|record| self.shown(record.clone()))
     }
 
+    /// Returns the first record of a type and a method, as a page shows it.
+    pub fn form(&self, name: &str, method: &str) -> Option<String> {
+        let mut all = self.agent.transcript().iter().chain(&self.others);
+        let is_it = |record: &&Value| record["type"] == name && record["method"] == method;
+        all.find(is_it).map(|record| self.shown(record.clone()))
+    }
+
+    /// Returns some answers of a type, as a page shows them: one for each set of members.
+    pub fn answers(&self, name: &str) -> Vec<String> {
+        let mut shown: Vec<&Value> = Vec::new();
+        let members = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        for line in self.commands.iter().filter(|line| line["type"] == name) {
+            if !shown.iter().any(|other| members(other) == members(line)) {
+                shown.push(line);
+            }
+        }
+        shown.into_iter().map(|line| self.shown(line.clone())).collect()
+    }
+
     /// Returns a line as a page shows it: without values that differ from run to run, and truncated.
     fn shown(&self, mut line: Value) -> String {
         self.tidy("", &mut line);
