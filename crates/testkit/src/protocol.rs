@@ -35,13 +35,13 @@ impl Protocol {
 
     /// Returns the types of all lines that answer records.
     pub fn answers(&self) -> Vec<String> {
-        if self.definitions["Answer"].is_null() { Vec::new() } else { self.names("Answer", tag) }
+        if self.definitions["ClientAnswer"].is_null() { Vec::new() } else { self.names("ClientAnswer", tag) }
     }
 
     /// Checks a line that a client sends: a command, or an answer.
     pub fn check_command(&self, line: &Value) -> Result<(), String> {
         if self.answers().iter().any(|name| line["type"] == **name) {
-            return self.check(&self.definitions["Answer"], line, "");
+            return self.check(&self.definitions["ClientAnswer"], line, "");
         }
         self.check(&self.definitions["Command"], &with_described_id(line), "")
     }

@@ -104,7 +104,8 @@ impl Page<'_> {
     }
 
     fn answer(&self, name: &str, page: &mut String) {
-        let definition = self.find("Answer", |definition| definition["properties"]["type"]["const"] == name);
+        let definition =
+            self.find("ClientAnswer", |definition| definition["properties"]["type"]["const"] == name);
         let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
         self.table(definition, &["type"], page);
         let lines = self.recorder.answers(name);
@@ -162,7 +163,7 @@ impl Page<'_> {
     /// Returns the types that commands and records refer to, in the order of first mention.
     fn types(&self) -> Vec<String> {
         let mut types = Vec::new();
-        for union in ["Command", "Response", "Answer", "Event"] {
+        for union in ["Command", "Response", "ClientAnswer", "Event"] {
             for member in self.protocol().definition(union)["oneOf"].as_array().into_iter().flatten() {
                 let member = self.protocol().resolve(member);
                 match member["oneOf"].as_array() {

@@ -108,6 +108,31 @@ impl Recorder {
         self.others.extend(agent.until(is_progress).pop());
     }
 
+    /// Records the user interface of extensions from a recording of the emulated agent.
+    pub fn record_user_interface(&mut self, recording: &str) {
+        let lines = recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = lines.filter_map(|line| line["line"].as_str().map(ToOwned::to_owned));
+        let lines = lines.map(|text| serde_json::from_str::<Value>(&text).unwrap());
+        let is_shown =
+            |line: &Value| line["type"].as_str().is_some_and(|name| name.starts_with("extension_"));
+        self.record_lines(lines.filter(is_shown));
+    }
+
+    /// Records lines that the agent under test does not write in a scenario.
+    pub fn record_lines(&mut self, lines: impl IntoIterator<Item = Value>) {
+        let answers = self.protocol.answers();
+        for line in lines {
+            let is_answer = answers.iter().any(|name| line["type"] == **name);
+            let checked = if is_answer {
+                self.protocol.check_command(&line)
+            } else {
+                self.protocol.check_record(&line)
+            };
+            checked.unwrap_or_else(|problem| panic!("{line}: {problem}"));
+            if is_answer { self.commands.push(line) } else { self.others.push(line) }
+        }
+    }
+
     /// Returns the first successful command of a type with its response, if it has one, as a page shows them.
     pub fn exchange(&self, name: &str) -> Option<Vec<String>> {
         let of_name = self.commands.iter().filter(|command| command["type"] == name);

@@ -111,8 +111,8 @@ impl Protocol {
         let mut lines = vec![json!({ "$ref": "#/$defs/Command" }), json!({ "$ref": "#/$defs/Output" })];
         if !answers.is_empty() {
             let about = "Every line that answers a record of the agent. There is no response to it.";
-            definitions.insert("Answer".to_owned(), union(about, "oneOf", &answers));
-            lines.push(json!({ "$ref": "#/$defs/Answer" }));
+            definitions.insert("ClientAnswer".to_owned(), union(about, "oneOf", &answers));
+            lines.push(json!({ "$ref": "#/$defs/ClientAnswer" }));
         }
         definitions.insert(
             "Output".to_owned(),
@@ -139,7 +139,7 @@ impl Protocol {
             "description": format!(
                 "Each line, in both directions, is one JSON object. $defs/Command {} what a client sends, $defs/Output \
                  what it receives. Later versions may add fields: ignore those that you do not know.",
-                if self.answers.is_empty() { "is" } else { "and $defs/Answer are" }
+                if self.answers.is_empty() { "is" } else { "and $defs/ClientAnswer are" }
             ),
             "anyOf": lines,
             "$defs": definitions,
