@@ -42,7 +42,7 @@ const TABLE: &[Row] = &[
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
-    envelope: &Flat { response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: TABLE,
     answers: &[],
     id: Id::Anything,
@@ -154,6 +154,7 @@ impl Dialect for PiClassic {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => {}
         }

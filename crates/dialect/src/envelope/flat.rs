@@ -13,6 +13,8 @@ use crate::schema::{SchemaFn, drop_nulls};
 pub(crate) struct Flat {
     /// Describes a response, successful or not.
     pub response: SchemaFn,
+    /// The commands whose success responses have `data` only at times.
+    pub optional_data: &'static [&'static str],
 }
 
 impl Envelope for Flat {
@@ -61,6 +63,9 @@ impl Envelope for Flat {
         set(&mut success, "success", json!({ "const": true }));
         remove(&mut success, &["error", "code"]);
         match row.result {
+            Some(result) if self.optional_data.contains(&row.name) => {
+                success["properties"]["data"] = result(generator).to_value();
+            }
             Some(result) => set(&mut success, "data", result(generator).to_value()),
             None => remove(&mut success, &["data"]),
         }

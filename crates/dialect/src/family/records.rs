@@ -164,7 +164,8 @@ impl<'event> EventRecord<'event> {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
-            | Event::Display { .. } => return None,
+            | Event::Display { .. }
+            | Event::Local(_) => return None,
         })
     }
 

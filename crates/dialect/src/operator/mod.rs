@@ -36,7 +36,7 @@ use user_interface::UserInterface;
 /// The definition of the protocol in the document.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "operator",
-    envelope: &Flat { response: replies::schema },
+    envelope: &Flat { response: replies::schema, optional_data: &[] },
     commands: commands::TABLE,
     answers: &[],
     id: Id::Anything,

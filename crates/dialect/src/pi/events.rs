@@ -259,6 +259,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::Ask(_)
         | Event::AskResolved { .. }
         | Event::Display { .. }
+        | Event::Local(_)
         // Reported by the end of the run.
         | Event::StorageFailed { .. } => return None,
     })

@@ -21,7 +21,7 @@ use crate::{Dialect, Incoming, single_session};
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
-    envelope: &Flat { response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: commands::TABLE,
     answers: &[user_interface::RESPONSE],
     id: Id::Anything,
