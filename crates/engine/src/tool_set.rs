@@ -88,6 +88,11 @@ impl ToolSet {
         self.rebuild();
     }
 
+    /// Returns the names that were enabled instead of the usual ones.
+    pub fn chosen(&self) -> Option<&[String]> {
+        self.chosen.as_deref()
+    }
+
     /// Enables the usual tools again.
     pub fn enable_usual(&mut self) {
         if self.chosen.take().is_some() {

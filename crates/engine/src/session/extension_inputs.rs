@@ -81,7 +81,7 @@ impl Session {
             ExtensionInput::SendUserMessage { message, queue, expands_templates } => {
                 let origin = Origin { id: None, name: EXTENSION_MESSAGE, echo: None };
                 self.unanswered.push(origin.clone());
-                let submission = Submission { origin, message, receipt: Receipt::Due };
+                let submission = Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() };
                 self.submit_from_extension(submission, queue, expands_templates);
             }
             ExtensionInput::AppendEntry { custom_type, data } => {
@@ -179,7 +179,7 @@ impl Session {
         let Some(model) = self.models.current().cloned() else { return };
         self.futile_compaction = None;
         match self.store(message.into_message(self.now())) {
-            Ok(recorded) => self.start_run(model, &recorded, None),
+            Ok(recorded) => self.start_run(model, &[recorded], None),
             Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
         }
     }

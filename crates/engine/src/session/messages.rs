@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::event::{EntryName, Event};
+use bowline_core::hook::HookEvent;
 use bowline_core::message::{BashExecutionMessage, Message};
 use bowline_core::reply::Refusal;
 
@@ -39,6 +40,22 @@ impl Session {
     pub(super) fn announce(&mut self, recorded: &Recorded) {
         self.emit(Event::MessageStart(Arc::clone(&recorded.message)));
         self.announce_end(recorded);
+    }
+
+    /// Announces a message whose end extensions have seen already.
+    pub(super) fn announce_hooked(&mut self, recorded: &Recorded) {
+        self.emit(Event::MessageStart(Arc::clone(&recorded.message)));
+        self.announce_hooked_end(recorded);
+    }
+
+    pub(super) fn announce_hooked_end(&mut self, recorded: &Recorded) {
+        if !self.extensions.is_empty() {
+            self.tell_extensions(&HookEvent::MessageEnd(Arc::clone(&recorded.message)));
+        }
+        self.emit_unobserved(Event::MessageEnd {
+            message: Arc::clone(&recorded.message),
+            entry: recorded.entry.clone(),
+        });
     }
 
     pub(super) fn announce_end(&mut self, recorded: &Recorded) {
