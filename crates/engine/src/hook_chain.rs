@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bowline_core::hook::{HookEvent, HookKind, HookResult, ToolResultChange};
+use bowline_core::hook::{DiscoveredPaths, HookEvent, HookKind, HookResult, ToolResultChange};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::Extension;
@@ -56,7 +56,13 @@ pub(crate) async fn call_all(
     let mut outcome = HookOutcome::unchanged(event);
     for extension in extensions {
         let called = extension.call(outcome.event.clone(), cancel.clone()).await;
-        let flow = called.and_then(|result| apply(&mut outcome, result));
+        let named = |result| match result {
+            HookResult::Resources(paths) => {
+                HookResult::Resources(DiscoveredPaths { extension: extension.name().to_string(), ..paths })
+            }
+            other => other,
+        };
+        let flow = called.and_then(|result| apply(&mut outcome, named(result)));
         match flow {
             Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(())) => break,

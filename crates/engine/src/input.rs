@@ -5,6 +5,7 @@ use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
 use bowline_core::event::{AskEnd, Event};
 use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_extension::Expansion;
 use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
@@ -62,6 +63,8 @@ pub(crate) enum Step {
     HookDone(Box<HookOutcome>),
     /// An extension failed at a hook; others are still called.
     HookFailed(HookFailure),
+    /// The skill or template that a message names was read.
+    Expanded(Expansion),
     /// Extensions have ended, because the process ends.
     ExtensionsStopped,
     /// A slash command of an extension is over.

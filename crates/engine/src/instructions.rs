@@ -10,13 +10,14 @@ use std::sync::{Arc, OnceLock};
 
 use bowline_core::hook::{DiscoveredPaths, StartAdditions};
 use bowline_core::tool::ToolDefinition;
+use bowline_extension::{DiscoveredPath, ResourceKind, Resources};
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
-use crate::system_prompt::SystemPrompt;
+use crate::system_prompt::{Added, SystemPrompt};
 use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
@@ -24,14 +25,15 @@ use crate::tool_set::{ToolAdvice, ToolSet};
 pub(crate) struct Instructions {
     tools: ToolSet,
     system_prompt: SystemPrompt,
-    /// Counts the changes to both, so that a text that was built before the last one is not kept.
+    resources: Resources,
+    /// Counts the changes to them, so that a text that was built before the last one is not kept.
     version: u64,
     /// Providers cache by the text, so it stays the same until something changes.
     built: Option<BuiltPrompt>,
     known: OnceLock<Arc<[KnownTool]>>,
     adjustment: RunAdjustment,
     /// The places of skills and templates that extensions named.
-    resources: DiscoveredPaths,
+    discovered: Vec<DiscoveredPath>,
     /// The tools that were enabled before the run, if it has its own.
     enabled_before: Option<Option<Vec<String>>>,
 }
@@ -52,6 +54,7 @@ pub(crate) struct UnbuiltPrompt {
     directory: PathBuf,
     version: u64,
     system_prompt: SystemPrompt,
+    resources: Resources,
     tools: Arc<[ToolDefinition]>,
     advice: ToolAdvice,
     clock: Clock,
@@ -80,17 +83,22 @@ pub(crate) enum Prompt {
 }
 
 impl Instructions {
-    pub fn new(tools: ToolSet, system_prompt: SystemPrompt) -> Self {
+    pub fn new(tools: ToolSet, system_prompt: SystemPrompt, resources: Resources) -> Self {
         Self {
             tools,
             system_prompt,
+            resources,
             version: 0,
             built: None,
             known: OnceLock::new(),
             adjustment: RunAdjustment::default(),
-            resources: DiscoveredPaths::default(),
+            discovered: Vec::new(),
             enabled_before: None,
         }
+    }
+
+    pub fn resources(&self) -> &Resources {
+        &self.resources
     }
 
     /// Returns the enabled tools.
@@ -118,11 +126,12 @@ impl Instructions {
             directory: directory.to_owned(),
             version: self.version,
             system_prompt: self.system_prompt.clone(),
+            resources: self.resources.clone(),
             tools: self.definitions(),
             advice: self.tools.advice(),
             clock: clock.clone(),
         };
-        if self.system_prompt.use_context_files {
+        if self.system_prompt.use_context_files || !self.resources.is_none() {
             return Prompt::Unbuilt(Box::new(unbuilt));
         }
         Prompt::Built(self.built.insert(unbuilt.build()).clone())
@@ -154,10 +163,31 @@ impl Instructions {
         self.change();
     }
 
+    /// Forgets the places of skills and templates that extensions named.
+    pub fn forget_discovered(&mut self) {
+        if !self.discovered.is_empty() {
+            self.discovered.clear();
+            self.resources = self.resources.with_discovered(Vec::new());
+            self.change();
+        }
+    }
+
     /// Takes further places of skills and templates, which extensions named.
     pub fn add_resources(&mut self, paths: DiscoveredPaths) {
-        self.resources.skills.extend(paths.skills);
-        self.resources.prompts.extend(paths.prompts);
+        let DiscoveredPaths { extension, skills, prompts } = paths;
+        let base_folder = Path::new(&extension).parent().map(Path::to_owned);
+        let found = |kind| {
+            let (extension, base_folder) = (extension.clone(), base_folder.clone());
+            move |path| DiscoveredPath {
+                kind,
+                path,
+                extension: extension.clone(),
+                base_folder: base_folder.clone(),
+            }
+        };
+        self.discovered.extend(skills.into_iter().map(found(ResourceKind::Skill)));
+        self.discovered.extend(prompts.into_iter().map(found(ResourceKind::PromptTemplate)));
+        self.resources = self.resources.with_discovered(self.discovered.clone());
         self.change();
     }
 
@@ -209,6 +239,12 @@ impl Instructions {
         self.change();
     }
 
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.resources = resources;
+        self.change();
+    }
+
     fn change(&mut self) {
         self.version += 1;
         self.built = None;
@@ -249,11 +285,21 @@ impl UnbuiltPrompt {
     }
 
     fn build(self) -> BuiltPrompt {
-        let files = self.system_prompt.context_files(&self.directory);
-        let text =
-            self.system_prompt.build(&self.directory, &files, &self.tools, &self.advice, &self.clock).into();
-        let was_read = files.into_iter().filter(|file| file.text.is_ok());
+        let added = Added {
+            context_files: self.system_prompt.context_files(&self.directory),
+            files: self.resources.instruction_files(&self.directory),
+            skills: self.skills(),
+            advice: self.advice.clone(),
+        };
+        let text = self.system_prompt.build(&self.directory, &added, &self.tools, &self.clock).into();
+        let was_read = added.context_files.into_iter().filter(|file| file.text.is_ok());
         let context_files = was_read.map(|file| file.path).collect();
         BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
+    }
+
+    /// Returns the list of skills, if the model has a tool to read them with.
+    fn skills(&self) -> String {
+        let can_read = self.tools.iter().any(|tool| tool.name == "read" || tool.name == "bash");
+        if can_read { self.resources.skills_section(&self.directory) } else { String::new() }
     }
 }

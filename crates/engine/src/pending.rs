@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::input::{Inputs, Step, TaskStep};
-use crate::session::{HookPoint, OpenDialog, OpenHook, Receipt, RunningCommand};
+use crate::session::{HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,8 @@ pub(crate) enum Awaited {
     Dialog(OpenDialog),
     /// What extensions say at a hook.
     Hook(Box<OpenHook>),
+    /// The skill or template that a message names.
+    Expansion(Incoming),
     /// The end of all extensions, because the process ends.
     ExtensionsStopped,
     /// The end of a slash command of an extension.
@@ -163,8 +165,13 @@ impl Pending {
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
         let is_job = |entry: &Entry| {
-            matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_) | Awaited::State { .. })
-                || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
+            matches!(
+                entry.awaited,
+                Awaited::Job { .. }
+                    | Awaited::QueuedImages(_)
+                    | Awaited::State { .. }
+                    | Awaited::Expansion(_)
+            ) || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
         };
         self.entries.values().any(is_job)
     }
@@ -177,6 +184,7 @@ impl Pending {
                 Awaited::Job { order: JobOrder::Exclusive, .. }
                     | Awaited::QueuedImages(_)
                     | Awaited::State { .. }
+                    | Awaited::Expansion(_)
             ) || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
         };
         self.entries.values().any(is_exclusive)

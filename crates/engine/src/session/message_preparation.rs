@@ -8,6 +8,7 @@ use bowline_core::command::{Draft, Origin, Queue};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, InputSource, StartAdditions};
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
+use bowline_extension::Expansion;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
@@ -108,8 +109,37 @@ impl Session {
         }
     }
 
-    /// Replaces a skill or a template that a message names by its text, and admits the message.
+    /// Replaces a skill or a template that a message names by its text, and admits the message. Files are read for that,
+    /// so it happens in the background.
     fn expand(&mut self, incoming: Incoming) {
+        let resources = self.instructions.resources().clone();
+        let text = &incoming.submission.message.text;
+        if !incoming.expands || resources.is_none() || !text.starts_with('/') {
+            return self.admit_message(incoming);
+        }
+        let (text, directory) = (text.clone(), self.transcript.working_directory().to_owned());
+        let (origin, receipt) = (incoming.submission.origin.clone(), incoming.submission.receipt);
+        let is_prompt = matches!(incoming.destination, Destination::Run { .. });
+        let id = self.pending.start(Awaited::Expansion(incoming), |reporter| async move {
+            let work = tokio::task::spawn_blocking(move || resources.expand(&directory, &text));
+            reporter.send(Step::Expanded(work.await.unwrap_or(Expansion::Unchanged))).await;
+        });
+        if is_prompt && self.activity.is_idle() {
+            self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
+        }
+    }
+
+    /// Admits a message whose skill or template was read.
+    pub(super) fn expanded(&mut self, id: PendingId, expansion: Expansion) {
+        let Some(Awaited::Expansion(mut incoming)) = self.pending.remove(id) else { return };
+        self.activity.take_preparing();
+        match expansion {
+            Expansion::Unchanged => {}
+            Expansion::Expanded(text) => incoming.submission.message.text = text,
+            Expansion::Failed(failure) => {
+                self.extension_failed(&failure.path.to_string_lossy(), failure.event, failure.error);
+            }
+        }
         self.admit_message(incoming);
     }
 

@@ -42,6 +42,7 @@ use bowline_core::hook::CustomMessageDraft;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
 
@@ -66,7 +67,7 @@ pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
 pub(crate) use hook_points::HookPoint;
 pub(crate) use hooks::OpenHook;
-pub(crate) use message_preparation::RunningCommand;
+pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
 
@@ -135,7 +136,8 @@ impl Session {
             interrupt_mode: agent.policy().interrupt_mode,
         };
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
-        let instructions = Instructions::new(tools, agent.system_prompt().clone());
+        let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
+        let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
         let (inputs, alive) = pending.way_back();
@@ -221,6 +223,11 @@ impl Session {
         self.instructions.set_system_prompt(system_prompt);
     }
 
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.instructions.set_resources(resources);
+    }
+
     /// Passes on what a task reports, unless nobody waits for it any more.
     fn task_reported(&mut self, id: crate::pending::PendingId, step: Step) {
         let Some(awaited) = self.pending.awaited(id) else { return };
@@ -231,6 +238,7 @@ impl Session {
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),
+            (Awaited::Expansion(_), Step::Expanded(expansion)) => self.expanded(id, expansion),
             (Awaited::ExtensionsStopped, Step::ExtensionsStopped) => drop(self.pending.remove(id)),
             (_, Step::HookFailed(failure)) => self.hook_failed(failure),
             (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {

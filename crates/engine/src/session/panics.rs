@@ -7,6 +7,7 @@ use bowline_core::message::StopReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Expansion;
 use bowline_tools::Outcome;
 
 use super::{Continuation, Session};
@@ -36,6 +37,7 @@ impl Session {
             Some(Awaited::State { .. }) => self.state_unavailable(id, refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
+            Some(Awaited::Expansion(_)) => self.expanded(id, Expansion::Unchanged),
             Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),
             Some(Awaited::Question { .. }) | None => {}
         }

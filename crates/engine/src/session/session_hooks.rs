@@ -31,6 +31,7 @@ impl Session {
         if self.extensions.is_empty() {
             return;
         }
+        self.instructions.forget_discovered();
         self.show_to_extensions(HookEvent::SessionStart { reason, previous_file });
         let reason =
             if reason == SessionReason::Reload { DiscoverReason::Reload } else { DiscoverReason::Startup };
