@@ -36,8 +36,8 @@ pub(crate) struct Call {
 pub(crate) enum CallState {
     /// It was not taken up yet.
     Waiting,
-    /// Extensions decide whether it runs.
-    Hooked {
+    /// It is decided whether it runs, by extensions and the gate.
+    Deciding {
         started: Instant,
     },
     /// It may run, and waits for others that are taken up with it.
@@ -143,9 +143,9 @@ impl Batch {
         }
     }
 
-    /// Tells whether extensions decide about a call.
-    pub fn is_hooked(&self) -> bool {
-        self.calls.iter().any(|call| matches!(call.state, CallState::Hooked { .. }))
+    /// Tells whether it is still being decided about a call.
+    pub fn is_deciding(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call.state, CallState::Deciding { .. }))
     }
 
     /// Returns the calls that may run, with when they were taken up.
@@ -222,7 +222,7 @@ impl Call {
     /// Returns when the call was taken up; `None` before that and after its end.
     pub fn started(&self) -> Option<Instant> {
         match self.state {
-            CallState::Hooked { started }
+            CallState::Deciding { started }
             | CallState::Cleared { started }
             | CallState::Asked { started, .. }
             | CallState::Running { started, .. }

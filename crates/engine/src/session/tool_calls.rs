@@ -47,13 +47,13 @@ impl Session {
         while let Some(batch) = self.batch()
             && let Some(index) = batch.next_waiting()
             && batch.open_calls() < limit
-            && !batch.is_hooked()
+            && !batch.is_deciding()
         {
             self.take_up_call(index);
         }
         // Extensions decide about all calls that are taken up together before the first one of them runs.
         if let Some(batch) = self.batch()
-            && !batch.is_hooked()
+            && !batch.is_deciding()
             && self.lane.is_idle()
         {
             for (index, started) in batch.cleared() {
@@ -81,10 +81,11 @@ impl Session {
         if let Some(reason) = refusal {
             return self.end_call(index, Outcome::error(reason), started);
         }
+        self.set_call_state(index, CallState::Deciding { started });
         self.tell_extensions(&event);
         if self.extensions.is_awaited(HookKind::ToolCall, event.tool()) {
             self.call_extensions(event, HookPoint::Call { index, started });
-            return self.set_call_state(index, CallState::Hooked { started });
+            return;
         }
         self.check_call(index, started, None);
     }
@@ -98,10 +99,7 @@ impl Session {
             (verdict, _) => verdict,
         };
         match verdict {
-            Verdict::Run if matches!(call.state(), CallState::Hooked { .. }) => {
-                self.set_call_state(index, CallState::Cleared { started });
-            }
-            Verdict::Run => self.run_call(index, started),
+            Verdict::Run => self.set_call_state(index, CallState::Cleared { started }),
             Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
             Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
         }
@@ -299,7 +297,7 @@ impl Session {
             match call.state() {
                 CallState::Done { .. } => continue,
                 CallState::Asked { .. }
-                | CallState::Hooked { .. }
+                | CallState::Deciding { .. }
                 | CallState::Cleared { .. }
                 | CallState::Running { .. }
                 | CallState::Finishing { .. } => {}
