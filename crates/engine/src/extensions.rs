@@ -118,6 +118,15 @@ impl Extensions {
         }
     }
 
+    /// Tells all extensions that want to know of an event, also those that would be waited for.
+    pub fn tell_everyone(&self, event: &HookEvent) {
+        for member in &self.extensions {
+            if member.extension.subscription(event.kind(), event.tool()) != Subscription::None {
+                member.extension.tell(event);
+            }
+        }
+    }
+
     /// Tells whether an extension wants to know of a hook in any way.
     pub fn is_subscribed(&self, hook: HookKind, tool: Option<&str>) -> bool {
         self.extensions.iter().any(|member| member.extension.subscription(hook, tool) != Subscription::None)

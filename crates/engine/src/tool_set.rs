@@ -150,7 +150,13 @@ impl ToolSet {
                 let all = Toolbox::builtin(&self.built_in.options());
                 let known: Vec<_> = chosen.iter().filter(|name| all.get(name).is_some()).cloned().collect();
                 let selection = Selection { allow: Some(known), exclude: Vec::new(), none: false };
-                all.select(&selection).unwrap_or_else(|_| self.built_in.clone())
+                let mut chosen_tools = all.select(&selection).unwrap_or_else(|_| self.built_in.clone());
+                for name in chosen.iter().filter(|name| all.get(name).is_none()) {
+                    if let Some(tool) = self.built_in.get(name) {
+                        chosen_tools = chosen_tools.with_tool(tool);
+                    }
+                }
+                chosen_tools
             }
         };
         for (name, is_active, tool) in offered {

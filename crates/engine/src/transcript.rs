@@ -82,18 +82,25 @@ impl Transcript {
     }
 
     /// Writes a message and adds it to the conversation.
-    pub fn add(&mut self, message: Arc<Message>) -> Result<EntryName, Refusal> {
-        let body = match &*message {
+    ///
+    /// The entry of an extension's message has no time but its own, which the message then has too.
+    pub fn add(&mut self, message: &mut Arc<Message>) -> Result<EntryName, Refusal> {
+        let body = match &**message {
             Message::Custom(custom) => EntryBody::CustomMessage {
                 custom_type: custom.custom_type.clone(),
                 content: custom.content.clone(),
                 display: custom.display,
                 details: custom.details.clone(),
             },
-            _ => EntryBody::Message(Arc::clone(&message)),
+            _ => EntryBody::Message(Arc::clone(message)),
         };
         let entry = self.append(body)?;
-        self.conversation.push(message, Arc::clone(&entry));
+        if matches!(&**message, Message::Custom(_))
+            && let Some(written) = self.file.written_message(&entry)
+        {
+            *message = Arc::new(written);
+        }
+        self.conversation.push(Arc::clone(message), Arc::clone(&entry));
         Ok(entry)
     }
 

@@ -110,6 +110,11 @@ impl Session {
 
     /// Lets extensions see an event before it is emitted. Those that want to hold it up are waited for.
     pub(super) fn show_to_extensions(&mut self, event: HookEvent) {
+        // An abort waits for nobody.
+        if self.activity.is_stopping() || self.shutting_down {
+            self.mirror();
+            return self.extensions.tell_everyone(&event);
+        }
         self.tell_extensions(&event);
         if event.kind().role() == HookRole::Streams || !self.extensions.is_awaited(event.kind(), event.tool())
         {

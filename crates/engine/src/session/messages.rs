@@ -13,8 +13,8 @@ use crate::transcript::Recorded;
 impl Session {
     /// Records a message outside a run, or refuses it.
     pub(super) fn store(&mut self, message: Message) -> Result<Recorded, Refusal> {
-        let message = Arc::new(message);
-        let entry = self.transcript.add(Arc::clone(&message))?;
+        let mut message = Arc::new(message);
+        let entry = self.transcript.add(&mut message)?;
         Ok(Recorded { message, entry: Some(entry) })
     }
 
@@ -22,10 +22,10 @@ impl Session {
     /// message, but neither it nor what follows it in this run becomes part of the conversation, so that the file never
     /// holds a result without its call.
     pub(super) fn record(&mut self, message: Message) -> Recorded {
-        let message = Arc::new(message);
+        let mut message = Arc::new(message);
         let mut entry = None;
         if !self.has_storage_failed() {
-            match self.transcript.add(Arc::clone(&message)) {
+            match self.transcript.add(&mut message) {
                 Ok(written) => entry = Some(written),
                 Err(refusal) => self.storage_failed(refusal),
             }

@@ -54,9 +54,12 @@ impl Session {
         // Extensions decide about all calls that are taken up together before the first one of them runs.
         if let Some(batch) = self.batch()
             && !batch.is_deciding()
-            && self.lane.is_idle()
         {
-            for (index, started) in batch.cleared() {
+            let cleared = batch.cleared();
+            if !cleared.is_empty() && !self.lane.is_idle() {
+                return self.after_events_shown(AfterLane::ContinueBatch);
+            }
+            for (index, started) in cleared {
                 self.run_call(index, started);
             }
         }
@@ -132,6 +135,9 @@ impl Session {
 
     /// Runs a call, once extensions have seen all events so far.
     pub(super) fn run_call(&mut self, index: usize, started: Instant) {
+        if self.activity.is_stopping() {
+            return self.end_call(index, Outcome::error(NOT_STARTED), started);
+        }
         if !self.lane.is_idle() {
             self.set_call_state(index, CallState::Cleared { started });
             return self.after_events_shown(AfterLane::ContinueBatch);
