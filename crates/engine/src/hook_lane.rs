@@ -18,6 +18,7 @@ pub(crate) struct Outputs {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "barriers are rare")]
 enum Item {
     Output(Output),
     Barrier(Barrier),

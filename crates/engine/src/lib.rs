@@ -22,6 +22,7 @@ mod hook_chain;
 mod hook_lane;
 mod input;
 mod instructions;
+mod local_commands;
 mod model_choice;
 mod pending;
 mod queues;

@@ -26,18 +26,20 @@ const RUNTIME: &str = "<runtime>";
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionReplies {
     last_id: u64,
-    waiting: Vec<(Arc<str>, oneshot::Sender<Result<Answer, Refusal>>)>,
+    waiting: Vec<(Arc<str>, ReplySender)>,
 }
 
+type ReplySender = oneshot::Sender<Result<Answer, Refusal>>;
+
 impl ExtensionReplies {
-    fn add(&mut self, reply: oneshot::Sender<Result<Answer, Refusal>>) -> Origin {
+    fn add(&mut self, reply: ReplySender) -> Origin {
         self.last_id += 1;
         let id: Arc<str> = self.last_id.to_string().into();
         self.waiting.push((Arc::clone(&id), reply));
         Origin { id: Some(id), name: EXTENSION_COMMAND, echo: None }
     }
 
-    fn take(&mut self, origin: &Origin) -> Option<oneshot::Sender<Result<Answer, Refusal>>> {
+    fn take(&mut self, origin: &Origin) -> Option<ReplySender> {
         let id = origin.id.as_ref()?;
         let index = self.waiting.iter().position(|(waiting, _)| waiting == id)?;
         Some(self.waiting.swap_remove(index).1)

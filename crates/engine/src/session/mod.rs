@@ -15,6 +15,7 @@ mod extension_inputs;
 mod hook_points;
 mod hooks;
 mod images;
+mod local_commands;
 mod message_preparation;
 mod messages;
 mod missing_model;
@@ -67,6 +68,7 @@ pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
 pub(crate) use hook_points::HookPoint;
 pub(crate) use hooks::OpenHook;
+use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
@@ -93,6 +95,7 @@ pub struct Session {
     /// The requests that were received and not replied to, so that not even a panic loses a reply.
     unanswered: Vec<Origin>,
     outputs: Outputs,
+    local_commands: LocalCommands,
     shutting_down: bool,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
@@ -161,6 +164,7 @@ impl Session {
             backlog: VecDeque::new(),
             unanswered: Vec::new(),
             outputs: Outputs::default(),
+            local_commands: LocalCommands::default(),
             shutting_down: false,
             is_started: extensions.is_empty(),
             extensions,
@@ -298,6 +302,7 @@ impl Session {
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        let Some((origin, result)) = self.local_command_done(origin, result) else { return };
         // Most requests are replied to before the next one arrives.
         if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
             self.unanswered.swap_remove(index);

@@ -49,6 +49,7 @@ impl Session {
         let error = text(&panic_message(panic));
         self.stop_showing();
         self.pending.remove_all();
+        self.local_commands.clear();
         // What is in memory may have lost step with the file, which holds whatever was announced.
         let _ = self.transcript.reload();
         match &self.activity {

@@ -123,7 +123,7 @@ impl Session {
         match answers {
             None => self.start_command(origin, command, exclude_from_context),
             Some(answer) => {
-                self.answer_command(origin, command, exclude_from_context, command_outcome(answer))
+                self.answer_command(origin, command, exclude_from_context, command_outcome(answer));
             }
         }
     }

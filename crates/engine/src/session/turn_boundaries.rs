@@ -53,10 +53,8 @@ impl Session {
     /// Announces the end of a turn that extensions have seen.
     pub(super) fn turn_end_hooked(&mut self, end: TurnEnd, outcome: HookOutcome) {
         let stops = outcome.stops_run();
-        let HookEvent::TurnEnd { message, tool_results, boundary, .. } = outcome.event.clone() else {
-            return;
-        };
         self.tell_extensions(&outcome.event);
+        let HookEvent::TurnEnd { message, tool_results, boundary, .. } = outcome.event else { return };
         self.emit_unobserved(Event::TurnEnd { message: Arc::clone(&message), tool_results });
         self.add_entries(boundary.entries);
         if stops && let Some(run) = self.run_mut() {
