@@ -2390,7 +2390,7 @@ class Extension:
                 file=sys.stderr,
             )
             raise SystemExit(2)
-        wire = _take_standard_streams()
+        wire = _taken or _take_standard_streams()
         try:
             asyncio.run(self._serve(wire))
         except KeyboardInterrupt:
@@ -2488,3 +2488,10 @@ def _report_task(runtime: _Runtime, about: Mapping[str, Any]) -> None:
 def _report_thread(runtime: _Runtime, about: "threading.ExceptHookArgs") -> None:
     if about.exc_value is not None and not isinstance(about.exc_value, SystemExit):
         runtime.report("thread", about.exc_value)
+
+
+# bowline names the extension in this variable when it starts one. Then standard output is the protocol's from here on,
+# before any other module writes to it.
+_taken: Optional[_Wire] = None
+if os.environ.pop("BOWLINE_EXTENSION", None) is not None:
+    _taken = _take_standard_streams()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -27,7 +28,12 @@ class Engine:
         self._log = folder / "stderr"
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=folder,
+                env={**os.environ, "BOWLINE_EXTENSION": "everything"},
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

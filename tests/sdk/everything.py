@@ -1,4 +1,4 @@
-"""An extension that uses all of the Python SDK. `everything.mts` is the same in TypeScript; test_sdk.py drives both."""
+"""An extension that uses all of the Python SDK. `everything.mjs` is the same in TypeScript; test_sdk.py drives both."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -95,14 +96,20 @@ class SdkTests:
 
     def test_hook_waits_for_the_dialog_it_opens(self) -> None:
         with self.running(ui_confirm=lambda params: params["message"] == "rm ok") as engine:
-            bash = lambda command: engine.hook("tool_call", toolName="bash", toolCallId="c", input={"command": command})
+
+            def bash(command: str) -> Any:
+                return engine.hook("tool_call", toolName="bash", toolCallId="c", input={"command": command})
+
             assert bash("ls") is None
             assert bash("rm ok") is None
             assert bash("rm x") == {"block": True, "reason": "refused by the user"}
 
     def test_handlers_of_one_event_are_chained(self) -> None:
         with self.running() as engine:
-            bash = lambda command: engine.hook("tool_call", toolName="bash", toolCallId="c", input={"command": command})
+
+            def bash(command: str) -> Any:
+                return engine.hook("tool_call", toolName="bash", toolCallId="c", input={"command": command})
+
             assert bash("edit") == {"input": {"command": "edit # edited"}}
             assert bash("edit chain") == {"input": {"command": "edit chain # edited", "seen": True}}
             assert engine.hook("input", text="plain", source="rpc") is None
@@ -401,6 +408,16 @@ class PythonSdk(SdkTests, unittest.TestCase):
         from bowline_extension import HOOKS
 
         return HOOKS
+
+
+class TypeScriptSdk(SdkTests, unittest.TestCase):
+    command = ["node", str(HERE / "everything.mjs")]
+
+    def hooks(self) -> Dict[str, str]:
+        module = json.dumps((ROOT / "sdk" / "typescript" / "bowline_extension.mjs").as_uri())
+        program = f"import({module}).then((sdk) => console.log(JSON.stringify(sdk.HOOKS)))"
+        printed = subprocess.run(["node", "-e", program], check=True, capture_output=True).stdout
+        return dict(json.loads(printed))
 
 
 if __name__ == "__main__":
