@@ -938,7 +938,10 @@ class _Answer:
         elif isinstance(piece, Usage):
             tokens = {"input": piece.input, "output": piece.output}
             tokens.update({"cacheRead": piece.cache_read, "cacheWrite": piece.cache_write})
-            self._send({"type": "usage", "usage": {**tokens, "totalTokens": sum(tokens.values())}})
+            # bowline computes the cost from the prices of the model.
+            cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+            usage = {**tokens, "totalTokens": sum(tokens.values()), "cost": cost}
+            self._send({"type": "usage", "usage": usage})
         elif isinstance(piece, Stop):
             self._stop = piece.reason
         else:
@@ -2440,19 +2443,16 @@ class Extension:
         return list(hooks.values())
 
     def _registration(self) -> Json:
-        record: Json = {
-            "protocol": PROTOCOL,
-            "name": self.name,
-            **_given(version=self.version),
+        parts: Json = {
             "tools": [tool.definition for tool in self._tools.values()],
             "commands": [command.definition for command in self._commands.values()],
             "flags": [flag.to_json() for flag in self._flags.values()],
             "hooks": self._hooks(),
             "providers": [provider.definition for provider in self._providers.values()],
+            "wants": self._wants,
         }
-        if self._wants:
-            record["wants"] = self._wants
-        return record
+        about = {"protocol": PROTOCOL, "name": self.name, **_given(version=self.version)}
+        return {**about, "extensions": [{name: part for name, part in parts.items() if part}]}
 
     def _announce(self, kind: str, **parts: Any) -> None:
         """Tells bowline of a change, if it has been told of the rest."""

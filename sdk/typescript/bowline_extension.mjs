@@ -268,7 +268,9 @@ class Answer {
         else if (piece.type === "usage") {
             const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = piece;
             const totalTokens = input + output + cacheRead + cacheWrite;
-            this.#send({ type: "usage", usage: { input, output, cacheRead, cacheWrite, totalTokens } });
+            // bowline computes the cost from the prices of the model.
+            const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+            this.#send({ type: "usage", usage: { input, output, cacheRead, cacheWrite, totalTokens, cost } });
         }
         else if (piece.type === "stop") {
             this.#stop = piece.reason;
@@ -1080,17 +1082,16 @@ export class Extension {
     }
     /** @internal */
     _registration() {
-        return given({
-            protocol: PROTOCOL,
-            name: this.name,
-            version: this.version,
+        const parts = {
             tools: [...this.#tools.values()].map(toolDefinition),
             commands: [...this.#commands].map(([name, command]) => commandDefinition(name, command)),
             flags: [...this.#flags.values()].map((flag) => flag["definition"]),
             hooks: this.#hooks(),
             providers: [...this.#providers].map(([name, provider]) => providerDefinition(name, provider)),
-            wants: this.#wants.length > 0 ? this.#wants : undefined,
-        });
+            wants: this.#wants,
+        };
+        const used = Object.fromEntries(Object.entries(parts).filter(([, part]) => part.length > 0));
+        return given({ protocol: PROTOCOL, name: this.name, version: this.version, extensions: [used] });
     }
     /** Returns one subscription per event, which covers all of its handlers. */
     #hooks() {

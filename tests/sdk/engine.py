@@ -21,6 +21,8 @@ class Engine:
 
     def __init__(self, command: Sequence[str], folder: Path, answers: Optional[Dict[str, Any]] = None) -> None:
         self.records: List[Json] = []
+        # What was asked for, with the name of the schema of its result.
+        self.asked: Dict[str, Optional[str]] = {}
         self.bad_lines: List[str] = []
         self.answers: Dict[str, Any] = answers or {}
         self._numbers = iter(range(1, 1_000_000))
@@ -97,7 +99,7 @@ class Engine:
             "trusted": True,
             "flags": {},
             "state": {"model": None, "thinkingLevel": "off", "isIdle": True, "activeTools": ["read", "bash"]},
-            "extension": {"path": "x", "sourceInfo": {}},
+            "extensions": [{"id": "x", "path": "x", "sourceInfo": {}}],
             "limits": {"hookMs": 30000, "startMs": 5000},
         }
         init.update(fields)
@@ -107,8 +109,19 @@ class Engine:
     def begin(self, kind: str, **fields: Any) -> str:
         """Sends a record that is answered, and returns its id."""
         identity = f"e{next(self._numbers)}"
+        self.asked[identity] = self._result_of(kind, fields)
         self.send({"type": kind, "id": identity, **fields})
         return identity
+
+    @staticmethod
+    def _result_of(kind: str, fields: Json) -> Optional[str]:
+        if kind == "tool":
+            return "ToolCallOutcome"
+        if kind == "provider" and fields["op"] == "stream":
+            return "ProviderStreamEnd"
+        if kind == "hook" and fields["event"]["type"] not in ("unknown_hook", "before_provider_request"):
+            return "".join(word.capitalize() for word in fields["event"]["type"].split("_")) + "HookResult"
+        return None
 
     def result(self, identity: str) -> Json:
         """Returns the result with an id."""

@@ -232,7 +232,7 @@ ext.command("models", {
     const key = await ctx.model.apiKey("p");
     const answer = await ctx.model.complete("Say hi", { model: "p/m", systemPrompt: "Be brief", maxTokens: 5 });
     let streamed = "";
-    for await (const event of ctx.model.stream([{ role: "user", content: "Say ho", timestamp: 0 }])) {
+    for await (const event of ctx.model.stream([{ role: "user", content: [text("Say ho")], timestamp: 0 }])) {
       streamed += event["delta"] ?? "";
     }
     ctx.ui.notify(`${first?.["id"]} ${key} ${textOf(answer)} ${streamed}`);

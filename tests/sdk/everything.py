@@ -239,7 +239,7 @@ def models(arguments: str, ctx: Context) -> None:
     key = ctx.model.api_key("p")
     answer = ctx.model.complete("Say hi", model="p/m", system_prompt="Be brief", max_tokens=5)
     streamed_text = ""
-    for event in ctx.model.stream([{"role": "user", "content": "Say ho", "timestamp": 0}]):
+    for event in ctx.model.stream([{"role": "user", "content": [bowline.text("Say ho")], "timestamp": 0}]):
         streamed_text += event.get("delta", "")
     ctx.ui.notify(f"{listed[0]['id']} {key} {bowline.text_of(answer)} {streamed_text}")
 

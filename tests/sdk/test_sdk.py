@@ -1,7 +1,7 @@
 """Tests of the SDKs against bowline's side of the protocol, played by `engine.py`.
 
-The same tests run for each language; the extensions `everything.*` do the same. With BOWLINE_SCHEMA naming a file, every
-record that the extensions send is checked against the protocol's schema.
+The same tests run for each language; the extensions `everything.*` do the same. Every record that they send is checked
+against the protocol's schema, if the package jsonschema is there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,48 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, Iterator, List
 
 from engine import Engine, HookFailed, Json
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+
+def validator() -> Callable[[str, Json], None]:
+    """Returns a function that checks a value against a definition of the schema."""
+    try:
+        import jsonschema  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        print("test_sdk: records are not checked against the schema: there is no jsonschema", file=sys.stderr)
+        return lambda name, value: None
+    schema = json.loads((ROOT / "schema" / "extension.json").read_text())
+    definitions = schema["$defs"]
+
+    def variants(name: str) -> Iterator[str]:
+        for variant in definitions[name].get("oneOf", []):
+            yield variant["$ref"].rpartition("/")[2]
+
+    def is_for(name: str, value: Json) -> bool:
+        properties = definitions[name]["properties"]
+        return all(value.get(field) == properties.get(field, {}).get("const") for field in ("type", "method"))
+
+    validators: Dict[str, Any] = {}
+
+    def validate(name: str, value: Json) -> None:
+        if name == "FromExtension":
+            # The message for one variant is readable, that for all is not.
+            [name] = [variant for variant in variants(name) if is_for(variant, value)]
+        unknown = set(value) - set(definitions[name].get("properties", value))
+        assert not unknown, f"{name} has no {unknown}: {value}"
+        if name not in validators:
+            one = {"$ref": f"#/$defs/{name}", "$defs": definitions}
+            validators[name] = jsonschema.Draft202012Validator(one)
+        validators[name].validate(value)
+
+    return validate
+
+
+VALIDATE = validator()
 
 MODEL_ANSWERS: Dict[str, Any] = {
     "model.list": [{"id": "m", "provider": "p"}],
@@ -37,7 +73,18 @@ class SdkTests:
     def engine(self, **answers: Any) -> Engine:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)  # type: ignore[attr-defined]
-        return Engine(self.command, Path(folder.name), answers)
+        engine = Engine(self.command, Path(folder.name), answers)
+        self.addCleanup(self.check, engine)  # type: ignore[attr-defined]
+        return engine
+
+    def check(self, engine: Engine) -> None:
+        """Checks the records of an extension, and the results of hooks and tools, against the schema."""
+        for record in engine.records:
+            VALIDATE("FromExtension", record)
+        for identity, kind in engine.asked.items():
+            for record in engine.of("result", id=identity):
+                if kind is not None and isinstance(record.get("result"), dict):
+                    VALIDATE(kind, record["result"])
 
     def running(self, **answers: Any) -> Engine:
         engine = self.engine(**{name.replace("_", "."): value for name, value in answers.items()})
@@ -48,6 +95,7 @@ class SdkTests:
         with self.engine() as engine:
             record = engine.start()
             assert record["protocol"] == 1 and record["name"] == "everything" and record["version"] == "1.2.3", record
+            [record] = record["extensions"]
             assert record["wants"] == ["entries"]
             hooks = {hook["event"]: hook for hook in record["hooks"]}
             assert hooks["tool_call"] == {"event": "tool_call", "await": True, "filter": {"toolName": ["bash"]}}, hooks
@@ -343,7 +391,14 @@ class SdkTests:
                 {"type": "text_delta", "contentIndex": 1, "delta": "hello"},
                 {
                     "type": "usage",
-                    "usage": {"input": 3, "output": 4, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 7},
+                    "usage": {
+                        "input": 3,
+                        "output": 4,
+                        "cacheRead": 0,
+                        "cacheWrite": 0,
+                        "totalTokens": 7,
+                        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0},
+                    },
                 },
                 {"type": "text_end", "contentIndex": 1},
                 {"type": "toolcall_start", "contentIndex": 2, "id": "t1", "toolName": "read"},
