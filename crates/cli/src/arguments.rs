@@ -36,6 +36,7 @@ pub(crate) enum Action {
     Sessions,
     Auth,
     ListModels,
+    Extension,
     /// Writes a session as a web page.
     Export,
     /// Decides about the trust in a project.
@@ -104,6 +105,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The language of a new extension.
+    pub lang: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
     /// Warnings for stderr: flags without effect.
