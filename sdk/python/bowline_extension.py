@@ -583,6 +583,16 @@ class UiPromptEvent(Event):
     kind: Literal["select", "confirm", "input", "editor"]
 
 
+class _UiNotifyOptional(TypedDict, total=False):
+    level: Literal["info", "warning", "error"]
+
+
+class UiNotifyEvent(Event, _UiNotifyOptional):
+    """An extension shows a message to the user. Not in pi."""
+
+    message: str
+
+
 # What each hook can do: "decides" hooks take results, "observes" hooks only hold up what follows, and "streams" hooks
 # are never waited for. A test compares this table with the engine's.
 HOOKS: Dict[str, str] = {
@@ -624,6 +634,7 @@ HOOKS: Dict[str, str] = {
     "thinking_level_select": "observes",
     "ui_prompt_start": "streams",
     "ui_prompt_end": "streams",
+    "ui_notify": "streams",
 }
 
 
@@ -2199,6 +2210,9 @@ class Extension:
 
     @overload
     def on(self, event: Literal["ui_prompt_end"]) -> Subscribe[UiPromptEvent, None]: ...
+
+    @overload
+    def on(self, event: Literal["ui_notify"]) -> Subscribe[UiNotifyEvent, None]: ...
 
     def on(self, event: str, *, tool: Optional[ToolNames] = None, wait: bool = True) -> Subscribe[Any, Any]:
         """Makes a function the handler of an event.

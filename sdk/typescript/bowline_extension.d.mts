@@ -410,6 +410,12 @@ export interface UiPromptEndEvent {
     kind: string;
     title: string;
 }
+/** An extension shows a message to the user. Not in pi. */
+export interface UiNotifyEvent {
+    type: "ui_notify";
+    message: string;
+    level?: "info" | "warning" | "error";
+}
 /** The event of each hook, and what its handler may return. */
 export interface Hooks {
     project_trust: [ProjectTrustEvent, ProjectTrustResult];
@@ -450,6 +456,7 @@ export interface Hooks {
     thinking_level_select: [ThinkingLevelSelectEvent, never];
     ui_prompt_start: [UiPromptStartEvent, never];
     ui_prompt_end: [UiPromptEndEvent, never];
+    ui_notify: [UiNotifyEvent, never];
 }
 export type HookName = keyof Hooks;
 type MaybePromise<T> = T | Promise<T>;

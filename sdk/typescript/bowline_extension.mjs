@@ -119,6 +119,7 @@ export const HOOKS = {
     thinking_level_select: "observes",
     ui_prompt_start: "streams",
     ui_prompt_end: "streams",
+    ui_notify: "streams",
 };
 // --- Errors ----------------------------------------------------------------------------------------------------------
 /** bowline refused a request; the message says why. */

@@ -383,6 +383,9 @@ export interface UiPromptStartEvent { type: "ui_prompt_start"; reason: "ui_promp
 /** A dialog was closed. */
 export interface UiPromptEndEvent { type: "ui_prompt_end"; reason: "ui_prompt"; kind: string; title: string }
 
+/** An extension shows a message to the user. Not in pi. */
+export interface UiNotifyEvent { type: "ui_notify"; message: string; level?: "info" | "warning" | "error" }
+
 /** The event of each hook, and what its handler may return. */
 export interface Hooks {
   project_trust: [ProjectTrustEvent, ProjectTrustResult];
@@ -423,6 +426,7 @@ export interface Hooks {
   thinking_level_select: [ThinkingLevelSelectEvent, never];
   ui_prompt_start: [UiPromptStartEvent, never];
   ui_prompt_end: [UiPromptEndEvent, never];
+  ui_notify: [UiNotifyEvent, never];
 }
 
 export type HookName = keyof Hooks;
@@ -477,6 +481,7 @@ export const HOOKS: Readonly<Record<HookName, "decides" | "observes" | "streams"
   thinking_level_select: "observes",
   ui_prompt_start: "streams",
   ui_prompt_end: "streams",
+  ui_notify: "streams",
 };
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
