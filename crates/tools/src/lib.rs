@@ -62,4 +62,5 @@ pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, traits_of};
+pub use truncate::{Limited, limit_text};
 pub use watch::{WATCH_ROLE, watch};

@@ -254,8 +254,7 @@ mod tests {
         let error = Service::start(&missing).err().unwrap().to_string();
         assert!(error.contains("no-such-program"), "{error}");
         let folder = Path::new("/no-such-folder").to_owned();
-        let error =
-            Service::start(&ServiceLaunch { working_directory: folder, ..launch("") }).err().unwrap();
+        let error = Service::start(&ServiceLaunch { working_directory: folder, ..launch("") }).err().unwrap();
         assert!(error.to_string().contains("/no-such-folder"), "{error}");
     }
 }
