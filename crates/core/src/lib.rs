@@ -9,6 +9,7 @@ pub mod ask;
 pub mod command;
 pub mod error_kind;
 pub mod event;
+pub mod hook;
 pub mod message;
 pub mod model;
 pub mod policy;
@@ -17,6 +18,7 @@ pub mod session_tag;
 pub mod stream;
 pub mod thinking;
 pub mod tool;
+pub mod ui;
 pub mod usage;
 
 pub use command::{Command, Origin, Request};
