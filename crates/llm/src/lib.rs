@@ -43,6 +43,7 @@ mod request;
 mod scripted;
 mod secret;
 mod setting_value;
+mod sharing;
 mod sse;
 mod transport;
 

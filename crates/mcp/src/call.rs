@@ -95,18 +95,20 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => break Err(Error::Aborted),
+                // Before the answer, which comes after it.
+                Some(notification) = progress.reports.recv() => {
+                    deadline = Instant::now() + limit;
+                    report.add(notification);
+                }
                 answer = &mut request.rx => {
                     handle.0 = None;
+                    report.send();
                     return match answer {
                         Ok(answer) => answer.map_err(|error| self.error(&error, limit)),
                         Err(_) => Err(self.closed()),
                     };
                 }
                 () = self.end.cancelled() => break Err(self.closed()),
-                Some(notification) = progress.reports.recv() => {
-                    deadline = Instant::now() + limit;
-                    report.add(notification);
-                }
                 () = sleep_until(due.unwrap_or(started)), if due.is_some() => report.send(),
                 () = sleep_until(deadline) => {
                     // The user may take any time to answer a question.

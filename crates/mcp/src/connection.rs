@@ -133,7 +133,7 @@ impl Session {
                 }
             }
             Transport::Http { url, headers } => {
-                let client = surroundings.host.http_client(url).map_err(Error::Connection)?;
+                let client = surroundings.host.http_client(url.clone()).await.map_err(Error::Start)?;
                 let mut custom = HashMap::new();
                 for (name, value) in evaluate_all(surroundings, "headers", headers).await? {
                     let (name, value) = configuration::header(&name, &value).ok_or_else(|| Error::Value {
@@ -193,17 +193,15 @@ impl Session {
 }
 
 impl Process {
-    /// Returns an error that says how the process ended and what it wrote last, if it has ended.
+    /// Returns an error that says how the process ended and what it wrote last, if it has ended by itself.
     async fn describe(&mut self, error: Error) -> Error {
+        let Error::Connection(closed) = error else { return error };
         let end = tokio::time::timeout(EXIT, self.service.wait()).await.ok();
         let mut text = match (self.output.reason(), end) {
             (Some(reason), _) => reason,
             (None, Some(ServiceEnd::Exited { code })) => format!("it exited with code {code}"),
             (None, Some(ServiceEnd::Signalled { signal })) => format!("it was killed by signal {signal}"),
-            (None, None) => match error {
-                Error::Connection(text) => text,
-                other => return other,
-            },
+            (None, None) => closed,
         };
         if let Some(tail) = self.stderr.tail() {
             text.push_str("; its last output: ");
@@ -333,10 +331,7 @@ fn initialize_error(error: &ClientInitializeError) -> Error {
         ClientInitializeError::ConnectionClosed(_) => {
             Error::Connection("it closed the connection".to_owned())
         }
-        other => Error::Connection(format!(
-            "it does not speak the protocol ({})",
-            beginning(&other.to_string(), 300)
-        )),
+        other => Error::Protocol(beginning(&other.to_string(), 300)),
     }
 }
 

@@ -50,9 +50,9 @@ pub(crate) async fn outcome(
         details.insert("truncation".to_owned(), truncation);
     }
     if is_error {
-        return Outcome { content, details: Some(json!({})), is_error };
+        return Outcome { content, ..Outcome::error("") };
     }
-    Outcome { content, details: None, is_error }.with_details(Value::Object(details))
+    Outcome { content, ..Outcome::text("") }.with_details(Value::Object(details))
 }
 
 impl Parts {
@@ -65,7 +65,7 @@ impl Parts {
             }
             ContentBlock::Image(image) => self.image(image.data, image.mime_type),
             ContentBlock::Audio(audio) => {
-                self.line(&format!("[audio: {}, {}]", shown(&audio.mime_type), size(audio.data.len())));
+                self.line(&format!("[audio: {}, {}]", shown(&audio.mime_type), size(&audio.data)));
                 self.audio_size += audio.data.len();
                 if self.audio_size <= LARGEST_AUDIO {
                     self.audio.push(json!({"mimeType": audio.mime_type, "data": audio.data}));
@@ -104,7 +104,7 @@ impl Parts {
                     "[resource: {}, {}, {}]",
                     beginning(&uri, 500),
                     shown(&kind),
-                    size(blob.len())
+                    size(&blob)
                 ));
                 if kind.starts_with("image/") {
                     self.image(blob, kind);
@@ -159,9 +159,9 @@ fn shown(mime_type: &str) -> String {
     if mime_type.is_empty() { "of an unknown type".to_owned() } else { beginning(mime_type, 100) }
 }
 
-/// Returns the size of what has this many characters in base64.
-fn size(base64: usize) -> String {
-    let bytes = base64 / 4 * 3;
+/// Returns the size of what a base64 text stands for.
+fn size(base64: &str) -> String {
+    let bytes = base64.trim_end_matches('=').len() * 3 / 4;
     if bytes < 1024 { format!("{bytes} B") } else { format!("{} KB", bytes / 1024) }
 }
 

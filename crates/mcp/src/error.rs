@@ -15,6 +15,8 @@ pub enum Error {
     Unauthorized { status: u16, challenge: String },
     #[error("{0}")]
     Connection(String),
+    #[error("it does not speak the protocol ({0})")]
+    Protocol(String),
     #[error("it refused to start a session: {0}")]
     Refused(String),
     #[error("it did not get ready within {} s", .0.as_secs())]
@@ -46,6 +48,13 @@ pub enum Error {
 impl Error {
     /// Tells whether trying again cannot help: the configuration has to change.
     pub(crate) fn is_permanent(&self) -> bool {
-        matches!(self, Self::Value { .. } | Self::Start(_) | Self::Unauthorized { .. })
+        matches!(
+            self,
+            Self::Value { .. }
+                | Self::Start(_)
+                | Self::Unauthorized { .. }
+                | Self::Refused(_)
+                | Self::Protocol(_)
+        )
     }
 }

@@ -11,7 +11,7 @@ pub trait Host: Send + Sync {
     fn evaluate(&self, value: String) -> BoxFuture<'static, Result<String, String>>;
 
     /// Returns a client for an address. It must not follow redirects, which would send headers elsewhere.
-    fn http_client(&self, address: &str) -> Result<reqwest::Client, String>;
+    fn http_client(&self, address: String) -> BoxFuture<'static, Result<reqwest::Client, String>>;
 }
 
 /// Asks the user of a session, because a server wants to know something.
@@ -58,7 +58,7 @@ impl Asker for NoAsker {
 
 /// Hears what happens to servers.
 pub trait Listener: Send + Sync {
-    /// A server could not be started, ended, or was restarted; the text is a sentence for the user.
+    /// Something happened to a server that the user should know.
     fn notice(&self, notice: Notice);
 
     /// The tools or prompts of some server are not the same as before.
@@ -69,9 +69,18 @@ pub trait Listener: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub server: String,
+    /// A sentence for the user.
     pub text: String,
-    /// Whether something is wrong.
-    pub is_problem: bool,
+    pub severity: Severity,
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Something is missing or late.
+    Warning,
+    /// The server could not be started, or has ended.
+    Failure,
 }
 
 /// What all servers share.

@@ -220,7 +220,7 @@ mod tests {
         let mut omitted = Vec::new();
         let tools = vec![
             tool("a", &json!({})),
-            tool("b", json!({"type": "object", "properties": {"x": {"type": "string"}}, "$schema": "s"})),
+            tool("b", &json!({"type": "object", "properties": {"x": {"type": "string"}}, "$schema": "s"})),
         ];
         let offered = offered_tools(tools, &config(), &mut omitted);
         assert_eq!(offered[0].definition.parameters, json!({"type": "object", "properties": {}}));

@@ -120,7 +120,7 @@ impl Tool for ReadResource {
                 let parts = read(servers.find(name)?, uri).await?;
                 let (content, truncation) = parts.content(context.takes_images).await;
                 let details = truncation.map_or(json!({}), |truncation| json!({"truncation": truncation}));
-                Ok(Outcome { content, details: None, is_error: false }.with_details(details))
+                Ok(Outcome { content, ..Outcome::text("") }.with_details(details))
             };
             until_cancelled(&context, read).await
         })

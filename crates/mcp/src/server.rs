@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::configuration::ServerConfig;
 use crate::connection::{Connection, Session};
 use crate::error::Error;
-use crate::host::{Notice, Surroundings};
+use crate::host::{Notice, Severity, Surroundings};
 use crate::inventory::{self, Inventory};
 use crate::limits::REFRESH_PAUSE;
 
@@ -130,8 +130,8 @@ impl Server {
         self.state.send_replace(state);
     }
 
-    fn notice(&self, is_problem: bool, text: String) {
-        self.surroundings.listener.notice(Notice { server: self.config.name.clone(), text, is_problem });
+    fn notice(&self, severity: Severity, text: String) {
+        self.surroundings.listener.notice(Notice { server: self.config.name.clone(), text, severity });
     }
 
     async fn supervise(self: Arc<Self>) {
@@ -158,7 +158,7 @@ impl Server {
             };
             let name = &self.config.name;
             self.notice(
-                true,
+                Severity::Failure,
                 format!("The MCP server {name} failed: {error}. It is restarted in {} s.", delay.as_secs()),
             );
             self.set(State::Waiting { reason: error.to_string(), until: Instant::now() + delay });
@@ -182,7 +182,7 @@ impl Server {
 
     fn give_up(&self, error: Error) {
         let name = &self.config.name;
-        self.notice(true, format!("The MCP server {name} cannot be used: {error}."));
+        self.notice(Severity::Failure, format!("The MCP server {name} cannot be used: {error}."));
         self.set(State::Failed(error));
         self.surroundings.listener.changed();
     }
@@ -207,7 +207,7 @@ impl Server {
         let name = &self.config.name;
         let known = self.inventory();
         for omitted in inventory.omitted.iter().filter(|text| !known.omitted.contains(text)).take(5) {
-            self.notice(true, format!("The MCP server {name}: {omitted}."));
+            self.notice(Severity::Warning, format!("The MCP server {name}: {omitted}."));
         }
         *self.inventory.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(inventory);
     }

@@ -8,7 +8,7 @@ use bowline_tools::Tool;
 
 use crate::configuration::{Configuration, ServerConfig, Start};
 use crate::error::Error;
-use crate::host::{Notice, Surroundings};
+use crate::host::{Notice, Severity, Surroundings};
 use crate::resources::{ListResources, ReadResource};
 use crate::server::{Server, State};
 use crate::tool::ServerTool;
@@ -87,7 +87,7 @@ impl Servers {
                 let text = format!(
                     "The MCP server {name} is not ready after {seconds} s. Its tools are added when it is."
                 );
-                let notice = Notice { server: name.clone(), text, is_problem: true };
+                let notice = Notice { server: name.clone(), text, severity: Severity::Warning };
                 self.surroundings.listener.notice(notice);
             }
         }

@@ -118,7 +118,6 @@ async fn read(stdout: ChildStdout, messages: &mpsc::Sender<ServerJsonRpcMessage>
     let mut window = Window::new();
     loop {
         line.clear();
-        window.wait().await;
         if !read_line(&mut stdout, &mut line).await? {
             return Ok(());
         }
@@ -131,11 +130,16 @@ async fn read(stdout: ChildStdout, messages: &mpsc::Sender<ServerJsonRpcMessage>
         };
         match message {
             Some(message) => {
+                window.wait().await;
                 if messages.send(message).await.is_err() {
                     return Ok(());
                 }
             }
-            None => garbage += length,
+            None => {
+                garbage += length;
+                // The others get their turn.
+                tokio::task::yield_now().await;
+            }
         }
         if garbage > MOST_GARBAGE {
             return Err(format!(
