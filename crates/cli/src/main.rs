@@ -20,6 +20,7 @@ mod hidden_input;
 mod list_models;
 mod local_time;
 mod online_check;
+mod resources;
 mod rpc;
 mod sessions;
 mod settings_file;
@@ -34,6 +35,7 @@ mod table;
 mod terminal;
 mod tool_names;
 mod transcript;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Export => export::main(&arguments, choice.start()),
+        Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());
             return ExitCode::from(USAGE);

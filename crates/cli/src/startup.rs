@@ -16,6 +16,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -70,6 +71,7 @@ pub(crate) fn prepare(
         None => default_model(&providers, preferred, &scope),
     };
     let system_prompt = system_prompt(arguments, environment)?;
+    let resources = resources::choose(arguments, environment, &file);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -97,6 +99,7 @@ pub(crate) fn prepare(
         providers,
         toolbox,
         system_prompt,
+        resources,
         session_plan,
         models,
         gate: Arc::new(RunEverything),

@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, sessions};
+use crate::{auth, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -78,6 +78,20 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         examples: "bowline export 0199 --out session.html --name \"What we did\"\n",
         takes_words: true,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
+    },
+    Subcommand {
+        name: "trust",
+        action: Action::Trust,
+        about: "decide whether what a project brings along is used",
+        usage: trust::USAGE,
+        examples: "\
+bowline trust
+bowline trust ~/projects
+bowline trust --list
+bowline trust --remove ~/projects
+",
+        takes_words: true,
+        flags: &["--list", "--remove", "--no-approve", "--json"],
     },
     Subcommand {
         name: "schema",

@@ -33,6 +33,7 @@ use bowline_core::hook::CustomMessageDraft;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
 
@@ -116,7 +117,8 @@ impl Session {
             interrupt_mode: agent.policy().interrupt_mode,
         };
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
-        let instructions = Instructions::new(tools, agent.system_prompt().clone());
+        let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
+        let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
         let (inputs, alive) = pending.way_back();
@@ -194,6 +196,11 @@ impl Session {
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.instructions.set_system_prompt(system_prompt);
+    }
+
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.instructions.set_resources(resources);
     }
 
     /// Passes on what a task reports, unless nobody waits for it any more.
