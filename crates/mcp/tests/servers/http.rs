@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, eventually, script, text};
+use crate::world::{World, eventually, run, script, text};
 
 struct Running {
     process: Child,
@@ -21,7 +21,7 @@ impl Drop for Running {
     }
 }
 
-async fn run(world: &World, flags: &[&str]) -> Running {
+async fn serve(world: &World, flags: &[&str]) -> Running {
     let file = world.path("port");
     let mut command = Command::new("python3");
     command.arg(script()).arg("--http").arg(&file).args(flags).stdin(Stdio::null());
@@ -31,64 +31,72 @@ async fn run(world: &World, flags: &[&str]) -> Running {
     Running { process, address: format!("http://127.0.0.1:{port}/mcp") }
 }
 
-#[tokio::test]
-async fn server_over_http_is_like_any_other() {
-    let world = World::new();
-    *world.answers.lock().unwrap() = vec![json!("small"), json!("1")];
-    let log = world.path("log").display().to_string();
-    let server = run(&world, &["--token", "token-from-outside", "--log", &log]).await;
-    let headers = json!({"Authorization": "Bearer token-from-outside", "X-Other": "$TOKEN"});
-    let servers = world.configured(&json!({"s": {"url": server.address, "headers": headers}}));
-    servers.start().await;
-    assert_eq!(servers.status()[0].state, "ready", "{:?}", servers.status()[0].problem);
-    assert_eq!(text(&world.echo(&servers, "hi").await), "hi");
-    let outcome = world.call(&servers, "slow", json!({"steps": 2})).await;
-    assert_eq!(text(&outcome), "done");
-    assert!(!world.progress.lock().unwrap().is_empty());
-    let outcome = world.call(&servers, "order", json!({})).await;
-    let answer: Value = serde_json::from_str(&text(&outcome)).unwrap();
-    assert_eq!(answer["action"], "accept");
-    let began = Instant::now();
-    let call = world.call(&servers, "wait", json!({}));
-    let abort = async {
-        eventually("the call has arrived", || {
-            world.log().iter().any(|message| message["params"]["name"] == "wait")
+#[test]
+fn server_over_http_is_like_any_other() {
+    run(async {
+        let world = World::new();
+        *world.answers.lock().unwrap() = vec![json!("small"), json!("1")];
+        let log = world.path("log").display().to_string();
+        let server = serve(&world, &["--token", "token-from-outside", "--log", &log]).await;
+        let headers = json!({"Authorization": "Bearer token-from-outside", "X-Other": "$TOKEN"});
+        let servers = world.configured(&json!({"s": {"url": server.address, "headers": headers}}));
+        servers.start().await;
+        assert_eq!(servers.status()[0].state, "ready", "{:?}", servers.status()[0].problem);
+        assert_eq!(text(&world.echo(&servers, "hi").await), "hi");
+        let outcome = world.call(&servers, "slow", json!({"steps": 2})).await;
+        assert_eq!(text(&outcome), "done");
+        assert!(!world.progress.lock().unwrap().is_empty());
+        let outcome = world.call(&servers, "order", json!({})).await;
+        let answer: Value = serde_json::from_str(&text(&outcome)).unwrap();
+        assert_eq!(answer["action"], "accept");
+        let began = Instant::now();
+        let call = world.call(&servers, "wait", json!({}));
+        let abort = async {
+            eventually("the call has arrived", || {
+                world.log().iter().any(|message| message["params"]["name"] == "wait")
+            })
+            .await;
+            world.cancel.cancel();
+        };
+        let (outcome, ()) = tokio::join!(call, abort);
+        assert!(text(&outcome).starts_with("Aborted") && began.elapsed() < Duration::from_secs(10));
+        eventually("the server is told", || {
+            world.log().iter().any(|message| message["method"] == "notifications/cancelled")
         })
         .await;
-        world.cancel.cancel();
-    };
-    let (outcome, ()) = tokio::join!(call, abort);
-    assert!(text(&outcome).starts_with("Aborted") && began.elapsed() < Duration::from_secs(10));
-    eventually("the server is told", || {
-        world.log().iter().any(|message| message["method"] == "notifications/cancelled")
-    })
-    .await;
-    servers.stop().await;
-    eventually("the session is deleted", || world.log().iter().any(|message| message["delete"].is_string()))
+        servers.stop().await;
+        eventually("the session is deleted", || {
+            world.log().iter().any(|message| message["delete"].is_string())
+        })
         .await;
+    });
 }
 
-#[tokio::test]
-async fn missing_authorization_is_explained_and_not_tried_again() {
-    let world = World::new();
-    let server = run(&world, &["--token", "secret"]).await;
-    let servers = world.configured(&json!({"s": {"url": server.address}}));
-    servers.start().await;
-    let status = servers.status().remove(0);
-    assert_eq!(status.state, "failed");
-    let problem = status.problem.unwrap();
-    assert!(problem.starts_with("it needs authorization (HTTP 401): set \"headers\""), "{problem}");
-    assert!(problem.contains("Bearer realm=\"test\""), "{problem}");
+#[test]
+fn missing_authorization_is_explained_and_not_tried_again() {
+    run(async {
+        let world = World::new();
+        let server = serve(&world, &["--token", "secret"]).await;
+        let servers = world.configured(&json!({"s": {"url": server.address}}));
+        servers.start().await;
+        let status = servers.status().remove(0);
+        assert_eq!(status.state, "failed");
+        let problem = status.problem.unwrap();
+        assert!(problem.starts_with("it needs authorization (HTTP 401): set \"headers\""), "{problem}");
+        assert!(problem.contains("Bearer realm=\"test\""), "{problem}");
+    });
 }
 
-#[tokio::test]
-async fn server_that_is_not_there_is_explained() {
-    let world = World::new();
-    let servers = world.configured(&json!({"s": {"url": "http://127.0.0.1:9/mcp?key=hidden"}}));
-    servers.start().await;
-    let problem = servers.status()[0].problem.clone().unwrap();
-    assert!(problem.starts_with("it could not be reached") && !problem.contains("hidden"), "{problem}");
-    servers.stop().await;
+#[test]
+fn server_that_is_not_there_is_explained() {
+    run(async {
+        let world = World::new();
+        let servers = world.configured(&json!({"s": {"url": "http://127.0.0.1:9/mcp?key=hidden"}}));
+        servers.start().await;
+        let problem = servers.status()[0].problem.clone().unwrap();
+        assert!(problem.starts_with("it could not be reached") && !problem.contains("hidden"), "{problem}");
+        servers.stop().await;
+    });
 }
 
 /// Answers one request with a text, and every other one the same.
@@ -110,31 +118,36 @@ fn answering(head: &'static str, body: &'static [u8], times: usize) -> String {
     address
 }
 
-#[tokio::test]
-async fn what_is_no_server_is_explained() {
-    static CHUNK: [u8; 1 << 20] = [b'x'; 1 << 20];
-    let world = World::new();
-    for (address, expected) in [
-        (
-            answering("200 OK\r\nContent-Type: text/html", b"<html>", 1),
-            "it answered with text/html instead of JSON",
-        ),
-        (answering("200 OK\r\nContent-Type: application/json", b"{}", 1), "its answer is no message"),
-        (
-            answering("200 OK\r\nContent-Type: application/json", &CHUNK, 100),
-            "it sent a message of more than 16384 KB",
-        ),
-        (
-            answering("200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ", &CHUNK, 100),
-            "it closed the connection",
-        ),
-        (answering("302 Found\r\nLocation: http://elsewhere", b"", 1), "it redirects elsewhere (HTTP 302)"),
-        (answering("500 Oops", b"broken", 1), "it refused a request (HTTP 500: broken)"),
-    ] {
-        let servers = world.configured(&json!({"s": {"url": address}}));
-        servers.start().await;
-        let problem = servers.status()[0].problem.clone().unwrap_or_default();
-        assert!(problem.contains(expected), "{expected}: {problem}");
-        servers.stop().await;
-    }
+#[test]
+fn what_is_no_server_is_explained() {
+    run(async {
+        static CHUNK: [u8; 1 << 20] = [b'x'; 1 << 20];
+        let world = World::new();
+        for (address, expected) in [
+            (
+                answering("200 OK\r\nContent-Type: text/html", b"<html>", 1),
+                "it answered with text/html instead of JSON",
+            ),
+            (answering("200 OK\r\nContent-Type: application/json", b"{}", 1), "its answer is no message"),
+            (
+                answering("200 OK\r\nContent-Type: application/json", &CHUNK, 100),
+                "it sent a message of more than 16384 KB",
+            ),
+            (
+                answering("200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: ", &CHUNK, 100),
+                "it closed the connection",
+            ),
+            (
+                answering("302 Found\r\nLocation: http://elsewhere", b"", 1),
+                "it redirects elsewhere (HTTP 302)",
+            ),
+            (answering("500 Oops", b"broken", 1), "it refused a request (HTTP 500: broken)"),
+        ] {
+            let servers = world.configured(&json!({"s": {"url": address}}));
+            servers.start().await;
+            let problem = servers.status()[0].problem.clone().unwrap_or_default();
+            assert!(problem.contains(expected), "{expected}: {problem}");
+            servers.stop().await;
+        }
+    });
 }

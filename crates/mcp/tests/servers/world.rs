@@ -161,6 +161,21 @@ impl World {
     }
 }
 
+/// Runs a test, and leaves no process behind.
+pub fn run(test: impl Future<Output = ()>) {
+    let _finish = Finish;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(test);
+}
+
+struct Finish;
+
+impl Drop for Finish {
+    fn drop(&mut self) {
+        bowline_tools::finish_commands(PATIENCE);
+    }
+}
+
 /// Returns the description of a server with flags.
 pub fn entry(flags: &[&str]) -> Value {
     let mut arguments = vec![script().display().to_string()];
