@@ -207,7 +207,7 @@ def answer(session, request):
         time.sleep(options.delay)
         session.client = params
         return {
-            "protocolVersion": params["protocolVersion"],
+            "protocolVersion": "2025-06-18",
             "capabilities": {"tools": {"listChanged": True}, "prompts": {}, "resources": {}},
             "serverInfo": {"name": "test-server", "version": "1.2.3"},
             "instructions": "Use the tool echo for everything.",

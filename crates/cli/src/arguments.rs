@@ -38,6 +38,8 @@ pub(crate) enum Action {
     ListModels,
     /// Writes a session as a web page.
     Export,
+    /// Lists, tests and calls MCP servers.
+    Mcp,
     /// Decides about the trust in a project.
     Trust,
     /// Prints a dialect as JSON Schema.

@@ -19,6 +19,9 @@ use crate::terminal::note;
 /// How long the end waits for commands to die. What is left then is killed by the process that watches this one.
 const LONGEST_KILL: Duration = Duration::from_millis(500);
 
+/// How long the end waits for MCP servers to exit.
+const LONGEST_END: Duration = Duration::from_millis(700);
+
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
 pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
@@ -27,7 +30,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
     let dialect = entry.make();
     let environment = Environment::read(arguments.working_directory.as_deref())?;
-    let Prepared { parts, session } =
+    let Prepared { parts, session, mcp } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     if std::io::stdin().is_terminal() {
         note(format_args!(
@@ -51,7 +54,10 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         connection.start_with(session, environment.working_directory)?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
-        Ok::<_, Failure>(connection.serve(input, output, signals).await)
+        let code = connection.serve(input, output, signals).await;
+        // Servers exit by themselves when they are told, and are killed if they do not.
+        let _ = tokio::time::timeout(LONGEST_END, mcp.finish()).await;
+        Ok::<_, Failure>(code)
     })?;
     // A tool that blocks a thread must not keep the process from ending.
     runtime.shutdown_background();

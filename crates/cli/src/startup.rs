@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use bowline_core::Policy;
 use bowline_core::model::Model;
+use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Start, Tools};
-use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
+use bowline_engine::{Host, ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
+use bowline_extension_host::{McpHost, McpOptions};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
@@ -16,6 +18,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::mcp_servers;
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
@@ -29,6 +32,8 @@ const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
 pub(crate) struct Prepared {
     pub parts: Parts,
     pub session: OpenedSession,
+    /// What ends with the process, after the connection.
+    pub mcp: Arc<McpHost>,
 }
 
 /// Returns the parts of an agent. Warnings go to stderr; nothing here touches a socket.
@@ -45,19 +50,7 @@ pub(crate) fn prepare(
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
-    let options = Options {
-        shell: file.shell_path.clone(),
-        command_prefix: file.shell_command_prefix.clone(),
-        keeps_images: !settings.resize_images,
-        home_directory: environment.user_home.clone(),
-        own_folder: Some(environment.home.clone()),
-        temporary_directory: Some(environment.temporary_directory.clone()),
-        inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
-        sessions_end_with_process: arguments.no_session,
-        environment: command_environment(&file, &providers),
-        watcher: hardening::watcher(),
-        command_timeout: file.command_timeout(),
-    };
+    let options = tool_options(arguments, environment, &file, &providers, !settings.resize_images);
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
         allow: allowed_tools(arguments, &file, start)?,
@@ -72,6 +65,9 @@ pub(crate) fn prepare(
     };
     let system_prompt = system_prompt(arguments, environment)?;
     let resources = resources::choose(arguments, environment, &file);
+    let can_ask = policy.questions != Questions::Assumed;
+    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
+    let mcp = Arc::new(McpHost::new(mcp));
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -103,14 +99,49 @@ pub(crate) fn prepare(
         session_plan,
         models,
         gate: Arc::new(RunEverything),
-        hosts: Vec::new(),
+        hosts: vec![Arc::clone(&mcp) as Arc<dyn Host>],
         clock,
     };
     let session = OpenedSession::new(session)?;
     if let Some((damage, file)) = session.damage().zip(session.file()) {
         warn_about(damage, file);
     }
-    Ok(Prepared { parts, session })
+    Ok(Prepared { parts, session, mcp })
+}
+
+/// Returns how the tools behave, and what they may know of the environment.
+fn tool_options(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+    providers: &Providers,
+    keeps_images: bool,
+) -> Options {
+    Options {
+        shell: file.shell_path.clone(),
+        command_prefix: file.shell_command_prefix.clone(),
+        keeps_images,
+        home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
+        temporary_directory: Some(environment.temporary_directory.clone()),
+        inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        sessions_end_with_process: arguments.no_session,
+        environment: command_environment(file, providers),
+        watcher: hardening::watcher(),
+        command_timeout: file.command_timeout(),
+    }
+}
+
+/// Returns what is known of MCP servers, without an agent.
+pub(crate) fn mcp_options(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<McpOptions, Failure> {
+    let providers = Providers::new(sources(environment, file))?;
+    let resources = resources::choose(arguments, environment, file);
+    let tools = tool_options(arguments, environment, file, &providers, false);
+    Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
 }
 
 /// Returns what commands get of the environment.

@@ -2,3 +2,7 @@
 //!
 //! Each part is an [`Host`](bowline_engine::Host): extension processes, which speak our protocol over
 //! JSON lines.
+
+mod mcp;
+
+pub use mcp::{McpHost, McpOptions};

@@ -89,6 +89,7 @@ pub struct ServerConfig {
     pub description: Option<String>,
     /// The file that describes it.
     pub origin: PathBuf,
+    pub is_of_project: bool,
 }
 
 /// How a server is reached.
@@ -163,6 +164,9 @@ impl Configuration {
                 Source::File(path) => configuration.add_file(path, read_file(path)),
                 Source::ProjectFile { path, folder } => {
                     configuration.add_file(path, read_project_file(path, folder));
+                    for server in configuration.servers.iter_mut().filter(|server| server.origin == *path) {
+                        server.is_of_project = true;
+                    }
                 }
             }
         }
@@ -292,6 +296,7 @@ fn parse(
         start,
         description: fields.text("description")?.map(ToOwned::to_owned),
         origin: origin.to_owned(),
+        is_of_project: false,
     })
 }
 

@@ -143,7 +143,9 @@ impl ClientHandler for Handler {
             elicitation.url = Some(UrlElicitationCapability::default());
             capabilities.elicitation = Some(elicitation);
         }
-        ClientConfig::new(capabilities, Implementation::new("bowline", env!("CARGO_PKG_VERSION")))
+        let client = Implementation::new("bowline", env!("CARGO_PKG_VERSION"));
+        // The newest version that is agreed on in this way. Later ones are asked for in another.
+        ClientConfig::new(capabilities, client).with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {

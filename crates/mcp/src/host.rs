@@ -5,13 +5,16 @@ use std::sync::Arc;
 use bowline_tools::BoxFuture;
 use serde_json::Value;
 
+/// The client that servers are reached with.
+pub type HttpClient = reqwest::Client;
+
 /// Evaluates values of the configuration and builds HTTP clients.
 pub trait Host: Send + Sync {
     /// Returns what a value such as `$TOKEN` or `!command` stands for. The error is a clause for the user.
     fn evaluate(&self, value: String) -> BoxFuture<'static, Result<String, String>>;
 
     /// Returns a client for an address. It must not follow redirects, which would send headers elsewhere.
-    fn http_client(&self, address: String) -> BoxFuture<'static, Result<reqwest::Client, String>>;
+    fn http_client(&self, address: String) -> BoxFuture<'static, Result<HttpClient, String>>;
 }
 
 /// Asks the user of a session, because a server wants to know something.

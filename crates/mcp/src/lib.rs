@@ -30,7 +30,8 @@ mod tool;
 pub use configuration::{Configuration, Problem, ServerConfig, Source, Start, Transport};
 pub use error::Error;
 pub use host::{
-    Asker, Host, Listener, NoAsker, Notice, Question, QuestionKind, Severity, Surroundings, Timing,
+    Asker, Host, HttpClient, Listener, NoAsker, Notice, Question, QuestionKind, Severity, Surroundings,
+    Timing,
 };
 pub use prompts::{ExpandedPrompt, PromptCommand};
 pub use servers::{Servers, Status, ToolSummary};

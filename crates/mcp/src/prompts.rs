@@ -1,5 +1,7 @@
 //! Prompts of servers, as commands of the user: `/mcp__server__prompt arguments`.
 
+use std::path::PathBuf;
+
 use bowline_core::message::Content;
 use rmcp::model::{ClientRequest, GetPromptRequest, GetPromptRequestParams, JsonObject, Role, ServerResult};
 use serde_json::Value;
@@ -18,6 +20,9 @@ pub struct PromptCommand {
     /// The arguments that it takes, as in `<city> [units]`.
     pub arguments: String,
     pub server: String,
+    /// The file that describes the server, and whether it is one of a project.
+    pub origin: PathBuf,
+    pub is_of_project: bool,
 }
 
 /// What a command stands for: the prompt to send in its place.
@@ -42,6 +47,8 @@ impl Servers {
                     description,
                     arguments: argument_line(&prompt.arguments),
                     server: server.config.name.clone(),
+                    origin: server.config.origin.clone(),
+                    is_of_project: server.config.is_of_project,
                 });
             }
         }
