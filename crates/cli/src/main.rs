@@ -95,14 +95,19 @@ fn main() -> ExitCode {
     finish(result.map(|()| ExitCode::SUCCESS))
 }
 
-/// Prints a dialect as JSON Schema.
+/// Prints a dialect or the protocol of extensions as JSON Schema.
 fn schema(arguments: &Arguments, entry: &bowline_dialect::Entry) -> Result<(), Failure> {
-    if let Some(word) = arguments.words.first() {
-        let text =
-            format!("what is \"{word}\"? bowline schema [--dialect NAME] prints a protocol as JSON Schema");
-        return Err(Failure::Usage(text));
-    }
-    terminal::say(&format!("{:#}\n", entry.schema()))
+    let schema = match arguments.words.first().map(String::as_str) {
+        None => entry.schema(),
+        Some("extension") => bowline_extension_host::protocol::schema(),
+        Some(word) => {
+            let text = format!(
+                "what is \"{word}\"? bowline schema [--dialect NAME | extension] prints a protocol as JSON Schema"
+            );
+            return Err(Failure::Usage(text));
+        }
+    };
+    terminal::say(&format!("{schema:#}\n"))
 }
 
 /// Reports a failure, if it is one.

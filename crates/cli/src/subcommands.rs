@@ -111,11 +111,12 @@ bowline trust --remove ~/projects
         action: Action::Schema,
         about: "print a protocol as JSON Schema",
         usage: "\
-bowline schema [--dialect NAME]
+bowline schema [--dialect NAME | extension]
 
-Prints the commands, responses and events of a dialect as JSON Schema. The default is pi.
+Prints the commands, responses and events of a dialect as JSON Schema, or the records that bowline and extensions exchange.
+The default is the dialect pi.
 ",
-        examples: "bowline schema --dialect omp > omp.json\n",
+        examples: "bowline schema --dialect omp > omp.json\nbowline schema extension > extension.json\n",
         takes_words: true,
         flags: &["--dialect"],
     },
