@@ -181,6 +181,14 @@ impl Session {
         reason
     }
 
+    /// Returns why a request at the start failed: how the process ended, if it did.
+    pub async fn explain(&mut self, error: Error) -> Error {
+        match &mut self.process {
+            Some(process) if self.connection.peer.is_transport_closed() => process.describe(error).await,
+            _ => error,
+        }
+    }
+
     /// Ends the session and the process, which gets some time to exit.
     pub async fn close(mut self, patience: Duration) {
         self.connection.end.cancel();

@@ -191,11 +191,14 @@ impl Server {
     async fn start(&self) -> Result<Session, Error> {
         let limit = self.surroundings.timing.longest_start;
         let start = async {
-            let session = Session::open(&self.config, &self.surroundings).await?;
-            let taken = inventory::take(&session.connection.peer, &self.config).await;
-            taken
-                .map(|inventory| (session, inventory))
-                .map_err(|error| Error::Connection(format!("it did not list what it offers ({error})")))
+            let mut session = Session::open(&self.config, &self.surroundings).await?;
+            match inventory::take(&session.connection.peer, &self.config).await {
+                Ok(inventory) => Ok((session, inventory)),
+                Err(error) => {
+                    let error = Error::Connection(format!("it did not list what it offers ({error})"));
+                    Err(session.explain(error).await)
+                }
+            }
         };
         let (session, inventory) =
             tokio::time::timeout(limit, start).await.map_err(|_| Error::StartTimeout(limit))??;
