@@ -18,6 +18,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::hosts;
 use crate::mcp_servers;
 use crate::resources;
 use crate::settings_file::SettingsFile;
@@ -68,6 +69,8 @@ pub(crate) fn prepare(
     let can_ask = policy.questions != Questions::Assumed;
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
     let mcp = Arc::new(McpHost::new(mcp));
+    let mut hosts = hosts::choose(environment, &file, &resources, &options);
+    hosts.push(Arc::clone(&mcp) as Arc<dyn Host>);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -99,7 +102,7 @@ pub(crate) fn prepare(
         session_plan,
         models,
         gate: Arc::new(RunEverything),
-        hosts: vec![Arc::clone(&mcp) as Arc<dyn Host>],
+        hosts,
         clock,
     };
     let session = OpenedSession::new(session)?;

@@ -87,7 +87,10 @@ impl Page<'_> {
             match &response["properties"]["data"] {
                 Value::Null => page.push_str("\nThe response has no `data`.\n"),
                 data => {
-                    let _ = write!(page, "\nResponse `data`: {}.\n", self.tables().kind(data));
+                    let required = response["required"].as_array().into_iter().flatten();
+                    let at_times =
+                        if required.clone().any(|name| name == "data") { "" } else { " (at times)" };
+                    let _ = write!(page, "\nResponse `data`{at_times}: {}.\n", self.tables().kind(data));
                 }
             }
         }

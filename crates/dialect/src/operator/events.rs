@@ -114,6 +114,7 @@ impl Events {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => {}
         }
