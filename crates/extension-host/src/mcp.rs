@@ -141,7 +141,7 @@ impl Host for McpHost {
         });
         let seat = Arc::new(Seat {
             number: shared.last_seat.fetch_add(1, Ordering::Relaxed),
-            link: link.clone(),
+            link,
             session_id: about.session_id,
             is_started: AtomicBool::new(false),
             changed: Notify::new(),
