@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
 mod commands;
+mod expansion;
 mod instructions;
 mod trust;
 
