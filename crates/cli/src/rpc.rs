@@ -19,9 +19,6 @@ use crate::terminal::note;
 /// How long the end waits for commands to die. What is left then is killed by the process that watches this one.
 const LONGEST_KILL: Duration = Duration::from_millis(500);
 
-/// How long the end waits for MCP servers to exit.
-const LONGEST_END: Duration = Duration::from_millis(700);
-
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
 pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
@@ -32,7 +29,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     // The variable is omp's.
     let window_titles = environment.variable("PI_RPC_EMIT_TITLE") == Some("1");
     let dialect = entry.make_with(&bowline_dialect::Options { window_titles });
-    let Prepared { parts, session, mcp } =
+    let Prepared { parts, session } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     if std::io::stdin().is_terminal() {
         note(format_args!(
@@ -56,10 +53,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         connection.start_with(session, environment.working_directory)?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
-        let code = connection.serve(input, output, signals).await;
-        // Servers exit by themselves when they are told, and are killed if they do not.
-        let _ = tokio::time::timeout(LONGEST_END, mcp.finish()).await;
-        Ok::<_, Failure>(code)
+        Ok::<_, Failure>(connection.serve(input, output, signals).await)
     })?;
     // A tool that blocks a thread must not keep the process from ending.
     runtime.shutdown_background();

@@ -8,8 +8,8 @@ use bowline_core::model::Model;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Start, Tools};
-use bowline_engine::{Host, ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
-use bowline_extension_host::{McpHost, McpOptions};
+use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
+use bowline_extension_host::McpOptions;
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
@@ -33,8 +33,6 @@ const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
 pub(crate) struct Prepared {
     pub parts: Parts,
     pub session: OpenedSession,
-    /// What ends with the process, after the connection.
-    pub mcp: Arc<McpHost>,
 }
 
 /// Returns the parts of an agent. Warnings go to stderr; nothing here touches a socket.
@@ -68,9 +66,7 @@ pub(crate) fn prepare(
     let resources = resources::choose(arguments, environment, &file);
     let can_ask = policy.questions != Questions::Assumed;
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
-    let mcp = Arc::new(McpHost::new(mcp));
-    let mut hosts = hosts::choose(environment, &file, &resources, &options);
-    hosts.push(Arc::clone(&mcp) as Arc<dyn Host>);
+    let hosts = hosts::choose(environment, &file, &resources, &options, mcp);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -109,7 +105,7 @@ pub(crate) fn prepare(
     if let Some((damage, file)) = session.damage().zip(session.file()) {
         warn_about(damage, file);
     }
-    Ok(Prepared { parts, session, mcp })
+    Ok(Prepared { parts, session })
 }
 
 /// Returns how the tools behave, and what they may know of the environment.

@@ -109,12 +109,6 @@ impl McpHost {
     pub fn new(options: McpOptions) -> Self {
         Self { options: Arc::new(options), shared: Arc::default() }
     }
-
-    /// Ends all servers, each of which gets a moment to exit.
-    pub async fn finish(&self) {
-        let all: Vec<_> = lock(&self.shared).drain().map(|(_, shared)| shared).collect();
-        futures_util::future::join_all(all.iter().map(|shared| shared.stop())).await;
-    }
 }
 
 impl fmt::Debug for McpHost {
@@ -407,6 +401,16 @@ impl fmt::Debug for McpAttached {
 impl Attached for McpAttached {
     fn extensions(&self) -> Vec<Arc<dyn Extension>> {
         vec![Arc::clone(&self.extension) as Arc<dyn Extension>]
+    }
+
+    fn stop(&self) -> BoxFuture<'static, ()> {
+        let (shared, number) = (Arc::clone(&self.extension.shared), self.extension.seat.number);
+        Box::pin(async move {
+            let is_last = lock(&shared.seats).iter().all(|seat| seat.number == number);
+            if is_last {
+                shared.stop().await;
+            }
+        })
     }
 }
 
