@@ -89,6 +89,7 @@ pub(crate) struct Arguments {
     pub tools: Option<Vec<String>>,
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
+    pub no_builtin_tools: bool,
     pub allow_mutating: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,

@@ -24,7 +24,7 @@ use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
-use crate::tool_names::own_tools;
+use crate::tool_names::{is_of_server, own_tools};
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -45,6 +45,7 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    settings.offered_tools = offered_tools(arguments, start);
     warn_of_unknown_tools(&arguments.exclude_tools);
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
@@ -54,7 +55,7 @@ pub(crate) fn prepare(
     let toolbox = toolbox.select(&Selection {
         allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
-        none: arguments.no_tools,
+        none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
@@ -151,11 +152,23 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 
 /// Reports excluded tools that do not exist. They may belong to extensions of pi, so they are no error.
 fn warn_of_unknown_tools(excluded: &[String]) {
-    for name in excluded.iter().filter(|name| bowline_tools::traits_of(name).is_none()) {
+    let is_unknown = |name: &&String| bowline_tools::traits_of(name).is_none() && !is_of_server(name);
+    for name in excluded.iter().filter(is_unknown) {
         let known = Toolbox::builtin(&Options::default()).names();
         let near = nearest(name, known.iter().map(String::as_str));
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
+    }
+}
+
+/// Returns which tools of others, such as MCP servers, may be used.
+fn offered_tools(arguments: &Arguments, start: &Start) -> Selection {
+    // What they do is unknown, so they count as mutating.
+    let is_read_only = start.tools != Tools::Usual && !arguments.allow_mutating;
+    Selection {
+        allow: arguments.tools.clone(),
+        exclude: arguments.exclude_tools.clone(),
+        none: arguments.no_tools || is_read_only,
     }
 }
 
