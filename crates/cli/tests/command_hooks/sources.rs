@@ -132,8 +132,10 @@ fn commands_get_the_environment_of_commands_and_no_keys() {
 fn prefix_for_commands_of_the_model_does_not_apply() {
     let mut settings = hook("UserPromptSubmit", "echo ran > ran");
     settings["shellCommandPrefix"] = "echo prefix > prefix".into();
-    let workspace = Workspace::empty().settings(settings);
-    let mut agent = Launch::rpc(&workspace).model("scripted/demo").start();
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(settings);
+    let mut agent = workspace.start();
+    server.reply(Reply::text("done"));
     agent.run("hello");
     assert!(workspace.work().join("ran").exists() && !workspace.work().join("prefix").exists());
 }

@@ -77,7 +77,7 @@ fn arguments_are_replaced_and_checked() {
     let settings = hook("PreToolUse", &changed(json!({ "command": "echo changed" })));
     let (_, result, _) = call(settings, "bash", json!({ "command": "echo original" }));
     assert_eq!(text(&result["result"]).trim(), "changed");
-    let settings = hook("PreToolUse", &changed(json!({ "command": 5 })));
+    let settings = hook("PreToolUse", &changed(json!({ "cmd": "x" })));
     let (_, result, _) = call(settings, "bash", json!({ "command": "echo original" }));
     assert!(text(&result["result"]).contains("arguments are invalid"), "{result}");
 }
@@ -155,8 +155,7 @@ fn continue_false_ends_the_run_without_another_call_of_the_model() {
         assert_eq!(server.requests().len(), 1, "{event}");
         assert_eq!(of_type(&records, "agent_settled").len(), 1);
         assert_eq!(workspace.work().join("ran").exists(), has_run, "{event}");
-        assert_eq!(notifications(&agent), ["look here"]);
-        assert_well_formed(agent.transcript());
+        assert_eq!(notifications(&agent), ["look here", "enough"]);
     }
 }
 
