@@ -36,8 +36,11 @@ pub(crate) enum Action {
     Sessions,
     Auth,
     ListModels,
+    Extension,
     /// Writes a session as a web page.
     Export,
+    /// Lists, tests and calls MCP servers.
+    Mcp,
     /// Decides about the trust in a project.
     Trust,
     /// Prints a dialect as JSON Schema.
@@ -87,6 +90,7 @@ pub(crate) struct Arguments {
     pub tools: Option<Vec<String>>,
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
+    pub no_builtin_tools: bool,
     pub allow_mutating: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,
@@ -104,6 +108,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The language of a new extension.
+    pub lang: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
     /// Warnings for stderr: flags without effect.

@@ -295,15 +295,23 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--out",
         Some("-o"),
         Value("FILE"),
-        "Where `bowline export` writes the page",
+        "Where `bowline export` writes the page, or the folder that `bowline extension new` creates one in",
         |arguments, value| set(&mut arguments.out, value),
+    ),
+    flag(
+        Subcommand,
+        "--lang",
+        None,
+        Value("LANGUAGE"),
+        "With extension new: python, typescript or sh",
+        |arguments, value| set(&mut arguments.lang, value),
     ),
     flag(
         Tools,
         "--tools",
         Some("-t"),
         Value("A,B"),
-        "Only these tools: read, bash, edit, write, grep, find, ls",
+        "Only these tools: read, bash, edit, write, grep, find, ls, or mcp__server__tool",
         |arguments, value| {
             let names = list(&value);
             if names.is_empty() {
@@ -332,7 +340,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag(Tools, "--no-builtin-tools", Some("-nbt"), Nothing, "Disable the built-in tools", |arguments, _| {
-        arguments.no_tools = true;
+        arguments.no_builtin_tools = true;
         Ok(())
     }),
     flag(

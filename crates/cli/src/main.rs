@@ -9,6 +9,7 @@ mod dialect_choice;
 mod echo;
 mod environment;
 mod export;
+mod extension;
 mod failure;
 mod flags;
 mod foreign_flags;
@@ -20,6 +21,8 @@ mod hidden_input;
 mod hosts;
 mod list_models;
 mod local_time;
+mod mcp;
+mod mcp_servers;
 mod online_check;
 mod resources;
 mod rpc;
@@ -83,7 +86,9 @@ fn main() -> ExitCode {
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
+        Action::Extension => return finish(extension::main(&arguments)),
         Action::Export => export::main(&arguments, choice.start()),
+        Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

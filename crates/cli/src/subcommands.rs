@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, sessions, trust};
+use crate::{auth, extension, mcp, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -66,6 +66,19 @@ bowline auth check --online
         flags: &["--provider", "--json", "--online"],
     },
     Subcommand {
+        name: "extension",
+        action: Action::Extension,
+        about: "extensions: new, check, list",
+        usage: extension::USAGE,
+        examples: "\
+bowline extension new gate --lang python
+bowline extension check gate
+bowline extension list
+",
+        takes_words: true,
+        flags: &["--lang", "--out", "--json"],
+    },
+    Subcommand {
         name: "export",
         action: Action::Export,
         about: "render a session as an HTML page",
@@ -78,6 +91,19 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         examples: "bowline export 0199 --out session.html --name \"What we did\"\n",
         takes_words: true,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
+    },
+    Subcommand {
+        name: "mcp",
+        action: Action::Mcp,
+        about: "MCP servers: list, test, call",
+        usage: mcp::USAGE,
+        examples: "\
+bowline mcp list
+bowline mcp test time
+bowline mcp call time get_current_time '{\"timezone\": \"Europe/Paris\"}'
+",
+        takes_words: true,
+        flags: &["--json", "--approve", "--no-approve"],
     },
     Subcommand {
         name: "trust",
