@@ -2,13 +2,33 @@
 //!
 //! Each part is a [`Host`](bowline_engine::Host): extension processes, which speak our [protocol] over JSON lines.
 
+mod argument_check;
+mod connection;
 mod discovery;
+mod displays;
 mod entry_file;
+mod error_log;
 #[cfg_attr(unix, path = "executable_unix.rs")]
 #[cfg_attr(not(unix), path = "executable_windows.rs")]
 mod executable;
+mod flood;
+mod host;
 mod manifest;
+mod mirror;
+mod notifications;
+mod outgoing;
+mod pausable_clock;
+mod plan;
+mod process_extension;
 pub mod protocol;
+mod reader;
+mod registration;
+mod requests;
+mod restarts;
+mod supervisor;
+mod tool;
 
 pub use discovery::{Found, Launch, NotLoaded, Places};
+pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
+pub use plan::{DEFAULT_START_LIMIT, GivenFlag, Plan};
