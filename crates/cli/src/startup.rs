@@ -16,6 +16,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::hosts;
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
@@ -72,6 +73,7 @@ pub(crate) fn prepare(
     };
     let system_prompt = system_prompt(arguments, environment)?;
     let resources = resources::choose(arguments, environment, &file);
+    let hosts = hosts::choose(environment, &file, &resources, &options);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -103,7 +105,7 @@ pub(crate) fn prepare(
         session_plan,
         models,
         gate: Arc::new(RunEverything),
-        hosts: Vec::new(),
+        hosts,
         clock,
     };
     let session = OpenedSession::new(session)?;

@@ -53,6 +53,8 @@ pub enum Answer {
     ThinkingLevelSet(ThinkingState),
     Shell(ShellResult),
     SessionSwitched,
+    /// An extension cancelled a change of session or a move to another entry.
+    Cancelled,
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
     Compacted(Arc<CompactionResult>),
@@ -149,6 +151,8 @@ pub enum Disposition {
     Started,
     /// It waits in a queue.
     Queued,
+    /// An extension or a command dealt with it; nothing follows.
+    Handled,
 }
 
 /// The state of the agent between two inputs.

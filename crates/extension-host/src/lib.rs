@@ -1,8 +1,10 @@
 //! What takes part in a session from outside the program.
 //!
-//! Each part is a [`Host`](bowline_engine::Host): extension processes, which speak our [protocol] over JSON lines.
+//! Each part is a [`Host`](bowline_engine::Host): [command hooks](command_hooks), which are shell commands that run at
+//! events, and extension processes, which speak our [protocol] over JSON lines.
 
 mod argument_check;
+pub mod command_hooks;
 mod connection;
 mod discovery;
 mod displays;

@@ -60,6 +60,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             disposition: match disposition {
                 Disposition::Started => "started",
                 Disposition::Queued => "queued",
+                Disposition::Handled => "handled",
             },
         }),
         // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
@@ -87,6 +88,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::ThinkingLevels(levels) => Data::Levels(Levels { levels }),
         Answer::Shell(result) => Data::Shell(shell_result(result)),
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
+        Answer::Cancelled => Data::Switched(Switched { cancelled: true }),
         Answer::Statistics(statistics) => Data::Statistics(statistics_record(statistics)),
         Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),

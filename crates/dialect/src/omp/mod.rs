@@ -13,28 +13,31 @@ mod unsupported;
 use std::sync::Arc;
 
 use bowline_core::command::InterruptMode;
-use bowline_core::event::{CompactionReason, Event};
+use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
+use bowline_core::model::Model;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
+    IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults, TruncatedAnswers,
+    WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
-use bowline_core::{ErrorKind, SessionTag};
+use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::decode::Problem;
-use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::envelope::flat::Flat;
 use crate::family::error_code::ErrorCode;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
+use crate::family::user_interface::{self, Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
-use crate::{Dialect, Incoming, json, single_session};
+use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
 
@@ -44,8 +47,9 @@ const PROTOCOL_VERSION: u64 = 1;
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &["prompt"] },
     commands: commands::TABLE,
+    answers: &[user_interface::RESPONSE],
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -57,6 +61,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<OwnRecord<'_>>(generator);
     records.extend(variants::<EventRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
+    records.push(Style::Omp { titles: true }.schema(generator));
     records
 }
 
@@ -82,6 +87,17 @@ enum OwnRecord<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error_kind: Option<ErrorKind>,
     },
+    /// What a command that a prompt named has to say.
+    CommandOutput { text: &'event str },
+    /// A command that a prompt named has renamed the session, or started another one.
+    SessionInfoUpdate {
+        /// Absent if the session has no name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'event str>,
+        session_id: &'event str,
+    },
+    /// A command that a prompt named has chosen the model.
+    ConfigUpdate { model: &'event Model, thinking_level: ThinkingLevel },
     /// An automatic compaction starts.
     AutoCompactionStart {
         /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
@@ -101,14 +117,16 @@ pub(crate) struct Omp {
     updates: Repeating,
     state_cache: StateCache,
     run: RunMessages,
+    user_interface: UserInterface,
 }
 
-impl Default for Omp {
-    fn default() -> Self {
+impl Omp {
+    pub fn new(options: &Options) -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
+            user_interface: UserInterface::new(Style::Omp { titles: options.window_titles }),
         }
     }
 }
@@ -123,6 +141,8 @@ impl Dialect for Omp {
             while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
+            questions: Questions::Asked,
+            slash_commands: SlashCommands::CarriedOut,
             ..Policy::default()
         }
     }
@@ -136,7 +156,13 @@ impl Dialect for Omp {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| refuse(&problem));
-        single_session::forward(decoded, &PROTOCOL, responses::local, records)
+        single_session::forward(
+            decoded,
+            &PROTOCOL,
+            responses::local,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -167,6 +193,7 @@ impl Dialect for Omp {
                 let outcome = CompactionOutcomeRecord::new(outcome, *will_retry);
                 records.push(plain(&OwnRecord::AutoCompactionEnd { outcome }));
             }
+            Event::Local(event) => records.push(plain(&local(event))),
             Event::RunStart
             | Event::TurnStart
             | Event::TurnEnd { .. }
@@ -175,7 +202,11 @@ impl Dialect for Omp {
             | Event::ToolProgress { .. }
             | Event::ToolEnd { .. }
             | Event::RetryStart { .. }
-            | Event::RetryEnd { .. } => records.extend(shared(event)),
+            | Event::RetryEnd { .. }
+            | Event::ExtensionFailed(_) => records.extend(shared(event)),
+            Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
+                records.extend(self.user_interface.encode(event));
+            }
             // The protocol has no records for these.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
@@ -186,11 +217,7 @@ impl Dialect for Omp {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
-            | Event::Ask(_)
-            | Event::StorageFailed { .. }
-            | Event::AskResolved { .. }
-            | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::StorageFailed { .. } => {}
         }
     }
 
@@ -211,6 +238,19 @@ impl Dialect for Omp {
                     ErrorCode::Refused(refusal.code),
                 ));
             }
+        }
+    }
+}
+
+/// Returns the record of what a command did which a prompt named.
+fn local(event: &LocalEvent) -> OwnRecord<'_> {
+    match event {
+        LocalEvent::Output(text) => OwnRecord::CommandOutput { text },
+        LocalEvent::SessionInfo { id, name } => {
+            OwnRecord::SessionInfoUpdate { title: name.as_deref(), session_id: id }
+        }
+        LocalEvent::Configuration { model, thinking_level } => {
+            OwnRecord::ConfigUpdate { model, thinking_level: *thinking_level }
         }
     }
 }
@@ -271,7 +311,10 @@ mod tests {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
                 let mut records = Vec::new();
-                assert_eq!(Omp::default().decode(Line::Text(line.clone()), &mut records), None);
+                assert_eq!(
+                    Omp::new(&Options::default()).decode(Line::Text(line.clone()), &mut records),
+                    None
+                );
                 let [Record::Plain(bytes)] = &records[..] else { panic!("{line}: {records:?}") };
                 assert!(String::from_utf8_lossy(bytes).contains("\"success\":false"), "{line}");
             }

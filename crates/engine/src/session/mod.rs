@@ -13,6 +13,7 @@ mod dialogs;
 mod extension_inputs;
 mod hooks;
 mod images;
+mod local_commands;
 mod messages;
 mod missing_model;
 mod model_answer;
@@ -55,6 +56,7 @@ pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
+use local_commands::LocalCommands;
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
 
@@ -80,6 +82,7 @@ pub struct Session {
     /// The requests that were received and not replied to, so that not even a panic loses a reply.
     unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
+    local_commands: LocalCommands,
     shutting_down: bool,
     extensions: Extensions,
     extension_replies: ExtensionReplies,
@@ -142,6 +145,7 @@ impl Session {
             backlog: VecDeque::new(),
             unanswered: Vec::new(),
             outputs: VecDeque::new(),
+            local_commands: LocalCommands::default(),
             shutting_down: false,
             extensions,
             extension_replies: ExtensionReplies::default(),
@@ -257,6 +261,7 @@ impl Session {
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        let Some((origin, result)) = self.local_command_done(origin, result) else { return };
         // Most requests are replied to before the next one arrives.
         if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
             self.unanswered.swap_remove(index);
