@@ -98,7 +98,8 @@ fn check_members(
     let mut checked = Map::new();
     for (name, value) in members {
         let place = inner(&name);
-        match (properties.and_then(|properties| properties.get(&name)), keywords.get("additionalProperties")) {
+        match (properties.and_then(|properties| properties.get(&name)), keywords.get("additionalProperties"))
+        {
             (Some(schema), _) => {
                 let is_absent = value.is_null() && !required.contains(&&*name) && !allows_null(schema);
                 if !is_absent {
@@ -188,7 +189,9 @@ fn allows_null(schema: &Value) -> bool {
     let has_null = |key: &str| {
         schema[key].as_array().is_some_and(|choices| choices.iter().any(|choice| choice["type"] == "null"))
     };
-    schema.get("type").is_none_or(|kind| has_type(&Value::Null, kind)) || has_null("anyOf") || has_null("oneOf")
+    schema.get("type").is_none_or(|kind| has_type(&Value::Null, kind))
+        || has_null("anyOf")
+        || has_null("oneOf")
 }
 
 fn noun(kind: &Value) -> String {
@@ -244,6 +247,7 @@ mod tests {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
     fn check_arguments(arguments: Value, expected: Result<Value, &str>) {
         let arguments = arguments.as_object().unwrap().clone();
         let checked = check("t", &schema(), arguments);
@@ -276,7 +280,10 @@ mod tests {
         check_arguments(json!({"path": "a", "limit": 0}), Err("- limit: must be at least 1, but is 0"));
         check_arguments(json!({"path": "a", "limit": 1.5}), Err("- limit: must be a whole number"));
         check_arguments(json!({"path": "a", "mode": "c"}), Err("- mode: must be one of \"a\", \"b\""));
-        check_arguments(json!({"path": "a", "deep": {"off": 1}}), Err("- deep.off: there is no such argument"));
+        check_arguments(
+            json!({"path": "a", "deep": {"off": 1}}),
+            Err("- deep.off: there is no such argument"),
+        );
         check_arguments(json!({"path": "a", "list": [1, "x"]}), Err("- list[1]: must be a number"));
         check_arguments(json!({"path": "a", "list": [1, 2, 3]}), Err("- list: must be at most 2, but is 3"));
         check_arguments(json!({"path": "a", "either": []}), Err("- either: must be true or false"));

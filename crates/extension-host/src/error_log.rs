@@ -21,8 +21,7 @@ impl ErrorLog {
     pub async fn read(&self, mut input: impl AsyncRead + Unpin, on_line: impl Fn(&str)) {
         let mut buffer = vec![0; 8192];
         let mut line = Vec::new();
-        loop {
-            let Ok(length @ 1..) = input.read(&mut buffer).await else { break };
+        while let Ok(length @ 1..) = input.read(&mut buffer).await {
             for byte in &buffer[..length] {
                 if *byte == b'\n' {
                     self.take(&mut line, &on_line);

@@ -1,7 +1,8 @@
 //! Brings extension processes to a session.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bowline_core::ui::ExtensionError;
 use bowline_engine::{About, Attached, Extension, ExtensionInput, Host, SessionLink};
@@ -81,13 +82,20 @@ pub(crate) struct Group {
     stop: CancellationToken,
     /// The flags of the command line that an extension knows.
     taken_flags: Mutex<HashSet<String>>,
-    trusts_project: std::sync::OnceLock<bool>,
+    trusts_project: OnceLock<bool>,
+    /// Whether the session has been told that its extensions are ready.
+    is_ready: AtomicBool,
 }
 
 impl Group {
     /// Notes that an extension knows a flag.
     pub fn take_flag(&self, name: &str) {
         lock(&self.taken_flags).insert(name.to_owned());
+    }
+
+    /// Tells whether extensions are still waited for.
+    pub fn is_starting(&self) -> bool {
+        !self.is_ready.load(Ordering::Relaxed)
     }
 
     pub fn trusts_project(&self) -> bool {
@@ -142,6 +150,11 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
         report_late(&plan, &group).await;
     }
     report_flags(&plan, &group, &link).await;
+    group.is_ready.store(true, Ordering::Relaxed);
+    let extensions = lock(&group.extensions).clone();
+    for extension in extensions {
+        extension.announce_all().await;
+    }
     link.send(ExtensionInput::Ready).await;
 }
 
@@ -149,7 +162,10 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
 fn begin(group: &Arc<Group>, extension: Arc<ProcessExtension>) -> oneshot::Receiver<()> {
     let (settled, receiver) = oneshot::channel();
     lock(&group.extensions).push(Arc::clone(&extension));
-    let run = supervise(extension, group.stop.clone(), move || drop(settled.send(())));
+    let on_settled = move || {
+        let _ = settled.send(());
+    };
+    let run = supervise(extension, group.stop.clone(), on_settled);
     lock(&group.runs).push(OwnedTask(tokio::spawn(run)));
     receiver
 }
@@ -188,8 +204,7 @@ async fn report_flags(plan: &Plan, group: &Group, link: &SessionLink) {
     for name in unknown {
         let error = format!("unknown option --{name}: no extension has it");
         (plan.report)(&error);
-        let failed =
-            ExtensionError { extension: "<runtime>".to_owned(), event: "load".to_owned(), error };
+        let failed = ExtensionError { extension: "<runtime>".to_owned(), event: "load".to_owned(), error };
         link.send(ExtensionInput::Failed(failed)).await;
     }
 }

@@ -112,9 +112,7 @@ pub(crate) fn kind_name(kind: CommandKind) -> &'static str {
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
 fn context_info(usage: &ContextUsage) -> ContextInfo {
-    let percent = usage
-        .tokens
-        .filter(|_| usage.window > 0)
-        .map(|tokens| tokens as f64 * 100.0 / usage.window as f64);
+    let percent =
+        usage.tokens.filter(|_| usage.window > 0).map(|tokens| tokens as f64 * 100.0 / usage.window as f64);
     ContextInfo { tokens: usage.tokens, context_window: usage.window, percent }
 }

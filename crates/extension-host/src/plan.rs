@@ -15,6 +15,9 @@ use crate::protocol::{FlagRegistration, FlagType};
 /// How long prompts wait for extensions to register, by default.
 pub const DEFAULT_START_LIMIT: Duration = Duration::from_secs(5);
 
+/// Returns a variable of the environment by its name.
+pub type VariableSource = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What the host of extension processes needs to know.
 pub struct Plan {
     pub places: Places,
@@ -34,7 +37,7 @@ pub struct Plan {
     /// The flags of the command line that bowline does not know.
     pub flags: Vec<GivenFlag>,
     /// Returns a variable of the environment.
-    pub variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: VariableSource,
     /// Returns the user's settings.
     pub settings: Box<dyn Fn() -> Value + Send + Sync>,
     /// Takes a line for the user: a problem that is not of the session.
@@ -87,8 +90,7 @@ mod tests {
             attached: attached.map(ToOwned::to_owned),
             next_word: next.map(ToOwned::to_owned),
         };
-        let flag =
-            FlagRegistration { name: "f".to_owned(), r#type: kind, description: None, default: None };
+        let flag = FlagRegistration { name: "f".to_owned(), r#type: kind, description: None, default: None };
         assert_eq!(given.value(&flag), expected.map_err(ToOwned::to_owned));
     }
 

@@ -186,11 +186,23 @@ impl ProcessExtension {
         values
     }
 
+    /// Tells the session what the extension has registered so far.
+    pub async fn announce_all(self: &Arc<Self>) {
+        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
+        if self.phase() != Phase::Starting {
+            self.announce(all).await;
+        }
+    }
+
     /// Tells the session what has changed.
     async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, providers, flags: _, problems } = changed;
+        let Changed { tools, commands, providers, problems } = changed;
         for problem in problems {
             self.fail("register", problem).await;
+        }
+        // The first extension that has a tool of a name wins, so those that start together are announced in order.
+        if self.group.upgrade().is_some_and(|group| group.is_starting()) {
+            return;
         }
         if providers {
             self.offer_providers();
@@ -332,8 +344,7 @@ impl Extension for ProcessExtension {
 fn tell(connection: &Connection, session: &Arc<Mirror>, entries: &[Arc<str>]) {
     let before = lock(&connection.told).replace(Arc::clone(session));
     let patch = mirror::changes(before.as_deref(), session);
-    let entries: Vec<&RawValue> =
-        entries.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let entries: Vec<&RawValue> = entries.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !mirror::is_empty(&patch) || !entries.is_empty() {
         connection.send(&ToExtension::State { patch: Box::new(patch), entries });
     }

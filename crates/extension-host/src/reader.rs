@@ -13,7 +13,8 @@ use crate::flood::Flood;
 use crate::notifications;
 use crate::process_extension::{Phase, ProcessExtension, flags_only};
 use crate::protocol::{
-    CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension, VERSION,
+    CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension,
+    VERSION,
 };
 use crate::requests;
 
@@ -224,13 +225,13 @@ impl Reader {
             }
         };
         if let Some(refusal) = refusal {
-            return respond(&self.connection, &id, Err(refusal));
+            return respond(&self.connection, &id, &Err(refusal));
         }
         let (extension, connection) = (Arc::clone(&self.extension), Arc::clone(&self.connection));
         self.answers.spawn(async move {
             let answer = requests::answer(&extension, &connection, &id, &method, params, cancel).await;
             lock(&connection.requests).remove(&id);
-            respond(&connection, &id, answer);
+            respond(&connection, &id, &answer);
         });
         // The request takes effect before the next record, as far as it is sent to the session at once.
         tokio::task::yield_now().await;
@@ -248,9 +249,9 @@ impl Reader {
 }
 
 /// Sends the answer to a request.
-fn respond(connection: &Connection, id: &str, answer: Result<serde_json::Value, String>) {
-    let (result, error) = match &answer {
-        Ok(result) => (Some(result.clone()), None),
+fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value, String>) {
+    let (result, error) = match answer {
+        Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
     connection.send(&ToExtension::Response { id, result, error });

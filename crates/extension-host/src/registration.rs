@@ -54,7 +54,6 @@ pub(crate) struct Changed {
     pub tools: bool,
     pub commands: bool,
     pub providers: bool,
-    pub flags: bool,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -85,7 +84,6 @@ impl Registered {
         for flag in flags {
             match check_flag(&flag) {
                 Ok(()) => {
-                    changed.flags = true;
                     put(&mut self.flags, flag, |flag| &flag.name);
                 }
                 Err(problem) => changed.problems.push(problem),
@@ -149,7 +147,7 @@ impl Registered {
     /// Returns the values of the flags, of those that the user gave and the defaults of the others.
     pub fn flag_values(
         &self,
-        given: impl Fn(&FlagRegistration) -> Option<Value>,
+        mut given: impl FnMut(&FlagRegistration) -> Option<Value>,
     ) -> BTreeMap<String, Value> {
         let values = self.flags.iter().filter_map(|flag| {
             let value = given(flag).or_else(|| flag.default.clone());
@@ -208,10 +206,9 @@ fn check_tool(tool: &ToolRegistration) -> Result<(), String> {
 
 fn check_command(command: &CommandRegistration) -> Result<(), String> {
     let name = &command.name;
-    let is_right =
-        !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(|letter: char| {
-            letter.is_whitespace() || letter.is_control() || letter == '/'
-        });
+    let is_right = !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.contains(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '/');
     if !is_right {
         return Err(format!(
             "{} is not the name of a command: it has 1 to {LONGEST_NAME} bytes without spaces and slashes",

@@ -198,12 +198,8 @@ fn send_init(extension: &ProcessExtension, connection: &Connection, is_restart: 
     let cwd = mirror.as_ref().map_or(&about.directory, |mirror| &mirror.directory);
     let flags = extension.manifest_flags();
     let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let state = State {
-        session_id: Some(session_id),
-        session_file: Some(file),
-        cwd: Some(cwd),
-        ..State::default()
-    };
+    let state =
+        State { session_id: Some(session_id), session_file: Some(file), cwd: Some(cwd), ..State::default() };
     let name = extension.found.path.to_string_lossy();
     connection.send(&ToExtension::Init {
         protocol: VERSION,

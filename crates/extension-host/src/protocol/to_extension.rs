@@ -86,7 +86,7 @@ pub enum ToExtension<'record> {
     Response {
         id: &'record str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<Value>,
+        result: Option<&'record Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorBody<'record>>,
     },

@@ -140,7 +140,9 @@ impl Kinds {
                 self.0.push(kind.clone());
                 match kind {
                     BlockKind::Text => Chunk::TextStart { content_index },
-                    BlockKind::Thinking | BlockKind::RedactedThinking => Chunk::ThinkingStart { content_index },
+                    BlockKind::Thinking | BlockKind::RedactedThinking => {
+                        Chunk::ThinkingStart { content_index }
+                    }
                     BlockKind::ToolCall { id, name } => {
                         Chunk::ToolCallStart { content_index, id: id.clone(), tool_name: name.clone() }
                     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::command::Command;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_engine::ExtensionInput;
+use bowline_engine::{ExtensionInput, FoundTool};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -35,7 +35,7 @@ pub(super) async fn navigate(asked: &Asked<'_>, params: NavigateParams) -> Resul
 /// Carries out a command that changes to another session or entry, which another extension may cancel.
 async fn change(asked: &Asked<'_>, command: Command) -> Result<Value, String> {
     let cancelled = match order(asked, command).await? {
-        Ok(answer) => matches!(answer, Answer::Cancelled),
+        Ok(answer) => matches!(answer, Answer::Cancelled(_)),
         Err(refusal) if refusal.code == RefusalCode::Cancelled => true,
         Err(refusal) => return Err(refusal.message),
     };
@@ -73,7 +73,7 @@ pub(super) async fn compact(asked: &Asked<'_>, params: CompactParams) -> Result<
     match order(asked, Command::Compact { instructions: params.custom_instructions }).await? {
         Ok(Answer::Compacted(result)) => json(&Compacted {
             summary: result.summary.clone(),
-            first_kept_entry_id: Some(result.first_kept.to_string()),
+            first_kept_entry_id: Some(result.first_kept_entry.to_string()),
             tokens_before: result.tokens_before,
         }),
         Ok(_) => Ok(Value::Null),
@@ -84,7 +84,7 @@ pub(super) async fn compact(asked: &Asked<'_>, params: CompactParams) -> Result<
 pub(super) async fn execute_tool(asked: &Asked<'_>, params: ExecuteToolParams) -> Result<Value, String> {
     let (reply, found) = oneshot::channel();
     send(asked, ExtensionInput::FindTool { name: params.name.clone(), reply }).await?;
-    let Some((tool, mut context)) = wait(asked, found).await? else {
+    let Some(FoundTool { tool, mut context }) = wait(asked, found).await? else {
         return Err(format!("there is no tool named {}", params.name));
     };
     context.cancel = asked.cancel.clone();
