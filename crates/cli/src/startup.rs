@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::reply::SessionDamage;
-use bowline_dialect::{Start, Tools};
+use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -16,7 +16,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
-use crate::hosts;
+use crate::hosts::{self, Materials};
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
@@ -36,9 +36,10 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(
     arguments: &Arguments,
     environment: &Environment,
-    start: &Start,
+    entry: &Entry,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
+    let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
@@ -59,6 +60,7 @@ pub(crate) fn prepare(
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
     };
+    let options = Arc::new(options);
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
         allow: allowed_tools(arguments, &file, start)?,
@@ -73,7 +75,16 @@ pub(crate) fn prepare(
     };
     let system_prompt = system_prompt(arguments, environment)?;
     let resources = resources::choose(arguments, environment, &file);
-    let hosts = hosts::choose(environment, &file, &resources, &options);
+    let hosts = hosts::choose(&Materials {
+        arguments,
+        environment,
+        file: &file,
+        resources: &resources,
+        options: &options,
+        providers: &providers,
+        entry,
+        policy: &policy,
+    });
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()

@@ -190,6 +190,11 @@ impl Connection {
         self.outgoing.close();
     }
 
+    /// Tells whether nothing more is sent.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.calls).is_closed
+    }
+
     /// Returns what is said about an extension that has exited.
     pub fn exited(&self) -> String {
         exited(&self.name)

@@ -34,7 +34,7 @@ impl ProcessHost {
 
 impl Host for ProcessHost {
     fn attach(&self, link: SessionLink, about: About) -> Option<Box<dyn Attached>> {
-        if !self.plan.places.may_have_any(&about.directory) && self.plan.flags.is_empty() {
+        if !self.plan.places.may_have_any(&about.directory) {
             return None;
         }
         let group = Arc::new(Group::default());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bowline_tools::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
@@ -106,18 +106,21 @@ async fn run(
     let cause = {
         let reading = reader.read(stdout);
         tokio::pin!(reading);
+        let mut is_read = false;
         let mut start_is_late = std::pin::pin!(tokio::time::sleep(LONGEST_START));
+        // When the process must have exited, once it was told to.
+        let mut exit_by = None;
         loop {
             tokio::select! {
                 end = service.wait() => {
-                    let _ = timeout(LAST_RECORDS, &mut reading).await;
-                    break Some(told(end));
+                    if !is_read {
+                        let _ = timeout(LAST_RECORDS, &mut reading).await;
+                    }
+                    break told(end);
                 }
-                () = &mut reading => {
-                    break match timeout(EXIT_GRACE, service.wait()).await {
-                        Ok(end) => Some(told(end)),
-                        Err(_) => Some("closed its stdout".to_owned()),
-                    };
+                () = &mut reading, if !is_read => {
+                    is_read = true;
+                    exit_by.get_or_insert_with(|| Instant::now() + EXIT_GRACE);
                 }
                 () = registered.cancelled(), if on_settled.is_some() => {
                     if let Some(settled) = on_settled.take() {
@@ -125,18 +128,25 @@ async fn run(
                     }
                 }
                 () = &mut start_is_late, if !registered.is_cancelled() => {
-                    break Some(format!("did not register within {} s", LONGEST_START.as_secs()));
+                    break format!("did not register within {} s", LONGEST_START.as_secs());
                 }
-                () = connection.broken.cancelled() => break connection.cause(),
-                () = stop.cancelled() => break None,
+                () = connection.broken.cancelled() => break connection.cause().unwrap_or_default(),
+                () = stop.cancelled(), if !connection.is_closed() => {
+                    shut_down(&connection);
+                    exit_by = Some(Instant::now() + EXIT_GRACE);
+                }
+                () = sleep_until(exit_by.unwrap_or_else(Instant::now)), if exit_by.is_some() => {
+                    break "closed its stdout".to_owned();
+                }
             }
         }
     };
-    let Some(cause) = cause else {
-        shut_down(&connection, service, writer).await;
-        return RunEnd::Stopped;
-    };
     connection.close();
+    drop(writer);
+    if stop.is_cancelled() {
+        service.stop(Duration::ZERO).await;
+        return RunEnd::Stopped;
+    }
     // Whatever is left of it is killed when it is dropped.
     drop(service);
     let last_words = log.last_line();
@@ -144,20 +154,11 @@ async fn run(
     failed(reason, registered.is_cancelled())
 }
 
-/// Tells a process to exit, and kills it if it does not.
-async fn shut_down(connection: &Connection, service: Service, writer: OwnedTask) {
+/// Tells a process to exit. It sees the end of its stdin afterwards.
+fn shut_down(connection: &Connection) {
     let deadline_ms = u64::try_from(EXIT_GRACE.as_millis()).unwrap_or_default();
     connection.send(&ToExtension::Shutdown { deadline_ms });
     connection.close();
-    let stopping = service.stop(EXIT_GRACE);
-    tokio::pin!(stopping);
-    // The process sees the end of its stdin once the writer has ended.
-    let mut writer = writer;
-    tokio::select! {
-        _ = &mut stopping => return,
-        _ = &mut writer.0 => {}
-    }
-    stopping.await;
 }
 
 fn launch(extension: &ProcessExtension) -> ServiceLaunch {
