@@ -29,6 +29,8 @@ pub(crate) struct Materials<'start> {
     pub providers: &'start Providers,
     pub entry: &'start Entry,
     pub policy: &'start Policy,
+    pub places: Places,
+    pub may_have_extensions: bool,
 }
 
 /// Returns the hosts of sessions. Command hooks come first, so that extensions see what they have changed.
@@ -61,10 +63,10 @@ pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &Se
 }
 
 fn plan(materials: &Materials<'_>) -> Plan {
-    let Materials { arguments, environment, file, resources, options, providers, entry, policy } = materials;
-    let places = places(arguments, environment, file);
+    let Materials { arguments, environment, file, resources, options, providers, entry, policy, .. } =
+        materials;
     // Without extensions, nobody can know these flags.
-    let flags = if places.may_have_any(&environment.working_directory) {
+    let flags = if materials.may_have_extensions {
         arguments.unknown_flags()
     } else {
         for warning in arguments.unknown_flag_warnings() {
@@ -76,7 +78,7 @@ fn plan(materials: &Materials<'_>) -> Plan {
     let settings_path = SettingsFile::path(environment);
     let is_verbose = arguments.verbose;
     Plan {
-        places,
+        places: materials.places.clone(),
         resources: (*resources).clone(),
         options: Arc::clone(options),
         providers: (*providers).clone(),
@@ -84,6 +86,7 @@ fn plan(materials: &Materials<'_>) -> Plan {
         dialect: entry.name,
         has_ui: policy.questions == Questions::Asked,
         start_limit: file.extension_start_timeout_ms.map_or(DEFAULT_START_LIMIT, Duration::from_millis),
+        hook_limit: file.extension_hook_timeout_ms.map(Duration::from_millis),
         flags,
         variable: Box::new(move |name| variables.get(name).cloned()),
         settings: Box::new(move || SettingsFile::read_plain(&settings_path)),

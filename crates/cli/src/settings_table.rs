@@ -343,6 +343,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how long the first prompt waits for extensions to start",
     },
     Setting {
+        path: "extensionHookTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.extension_hook_timeout_ms = Some(value)),
+        default: "30000",
+        example: "60000",
+        about: "how long an extension may take in a hook; the time in which it waits for the user or a model does not count",
+    },
+    Setting {
         path: "skills",
         kind: Texts(|file, value| file.skills = value),
         default: "none",

@@ -43,7 +43,6 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
-    warn_of_unknown_tools(&arguments.exclude_tools);
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
@@ -61,9 +60,19 @@ pub(crate) fn prepare(
         command_timeout: file.command_timeout(),
     };
     let options = Arc::new(options);
+    settings.offered_tools = Selection {
+        allow: arguments.tools.clone(),
+        exclude: arguments.exclude_tools.clone(),
+        none: arguments.no_tools,
+    };
+    let places = hosts::places(arguments, environment, &file);
+    let may_have_extensions = places.may_have_any(&environment.working_directory);
+    if !may_have_extensions {
+        warn_of_unknown_tools(&arguments.exclude_tools);
+    }
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start)?,
+        allow: allowed_tools(arguments, &file, start, may_have_extensions)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -84,6 +93,8 @@ pub(crate) fn prepare(
         providers: &providers,
         entry,
         policy: &policy,
+        places,
+        may_have_extensions,
     });
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
@@ -147,8 +158,10 @@ fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
     start: &Start,
+    may_have_extensions: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    let own_tools = |names: &Vec<String>| own_tools(names, start.other_tools, may_have_extensions);
+    let named = arguments.tools.as_ref().map(own_tools).transpose()?;
     if start.tools == Tools::Usual {
         return Ok(named.or_else(|| file.default_tools.clone()));
     }

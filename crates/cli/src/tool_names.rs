@@ -8,12 +8,18 @@ use crate::similar::nearest;
 use crate::terminal::note;
 
 /// Returns the named tools. Those that the emulated agent has and bowline does not are replaced or left out, with a
-/// warning, because a client names them in good faith; any other unknown name is a mistake.
-pub(crate) fn own_tools(names: &[String], other_tools: &[OtherTool]) -> Result<Vec<String>, Failure> {
+/// warning, because a client names them in good faith; any other unknown name is a mistake, unless extensions may offer
+/// such a tool.
+pub(crate) fn own_tools(
+    names: &[String],
+    other_tools: &[OtherTool],
+    may_be_offered: bool,
+) -> Result<Vec<String>, Failure> {
     let builtin = Toolbox::builtin(&Options::default()).names();
     let mut own: Vec<String> = Vec::new();
     for name in names {
         let used = match other_tools.iter().find(|tool| tool.name == name) {
+            None if !builtin.contains(name) && may_be_offered => continue,
             None if !builtin.contains(name) => return Err(unknown(name, &builtin)),
             None => name.as_str(),
             Some(OtherTool { instead: Some(instead), .. }) => {

@@ -245,7 +245,7 @@ impl CallGuard {
             }
             () = time_is_up => {
                 self.cancel(CancelReason::Timeout);
-                let seconds = limit.unwrap_or_default().as_secs();
+                let seconds = limit.unwrap_or_default().as_secs_f32();
                 Ok(Err(format!("Extension hook timed out after {seconds} s")))
             }
         };

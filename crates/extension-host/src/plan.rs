@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::hook::HookKind;
 use bowline_extension::Resources;
 use bowline_llm::Providers;
 use bowline_tools::Options;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub has_ui: bool,
     /// How long prompts wait for extensions to register.
     pub start_limit: Duration,
+    /// How long an extension may take in a hook, if less or more than usual.
+    pub hook_limit: Option<Duration>,
     /// The flags of the command line that bowline does not know.
     pub flags: Vec<GivenFlag>,
     /// Returns a variable of the environment.
@@ -49,6 +52,18 @@ pub struct Plan {
 impl fmt::Debug for Plan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Plan").field("places", &self.places).finish_non_exhaustive()
+    }
+}
+
+impl Plan {
+    /// Returns how long an extension may take in a hook. The short limits of hooks at the start and the end stay.
+    pub(crate) fn limit(&self, hook: HookKind) -> Duration {
+        let usual = hook.limit();
+        match self.hook_limit {
+            Some(limit) if usual == HookKind::ToolCall.limit() => limit,
+            Some(limit) => limit.min(usual),
+            None => usual,
+        }
     }
 }
 

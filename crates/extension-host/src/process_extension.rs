@@ -292,7 +292,7 @@ impl Extension for ProcessExtension {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>> {
         let hook = event.kind();
-        let limit = hook.limit();
+        let limit = self.plan.limit(hook);
         let deadline_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         if self.connection().is_none() {
             return Box::pin(std::future::ready(self.while_down(hook)));

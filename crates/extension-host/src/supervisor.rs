@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::hook::HookKind;
 use bowline_tools::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
@@ -217,9 +218,9 @@ fn send_init(extension: &ProcessExtension, connection: &Connection, is_restart: 
         trusted: extension.is_in_trusted_project(),
         flags: &flags,
         state: Box::new(state),
-        extensions: [InitExtension { id: extension.id(), path: &name, source_info: (&found.source).into() }],
+        extensions: &[InitExtension { id: extension.id(), path: &name, source_info: (&found.source).into() }],
         limits: Limits {
-            hook_ms: milliseconds(bowline_core::hook::HookKind::ToolCall.limit()),
+            hook_ms: milliseconds(plan.limit(HookKind::ToolCall)),
             start_ms: milliseconds(plan.start_limit),
         },
     });

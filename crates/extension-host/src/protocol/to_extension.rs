@@ -40,7 +40,7 @@ pub enum ToExtension<'record> {
         /// What is known of the session. The rest follows in a `state` record before the first hook.
         state: Box<State<'record>>,
         /// The extension that the process serves: one element.
-        extensions: [InitExtension<'record>; 1],
+        extensions: &'record [InitExtension<'record>],
         limits: Limits,
     },
     /// Calls the extension and waits for its `result`.
