@@ -9,7 +9,7 @@ use bowline_dialect::Entry;
 use bowline_engine::Host;
 use bowline_extension::Resources;
 use bowline_extension_host::command_hooks::{CommandHooks, HookSources};
-use bowline_extension_host::{DEFAULT_START_LIMIT, Places, Plan, ProcessHost};
+use bowline_extension_host::{DEFAULT_START_LIMIT, McpHost, McpOptions, Places, Plan, ProcessHost};
 use bowline_llm::Providers;
 use bowline_tools::Options;
 use serde_json::Value;
@@ -31,11 +31,16 @@ pub(crate) struct Materials<'start> {
     pub policy: &'start Policy,
     pub places: Places,
     pub may_have_extensions: bool,
+    pub mcp: McpOptions,
 }
 
 /// Returns the hosts of sessions. Command hooks come first, so that extensions see what they have changed.
 pub(crate) fn choose(materials: &Materials<'_>) -> Vec<Arc<dyn Host>> {
-    vec![Arc::new(command_hooks(materials)), Arc::new(ProcessHost::new(plan(materials)))]
+    vec![
+        Arc::new(command_hooks(materials)),
+        Arc::new(ProcessHost::new(plan(materials))),
+        Arc::new(McpHost::new(materials.mcp.clone())),
+    ]
 }
 
 fn command_hooks(materials: &Materials<'_>) -> CommandHooks {

@@ -1,7 +1,7 @@
 //! What takes part in a session from outside the program.
 //!
 //! Each part is a [`Host`](bowline_engine::Host): [command hooks](command_hooks), which are shell commands that run at
-//! events, and extension processes, which speak our [protocol] over JSON lines.
+//! events, extension processes, which speak our [protocol] over JSON lines, and MCP servers.
 
 mod argument_check;
 pub mod command_hooks;
@@ -16,6 +16,7 @@ mod executable;
 mod flood;
 mod host;
 mod manifest;
+mod mcp;
 mod mirror;
 mod notifications;
 mod outgoing;
@@ -33,4 +34,5 @@ mod tool;
 pub use discovery::{Found, Launch, NotLoaded, Places};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
+pub use mcp::{McpHost, McpOptions};
 pub use plan::{DEFAULT_START_LIMIT, GivenFlag, Plan};
