@@ -15,7 +15,9 @@ pub mod policy;
 pub mod reply;
 pub mod session_tag;
 pub mod stream;
+pub mod stream_rule;
 pub mod thinking;
+pub mod todo;
 pub mod tool;
 pub mod usage;
 
