@@ -11,6 +11,7 @@ use crate::error_kind::ErrorKind;
 use crate::message::{Arguments, Content, Message};
 use crate::stream::{StreamError, Update};
 use crate::thinking::ThinkingLevel;
+use crate::ui::{Display, ExtensionError, UiToken};
 use crate::usage::Usage;
 
 /// Something that happened in a session.
@@ -130,7 +131,24 @@ pub enum Event {
     AskResolved {
         id: AskId,
         decision: Decision,
+        cause: AskEnd,
     },
+    /// An extension shows something that is not answered.
+    Display {
+        token: UiToken,
+        display: Display,
+    },
+    ExtensionFailed(ExtensionError),
+}
+
+/// Why a question is no longer open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskEnd {
+    /// The user answered it.
+    Answered,
+    TimedOut,
+    /// It was withdrawn: its run was aborted, its session is left, or whoever asked does not need it any more.
+    Withdrawn,
 }
 
 /// The id of an entry of the session's file.

@@ -9,6 +9,7 @@ pub mod ask;
 pub mod command;
 pub mod error_kind;
 pub mod event;
+pub mod hook;
 pub mod message;
 pub mod model;
 pub mod policy;
@@ -19,6 +20,7 @@ pub mod stream_rule;
 pub mod thinking;
 pub mod todo;
 pub mod tool;
+pub mod ui;
 pub mod usage;
 
 pub use command::{Command, Origin, Request};
