@@ -64,6 +64,7 @@ pub(crate) struct Arguments {
     pub system_file: Option<String>,
     pub append_system_prompt: Vec<String>,
     pub no_context_files: bool,
+    pub no_rules: bool,
     pub session: Option<String>,
     pub session_id: Option<String>,
     pub session_dir: Option<String>,

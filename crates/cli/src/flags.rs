@@ -373,6 +373,10 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(Prompt, "--no-rules", None, Nothing, "Do not use stream rules", |arguments, _| {
+        arguments.no_rules = true;
+        Ok(())
+    }),
     flag(
         Subcommand,
         "--json",

@@ -10,7 +10,7 @@ use bowline_dialect::{Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
@@ -40,6 +40,8 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    settings.stream_rules.own_folder.clone_from(&environment.home);
+    settings.stream_rules.enabled &= !arguments.no_rules;
     warn_of_unknown_tools(&arguments.exclude_tools);
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
@@ -59,7 +61,7 @@ pub(crate) fn prepare(
     };
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start)?,
+        allow: allowed_tools(arguments, &file, start, file.todos.are_kept(&policy))?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
@@ -131,10 +133,18 @@ fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
     start: &Start,
+    keeps_todos: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
     let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
     if start.tools == Tools::Usual {
-        return Ok(named.or_else(|| file.default_tools.clone()));
+        let with_todos = || {
+            let usual = Toolbox::builtin(&Options::default()).select(&Selection::default()).ok()?;
+            let mut names = usual.names().to_vec();
+            names.push(TODO.to_owned());
+            Some(names)
+        };
+        let default = || file.default_tools.clone().or_else(|| with_todos().filter(|_| keeps_todos));
+        return Ok(named.or_else(default));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
@@ -148,7 +158,8 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
+    let all = || builtin.names().iter().filter(|name| *name != TODO || keeps_todos).cloned().collect();
+    let names: Vec<_> = file.default_tools.clone().unwrap_or_else(all);
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::message::{Content, Message, UserMessage};
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 
 /// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,6 +149,10 @@ pub enum Command {
     },
     ExportHtml {
         path: Option<PathBuf>,
+    },
+    /// Replaces the list of tasks.
+    SetTodos {
+        phases: Vec<TodoPhase>,
     },
 }
 

@@ -10,6 +10,7 @@ use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
 
@@ -86,6 +87,8 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
+    /// The list of tasks.
+    Todos(Arc<[TodoPhase]>),
 }
 
 /// Some of the messages of a conversation.
@@ -173,6 +176,8 @@ pub struct State {
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
     pub instructions: Option<Instructions>,
+    /// The list of tasks.
+    pub todos: Arc<[TodoPhase]>,
 }
 
 /// An entry in a list of the entries of a tree.

@@ -1,4 +1,4 @@
-//! The built-in tools of bowline: read, bash, edit, write, grep, find and ls.
+//! The built-in tools of bowline: read, bash, edit, write, grep, find, ls and todo.
 //!
 //! This crate owns what a tool does to files and processes and what it reports to a model: output is truncated to the same
 //! limits everywhere (`truncate`), a command is killed with all its descendants (`process_tree`), a file is replaced
@@ -42,6 +42,7 @@ mod shell;
 mod terminal_text;
 #[cfg(test)]
 mod testing;
+mod todo;
 mod tool;
 mod toolbox;
 mod truncate;
@@ -58,6 +59,7 @@ pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;
 pub use orphans::adopt_orphans;
 pub use process_tree::VARIABLE as MARK_VARIABLE;
+pub use todo::{TODO, TodoList, check_todos};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, traits_of};
 pub use watch::{WATCH_ROLE, watch};

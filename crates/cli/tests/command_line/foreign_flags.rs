@@ -18,7 +18,7 @@ fn ignored_flags_of_emulated_agents_are_named_in_a_warning() {
         ("pi", &["--no-prompt-templates"][..], "--no-prompt-templates"),
         ("pi-classic", &["-a"], "--approve"),
         ("pi", &["--print"], "--print"),
-        ("omp", &["--no-rules"], "--no-rules"),
+        ("omp", &["--no-lsp"], "--no-lsp"),
         ("omp", &["--skills=a,b"], "--skills"),
         ("omp", &["--smol", "haiku"], "--smol"),
         ("omp", &["--plan", "opus"], "--plan"),

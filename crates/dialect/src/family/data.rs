@@ -14,8 +14,8 @@ use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, TokensRecord, Tree,
-    Written,
+    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, Todos, TokensRecord,
+    Tree, Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -49,6 +49,7 @@ pub(crate) enum Data<'reply> {
     Written(Written<'reply>),
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
+    Todos(Todos<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -118,6 +119,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             next_cursor: page.next_cursor.as_deref(),
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
+        Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }
 

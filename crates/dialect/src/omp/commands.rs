@@ -6,10 +6,10 @@ use super::PROTOCOL_VERSION;
 use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
-use crate::family::answers::{Commands, MessagesPage};
+use crate::family::answers::{Commands, MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::fields::Field;
-use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text};
+use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
 use crate::local_data::Negotiated;
 use crate::protocol_info;
 use crate::schema::schema_of;
@@ -122,6 +122,18 @@ pub(super) const TABLE: &[Row] = &[
         fields: &[],
         result: Some(schema_of::<Commands<'_>>),
         action: Engine(|_| Command::GetCommands),
+    },
+    Row {
+        name: "set_todos",
+        about: "Replaces the todo list: phases with tasks, each identified by its text. The model sees it with its next \
+                `todo` call, or when it is reminded.",
+        fields: &[Field::required(
+            "phases",
+            TodoPhases,
+            "All phases with their tasks; an empty list clears it.",
+        )],
+        result: Some(schema_of::<Todos<'_>>),
+        action: Engine(|mut fields| Command::SetTodos { phases: fields.todo_phases("phases") }),
     },
     Row {
         name: "negotiate_protocol",

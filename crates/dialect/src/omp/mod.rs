@@ -15,7 +15,8 @@ use bowline_core::command::InterruptMode;
 use bowline_core::event::{CompactionReason, Event};
 use bowline_core::message::Message;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
+    IdleQueue, Policy, PromptAnswer, StateDetail, StreamRules, Todos, ToolResults, TruncatedAnswers,
+    WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag};
@@ -122,6 +123,8 @@ impl Dialect for Omp {
             while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
+            stream_rules: StreamRules::Watched,
+            todos: Todos::Kept,
             ..Policy::default()
         }
     }
@@ -173,6 +176,8 @@ impl Dialect for Omp {
             | Event::ToolStart { .. }
             | Event::ToolProgress { .. }
             | Event::ToolEnd { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. } => records.extend(shared(event)),
             // The protocol has no records for these.
@@ -253,8 +258,8 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`, `get_messages_page`, `get_available_commands` and `negotiate_protocol`.
-        assert_eq!(commands::TABLE.len(), 29 + 4);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol` and `set_todos`.
+        assert_eq!(commands::TABLE.len(), 29 + 5);
     }
 
     #[test]

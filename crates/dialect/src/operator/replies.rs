@@ -268,7 +268,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => Data::Nothing(Nothing {}),
+        | Answer::Exported { .. }
+        | Answer::Todos(_) => Data::Nothing(Nothing {}),
     }
 }
 

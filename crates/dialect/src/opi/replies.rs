@@ -224,7 +224,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => None,
+        | Answer::Exported { .. }
+        | Answer::Todos(_) => None,
     }
 }
 

@@ -250,6 +250,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::ToolStart { .. }
         | Event::ToolProgress { .. }
         | Event::ToolEnd { .. }
+        | Event::RulesBroken { .. }
+        | Event::TodoReminder { .. }
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         // Never emitted under this dialect's policy.

@@ -20,7 +20,9 @@ mod overflow;
 mod panics;
 mod prompting;
 mod steering;
+mod stream_rules;
 mod summarizing;
+mod todos;
 mod tool_calls;
 mod turns;
 
@@ -45,6 +47,7 @@ use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
+use crate::rule_watch::RuleWatch;
 use crate::run::Run;
 use crate::settings::RetrySettings;
 use crate::system_prompt::SystemPrompt;
@@ -56,6 +59,7 @@ pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
+use todos::Todos;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
 #[derive(Debug)]
@@ -80,6 +84,8 @@ pub struct Session {
     unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
     shutting_down: bool,
+    rules: RuleWatch,
+    todos: Todos,
     extensions: Extensions,
     extension_replies: ExtensionReplies,
     /// Messages of extensions that wait for the end of the turn.
@@ -102,10 +108,11 @@ impl Session {
     /// Returns a session of `agent`. `inputs` leads back to [`Session::handle`].
     pub fn new(
         agent: Agent,
-        opened: OpenedSession,
+        mut opened: OpenedSession,
         working_directory: PathBuf,
         inputs: Inputs,
     ) -> Result<Self, Refusal> {
+        let notes = std::mem::take(&mut opened.notes);
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
@@ -141,6 +148,8 @@ impl Session {
             unanswered: Vec::new(),
             outputs: VecDeque::new(),
             shutting_down: false,
+            rules: RuleWatch::restored(notes.rules),
+            todos: Todos::restored(notes.todos),
             extensions,
             extension_replies: ExtensionReplies::default(),
             held_custom_messages: Vec::new(),
@@ -203,6 +212,7 @@ impl Session {
             (_, Step::Panicked(message)) => self.task_panicked(id, &message),
             (Awaited::State { .. }, Step::SystemPrompt(built)) => self.state_ready(id, built),
             (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
+            (_, Step::StreamRules { directory, loaded }) => self.rules_read(directory, *loaded),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {

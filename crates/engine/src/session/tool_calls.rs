@@ -113,6 +113,7 @@ impl Session {
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -121,6 +122,7 @@ impl Session {
                 environment,
                 takes_images,
                 session_id,
+                todos,
             };
             run_tool(tool, context, (*arguments).clone(), cancel, reporter)
         });
@@ -179,11 +181,16 @@ impl Session {
     }
 
     /// Ends a call.
-    pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
+    pub(super) fn end_call(&mut self, index: usize, mut outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        if let Some(rules) = self.rules_for_result(&call_id) {
+            outcome.content.insert(0, rules);
+        }
+        self.note_call_for_todos(&tool, outcome.is_error);
         let event = Event::ToolEnd {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
+            call_id,
+            tool,
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),
@@ -212,6 +219,7 @@ impl Session {
         if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
             batch.set_result(index, recorded.message);
         }
+        self.store_todos();
     }
 
     /// Records the results that are not recorded yet and ends the turn.

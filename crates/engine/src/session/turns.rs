@@ -46,6 +46,7 @@ impl Session {
         let end = if tool_results.is_empty() { TurnEnd::Answer } else { TurnEnd::ToolResults };
         let was_truncated = self.was_truncated_by_window(&message);
         self.emit(Event::TurnEnd { message, tool_results });
+        self.rules.count_turn();
         self.record_held_commands();
         let Some(run) = self.run() else { return };
         if run.storage_failure().is_some() {
@@ -55,8 +56,14 @@ impl Session {
         if run.is_aborted() {
             return self.end_run(RunOutcome::Aborted);
         }
+        let has_mentioned_rules = self.mention_rules();
+        if end == TurnEnd::ToolResults {
+            self.nudge_about_todos();
+        }
         if self.next_queue(end).is_some() || end == TurnEnd::ToolResults {
             self.compact_if_full(Continuation::NextTurn(end));
+        } else if has_mentioned_rules {
+            self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
         } else {
@@ -139,6 +146,9 @@ impl Session {
         if outcome == RunOutcome::Done && self.next_queue(TurnEnd::Answer).is_some() {
             self.emit(Event::RunStart);
             return self.next_turn(TurnEnd::Answer);
+        }
+        if outcome == RunOutcome::Done && self.remind_of_todos() {
+            return;
         }
         self.cancel_retries();
         self.record_held_commands();

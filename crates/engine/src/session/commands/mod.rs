@@ -86,6 +86,7 @@ impl Session {
             }
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
+            Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
         };
         self.reply(origin, result);

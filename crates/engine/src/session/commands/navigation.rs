@@ -70,7 +70,8 @@ impl Session {
             })?),
         };
         self.futile_compaction = None;
-        self.transcript.reload()?;
+        let notes = self.transcript.reload()?;
+        self.take_notes(notes);
         self.models.forget_recorded();
         Ok(Answer::Navigated(Navigated {
             leaf: self.transcript.leaf(),

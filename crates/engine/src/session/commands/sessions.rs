@@ -108,10 +108,12 @@ impl Session {
     }
 
     /// Leaves the current session for another. If that one cannot be used, everything stays as it was.
-    fn change_to(&mut self, opened: OpenedSession) -> Result<(), Refusal> {
+    fn change_to(&mut self, mut opened: OpenedSession) -> Result<(), Refusal> {
+        let notes = std::mem::take(&mut opened.notes);
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
+        self.take_notes(notes);
         self.futile_compaction = None;
         self.drop_queued();
         Ok(())
