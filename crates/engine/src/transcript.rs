@@ -73,16 +73,20 @@ impl Transcript {
 
     /// Writes a message and adds it to the conversation.
     pub fn add(&mut self, message: Arc<Message>) -> Result<EntryName, Refusal> {
-        let body = match &*message {
-            Message::Custom(custom) => EntryBody::CustomMessage {
-                custom_type: custom.custom_type.clone(),
-                content: custom.content.clone(),
-                display: custom.display,
-                details: custom.details.clone(),
-            },
-            _ => EntryBody::Message(Arc::clone(&message)),
+        let entry = match &*message {
+            Message::Custom(custom) => {
+                let body = EntryBody::CustomMessage {
+                    custom_type: custom.custom_type.clone(),
+                    content: custom.content.clone(),
+                    display: custom.display,
+                    details: custom.details.clone(),
+                };
+                // The date of such a message is that of its entry.
+                let entry = self.file_mut()?.append_dated(custom.timestamp, body);
+                EntryName::from(entry.map_err(cannot_be_written)?.as_str())
+            }
+            _ => self.append(EntryBody::Message(Arc::clone(&message)))?,
         };
-        let entry = self.append(body)?;
         self.conversation.push(message, Arc::clone(&entry));
         Ok(entry)
     }

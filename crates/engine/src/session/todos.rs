@@ -9,8 +9,8 @@ use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_core::todo::{TodoPhase, TodoTask};
 use bowline_tools::{TODO, TodoList, check_todos};
 
-use super::Session;
-use crate::run::TurnEnd;
+use super::{Continuation, Session};
+use crate::run::{AfterAttempt, TurnEnd};
 use crate::session_notes::todos_entry;
 use crate::todo_progress::asks_user;
 
@@ -79,6 +79,7 @@ impl Session {
         let Some(attempt) = self.run_mut().and_then(|run| run.todos.remind(max_attempts)) else {
             return false;
         };
+        self.end_attempt(AfterAttempt::Retry);
         self.emit(Event::TodoReminder { todos: open, attempt, max_attempts });
         let text = format!(
             "You stopped, but these tasks of your todo list are left:{}\n\nGo on with them, or mark in the list what is done, \
@@ -87,7 +88,7 @@ impl Session {
         );
         self.remind(REMINDER, &text);
         self.emit(Event::RunStart);
-        self.next_turn(TurnEnd::ToolResults);
+        self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         true
     }
 

@@ -66,7 +66,7 @@ impl Session {
             self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
-        } else {
+        } else if !self.remind_of_todos() {
             self.end_run(RunOutcome::Done);
         }
     }
@@ -146,9 +146,6 @@ impl Session {
         if outcome == RunOutcome::Done && self.next_queue(TurnEnd::Answer).is_some() {
             self.emit(Event::RunStart);
             return self.next_turn(TurnEnd::Answer);
-        }
-        if outcome == RunOutcome::Done && self.remind_of_todos() {
-            return;
         }
         self.cancel_retries();
         self.record_held_commands();
