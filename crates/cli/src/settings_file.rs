@@ -15,6 +15,7 @@ use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
     StreamRuleSettings, TodoSettings,
 };
+use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
 use bowline_session::Durability;
 use bowline_tools::{CommandEnvironment, Inherit, Selection};
@@ -74,6 +75,17 @@ pub(crate) struct SettingsFile {
     pub max_turns: Option<u32>,
     pub stream_rules: StreamRules,
     pub todos: Todos,
+    /// The command hooks by event, as they are in the file.
+    pub hooks: Map<String, Value>,
+    /// Whether the hooks in Claude Code's settings are used, too.
+    pub imports_claude_hooks: bool,
+    /// Paths of skills and of prompt templates, and what to leave out.
+    pub skills: Vec<String>,
+    pub prompts: Vec<String>,
+    /// Whether a prompt can name skills.
+    pub skill_commands: Option<bool>,
+    /// What applies to a project that the user has not decided about.
+    pub default_trust: DefaultTrust,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
 }
@@ -174,12 +186,17 @@ pub(crate) struct Retry {
 impl SettingsFile {
     /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
     pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
-        let path = environment.home.join("settings.json");
+        let path = Self::path(environment);
         let file = Self::read(&path)?;
         for warning in &file.warnings {
             note(format_args!("bowline: {}: {warning}", path.display()));
         }
         Ok(file)
+    }
+
+    /// Returns where the user's file is.
+    pub fn path(environment: &Environment) -> PathBuf {
+        environment.home.join("settings.json")
     }
 
     fn read(path: &Path) -> Result<Self, Failure> {

@@ -7,6 +7,8 @@ use std::num::NonZeroUsize;
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_core::stream_rule::RuleInterrupt;
+use bowline_extension::trust::DefaultTrust;
+use bowline_extension_host::command_hooks::IMPORT_KEY;
 use bowline_session::Durability;
 use bowline_tools::Inherit;
 use serde_json::Value;
@@ -286,6 +288,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how often the model is called in a run for one message of yours; 0 is no limit",
     },
     Setting {
+        path: "hooks",
+        kind: Named(hooks_of_event),
+        default: "none",
+        example: r#"{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.py"}]}]}"#,
+        about: "[commands that run at events](command-hooks.md), in Claude Code's format, by event",
+    },
+    Setting {
+        path: "hooks.importClaude",
+        kind: Switch(|file, value| file.imports_claude_hooks = value),
+        default: "false",
+        example: "true",
+        about: "whether the hooks in [Claude Code's settings](command-hooks.md#use-the-hooks-that-you-have) run, too",
+    },
+    Setting {
         path: "compaction.enabled",
         kind: Switch(|file, value| file.compaction.enabled = Some(value)),
         default: "true",
@@ -312,6 +328,42 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "none",
         example: r#"{"anthropic/claude-sonnet-5": {"reserveTokens": 4000}}"#,
         about: "`reserveTokens` and `keepRecentTokens` of some models, by `provider/id`",
+    },
+    Setting {
+        path: "skills",
+        kind: Texts(|file, value| file.skills = value),
+        default: "none",
+        example: r#"["~/shared/skills", "!skills/draft-*", "-skills/old"]"#,
+        about: "further files and folders with [skills](skills-and-templates.md), and what to leave out: \
+            [the list](skills-and-templates.md#lists-in-the-settings)",
+    },
+    Setting {
+        path: "prompts",
+        kind: Texts(|file, value| file.prompts = value),
+        default: "none",
+        example: r#"["~/shared/prompts"]"#,
+        about: "the same for [prompt templates](skills-and-templates.md#prompt-templates)",
+    },
+    Setting {
+        path: "enableSkillCommands",
+        kind: Switch(|file, value| file.skill_commands = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether a prompt can name a skill with `/skill:name`",
+    },
+    Setting {
+        path: "defaultProjectTrust",
+        kind: Choice(&["ask", "always", "never"], |file, value| {
+            file.default_trust = match value {
+                "always" => DefaultTrust::Always,
+                "never" => DefaultTrust::Never,
+                _ => DefaultTrust::Ask,
+            };
+        }),
+        default: r#""ask""#,
+        example: r#""never""#,
+        about: "whether projects without a decision are [trusted](security.md#trust-in-a-project); nobody is asked over a protocol, so \
+            `ask` is no, with a note on stderr",
     },
     Setting {
         path: "ttsr.enabled",
@@ -398,12 +450,10 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "cacheWarming",
     "collapseChangelog",
     "compaction.strategy",
-    "defaultProjectTrust",
     "doubleEscapeAction",
     "editorPaddingX",
     "enableAnalytics",
     "enableInstallTelemetry",
-    "enableSkillCommands",
     "extensions",
     "externalEditor",
     "hideThinkingBlock",
@@ -413,14 +463,12 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "npmCommand",
     "outputPad",
     "packages",
-    "prompts",
     "queueMode",
     "quietStartup",
     "retry.maxDelayMs",
     "retry.provider",
     "showCacheMissNotices",
     "showHardwareCursor",
-    "skills",
     "terminal",
     "theme",
     "themes",
@@ -495,6 +543,17 @@ pub(crate) fn whole_number(value: &Value, most: u64) -> Result<u64, Wrong> {
 
 fn expected_number(most: u64) -> String {
     format!("a whole number from 0 to {most}")
+}
+
+/// Keeps the hooks of one event. Mistakes in them cost a warning each when a session starts, not the start.
+fn hooks_of_event(file: &mut SettingsFile, event: &str, value: &Value) -> Result<(), Wrong> {
+    if event == IMPORT_KEY {
+        let Value::Bool(value) = value else { return Err(Wrong::new(&Switch(|_, _| ()).expected(), value)) };
+        file.imports_claude_hooks = *value;
+    } else {
+        file.hooks.insert(event.to_owned(), value.clone());
+    }
+    Ok(())
 }
 
 /// Sets the limits of one model.

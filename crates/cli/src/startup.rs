@@ -16,6 +16,8 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::hosts;
+use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -72,6 +74,8 @@ pub(crate) fn prepare(
         None => default_model(&providers, preferred, &scope),
     };
     let system_prompt = system_prompt(arguments, environment)?;
+    let resources = resources::choose(arguments, environment, &file);
+    let hosts = hosts::choose(environment, &file, &resources, &options);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -99,10 +103,11 @@ pub(crate) fn prepare(
         providers,
         toolbox,
         system_prompt,
+        resources,
         session_plan,
         models,
         gate: Arc::new(RunEverything),
-        hosts: Vec::new(),
+        hosts,
         clock,
     };
     let session = OpenedSession::new(session)?;

@@ -9,6 +9,7 @@ use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
 use crate::message::{Arguments, Content, Message};
+use crate::model::Model;
 use crate::stream::{StreamError, Update};
 use crate::stream_rule::StreamRule;
 use crate::thinking::ThinkingLevel;
@@ -140,6 +141,8 @@ pub enum Event {
     },
     /// A question to the user; whatever depends on the answer waits for it.
     Ask(Ask),
+    /// Something that a command did which a prompt named.
+    Local(LocalEvent),
     /// A question was decided: by the user, or because it can no longer be answered.
     AskResolved {
         id: AskId,
@@ -162,6 +165,17 @@ pub enum AskEnd {
     TimedOut,
     /// It was withdrawn: its run was aborted, its session is left, or whoever asked does not need it any more.
     Withdrawn,
+}
+
+/// Something that a command did which a prompt named, such as `/model`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LocalEvent {
+    /// What the user reads of it.
+    Output(String),
+    /// The session has another name, or is another one.
+    SessionInfo { id: String, name: Option<String> },
+    /// The model was chosen.
+    Configuration { model: Arc<Model>, thinking_level: ThinkingLevel },
 }
 
 /// The id of an entry of the session's file.

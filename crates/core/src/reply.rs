@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
+pub use crate::slash_command::SlashCommand;
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoPhase;
 use crate::tool::ToolDefinition;
@@ -53,6 +54,8 @@ pub enum Answer {
     ThinkingLevelSet(ThinkingState),
     Shell(ShellResult),
     SessionSwitched,
+    /// An extension cancelled a change of session or a move to another entry.
+    Cancelled,
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
     Compacted(Arc<CompactionResult>),
@@ -151,6 +154,8 @@ pub enum Disposition {
     Started,
     /// It waits in a queue.
     Queued,
+    /// An extension or a command dealt with it; nothing follows.
+    Handled,
 }
 
 /// The state of the agent between two inputs.
@@ -226,15 +231,6 @@ pub struct CycledModel {
     pub thinking_level: ThinkingLevel,
     /// Whether the candidates were limited by the user.
     pub is_scoped: bool,
-}
-
-/// A command that a prompt can name with a leading slash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlashCommand {
-    pub name: String,
-    pub description: Option<String>,
-    /// What provides it: `extension`, `prompt` or `skill`.
-    pub source: &'static str,
 }
 
 /// The outcome of a user-initiated shell command.

@@ -42,7 +42,7 @@ const TABLE: &[Row] = &[
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
-    envelope: &Flat { answer_type: None, response: responses::schema },
+    envelope: &Flat { answer_type: None, response: responses::schema, optional_data: &[] },
     commands: TABLE,
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
@@ -155,6 +155,7 @@ impl Dialect for PiClassic {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => {}
         }

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
+use bowline_extension::Resources;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
-use crate::system_prompt::SystemPrompt;
+use crate::system_prompt::{Added, SystemPrompt};
 use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
@@ -22,7 +23,8 @@ use crate::tool_set::{ToolAdvice, ToolSet};
 pub(crate) struct Instructions {
     tools: ToolSet,
     system_prompt: SystemPrompt,
-    /// Counts the changes to both, so that a text that was built before the last one is not kept.
+    resources: Resources,
+    /// Counts the changes to them, so that a text that was built before the last one is not kept.
     version: u64,
     /// Providers cache by the text, so it stays the same until something changes.
     built: Option<BuiltPrompt>,
@@ -44,6 +46,7 @@ pub(crate) struct UnbuiltPrompt {
     directory: PathBuf,
     version: u64,
     system_prompt: SystemPrompt,
+    resources: Resources,
     tools: Arc<[ToolDefinition]>,
     advice: ToolAdvice,
     clock: Clock,
@@ -57,8 +60,12 @@ pub(crate) enum Prompt {
 }
 
 impl Instructions {
-    pub fn new(tools: ToolSet, system_prompt: SystemPrompt) -> Self {
-        Self { tools, system_prompt, version: 0, built: None }
+    pub fn new(tools: ToolSet, system_prompt: SystemPrompt, resources: Resources) -> Self {
+        Self { tools, system_prompt, resources, version: 0, built: None }
+    }
+
+    pub fn resources(&self) -> &Resources {
+        &self.resources
     }
 
     /// Returns the enabled tools.
@@ -86,11 +93,12 @@ impl Instructions {
             directory: directory.to_owned(),
             version: self.version,
             system_prompt: self.system_prompt.clone(),
+            resources: self.resources.clone(),
             tools: self.definitions(),
             advice: self.tools.advice(),
             clock: clock.clone(),
         };
-        if self.system_prompt.use_context_files {
+        if self.system_prompt.use_context_files || !self.resources.is_none() {
             return Prompt::Unbuilt(Box::new(unbuilt));
         }
         Prompt::Built(self.built.insert(unbuilt.build()).clone())
@@ -125,6 +133,12 @@ impl Instructions {
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.system_prompt = system_prompt;
+        self.change();
+    }
+
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.resources = resources;
         self.change();
     }
 
@@ -163,11 +177,21 @@ impl UnbuiltPrompt {
     }
 
     fn build(self) -> BuiltPrompt {
-        let files = self.system_prompt.context_files(&self.directory);
-        let text =
-            self.system_prompt.build(&self.directory, &files, &self.tools, &self.advice, &self.clock).into();
-        let was_read = files.into_iter().filter(|file| file.text.is_ok());
+        let added = Added {
+            context_files: self.system_prompt.context_files(&self.directory),
+            files: self.resources.instruction_files(&self.directory),
+            skills: self.skills(),
+            advice: self.advice.clone(),
+        };
+        let text = self.system_prompt.build(&self.directory, &added, &self.tools, &self.clock).into();
+        let was_read = added.context_files.into_iter().filter(|file| file.text.is_ok());
         let context_files = was_read.map(|file| file.path).collect();
         BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
+    }
+
+    /// Returns the list of skills, if the model has a tool to read them with.
+    fn skills(&self) -> String {
+        let can_read = self.tools.iter().any(|tool| tool.name == "read" || tool.name == "bash");
+        if can_read { self.resources.skills_section(&self.directory) } else { String::new() }
     }
 }

@@ -20,6 +20,7 @@ mod extension;
 mod extensions;
 mod input;
 mod instructions;
+mod local_commands;
 mod model_choice;
 mod pending;
 mod queues;

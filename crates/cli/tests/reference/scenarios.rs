@@ -113,6 +113,9 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
     recorder.request_all(&["get_available_commands"]);
+    for command in ["/model m2", "/rename Parser"] {
+        recorder.request(json!({ "type": "prompt", "message": command }));
+    }
     run_abort(&mut recorder, "message");
     recorder.server.reply(Reply::text("This instead.").usage(NEARLY_FULL));
     recorder.request(json!({ "type": "abort_and_prompt", "message": "Do this instead." }));

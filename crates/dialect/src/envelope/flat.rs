@@ -18,6 +18,8 @@ pub(crate) struct Flat {
     pub answer_type: Option<&'static str>,
     /// Describes a response, successful or not.
     pub response: SchemaFn,
+    /// The commands whose success responses have `data` only at times.
+    pub optional_data: &'static [&'static str],
 }
 
 impl Envelope for Flat {
@@ -66,6 +68,9 @@ impl Envelope for Flat {
         set(&mut success, "success", json!({ "const": true }));
         remove(&mut success, &["error", "code"]);
         match row.result {
+            Some(result) if self.optional_data.contains(&row.name) => {
+                success["properties"]["data"] = result(generator).to_value();
+            }
             Some(result) => set(&mut success, "data", result(generator).to_value()),
             None => remove(&mut success, &["data"]),
         }

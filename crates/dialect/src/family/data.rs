@@ -6,16 +6,17 @@ use std::path::Path;
 use bowline_core::model::Model;
 use bowline_core::reply::{
     Answer, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
-    ShellResult, SlashCommand, State,
+    ShellResult, State,
 };
+use bowline_core::slash_command::{CommandKind, SlashCommand};
 use serde::Serialize;
 
 use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, Todos, TokensRecord,
-    Tree, Written,
+    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched, Todos,
+    TokensRecord, Tree, Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -60,6 +61,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             disposition: match disposition {
                 Disposition::Started => "started",
                 Disposition::Queued => "queued",
+                Disposition::Handled => "handled",
             },
         }),
         // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
@@ -73,7 +75,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             total_messages: page.total,
         }),
         Answer::Commands(commands) => {
-            Data::Commands(Commands { commands: commands.iter().map(slash_command).collect() })
+            Data::Commands(Commands { commands: commands.iter().filter_map(slash_command).collect() })
         }
         Answer::Model(model) => Data::Model(model),
         Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
@@ -87,6 +89,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::ThinkingLevels(levels) => Data::Levels(Levels { levels }),
         Answer::Shell(result) => Data::Shell(shell_result(result)),
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
+        Answer::Cancelled => Data::Switched(Switched { cancelled: true }),
         Answer::Statistics(statistics) => Data::Statistics(statistics_record(statistics)),
         Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
@@ -123,12 +126,25 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
     })
 }
 
-fn slash_command(command: &SlashCommand) -> SlashCommandRecord<'_> {
-    SlashCommandRecord {
+/// Returns the record of a command; bowline's own are not part of this protocol.
+fn slash_command(command: &SlashCommand) -> Option<SlashCommandRecord<'_>> {
+    Some(SlashCommandRecord {
         name: &command.name,
         description: command.description.as_deref(),
-        source: command.source,
-    }
+        source: match command.kind {
+            CommandKind::Builtin => return None,
+            CommandKind::Extension => "extension",
+            CommandKind::PromptTemplate => "prompt",
+            CommandKind::Skill => "skill",
+        },
+        source_info: SourceInfoRecord {
+            path: command.source_info.path.to_string_lossy(),
+            source: &command.source_info.source,
+            scope: command.source_info.scope.as_str(),
+            origin: command.source_info.packaging.as_str(),
+            base_dir: command.source_info.base_folder.as_ref().map(|folder| folder.to_string_lossy()),
+        },
+    })
 }
 
 fn flat_node(node: &FlatNode) -> FlatNodeRecord<'_> {

@@ -244,6 +244,7 @@ impl<'event> EventRecord<'event> {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => return None,
         })

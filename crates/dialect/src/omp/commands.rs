@@ -3,10 +3,12 @@
 use bowline_core::command::{Command, InterruptMode};
 
 use super::PROTOCOL_VERSION;
+use super::replies::Invoked;
+use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
-use crate::family::answers::{Commands, MessagesPage, Todos};
+use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
@@ -25,8 +27,9 @@ const LARGEST_PAGE: u64 = 256;
 pub(super) const TABLE: &[Row] = &[
     Row {
         about: "Starts a run with a user message. It is acknowledged immediately; if it then fails, a second response \
-                with the same id reports the error.",
-        result: None,
+                with the same id reports the error. A message such as `/compact` that names a command is not sent to the \
+                model: the command is carried out, and the response has `data`.",
+        result: Some(schema_of::<Invoked>),
         ..family::PROMPT
     },
     Row {
@@ -120,7 +123,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "get_available_commands",
         about: "Returns the commands that a prompt can invoke with a leading slash.",
         fields: &[],
-        result: Some(schema_of::<Commands<'_>>),
+        result: Some(schema_of::<AvailableCommands<'_>>),
         action: Engine(|_| Command::GetCommands),
     },
     Row {

@@ -6,20 +6,22 @@
 mod commands;
 mod other_tools;
 mod replies;
+mod slash_commands;
 mod state;
 mod unsupported;
 
 use std::sync::Arc;
 
 use bowline_core::command::InterruptMode;
-use bowline_core::event::{CompactionReason, Event};
+use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
+use bowline_core::model::Model;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, StateDetail, StreamRules, Todos, ToolResults, TruncatedAnswers,
-    WhileCompacting,
+    IdleQueue, Policy, PromptAnswer, SlashCommands, StateDetail, StreamRules, Todos, ToolResults,
+    TruncatedAnswers, WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
-use bowline_core::{ErrorKind, SessionTag};
+use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -44,7 +46,11 @@ const PROTOCOL_VERSION: u64 = 1;
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
+    envelope: &Flat {
+        answer_type: Some(UI_RESPONSE),
+        response: responses::schema,
+        optional_data: &["prompt"],
+    },
     commands: commands::TABLE,
     id: Id::Anything,
     answered: Answered::All,
@@ -82,6 +88,17 @@ enum OwnRecord<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error_kind: Option<ErrorKind>,
     },
+    /// What a command that a prompt named has to say.
+    CommandOutput { text: &'event str },
+    /// A command that a prompt named has renamed the session, or started another one.
+    SessionInfoUpdate {
+        /// Absent if the session has no name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'event str>,
+        session_id: &'event str,
+    },
+    /// A command that a prompt named has chosen the model.
+    ConfigUpdate { model: &'event Model, thinking_level: ThinkingLevel },
     /// An automatic compaction starts.
     AutoCompactionStart {
         /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
@@ -125,6 +142,7 @@ impl Dialect for Omp {
             truncated_answers: TruncatedAnswers::Kept,
             stream_rules: StreamRules::Watched,
             todos: Todos::Kept,
+            slash_commands: SlashCommands::CarriedOut,
             ..Policy::default()
         }
     }
@@ -169,6 +187,7 @@ impl Dialect for Omp {
                 let outcome = CompactionOutcomeRecord::new(outcome, *will_retry);
                 records.push(plain(&OwnRecord::AutoCompactionEnd { outcome }));
             }
+            Event::Local(event) => records.push(plain(&local(event))),
             Event::RunStart
             | Event::TurnStart
             | Event::TurnEnd { .. }
@@ -215,6 +234,19 @@ impl Dialect for Omp {
                     ErrorCode::Refused(refusal.code),
                 ));
             }
+        }
+    }
+}
+
+/// Returns the record of what a command did which a prompt named.
+fn local(event: &LocalEvent) -> OwnRecord<'_> {
+    match event {
+        LocalEvent::Output(text) => OwnRecord::CommandOutput { text },
+        LocalEvent::SessionInfo { id, name } => {
+            OwnRecord::SessionInfoUpdate { title: name.as_deref(), session_id: id }
+        }
+        LocalEvent::Configuration { model, thinking_level } => {
+            OwnRecord::ConfigUpdate { model, thinking_level: *thinking_level }
         }
     }
 }

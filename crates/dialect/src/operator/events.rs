@@ -116,6 +116,7 @@ impl Events {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => {}
         }

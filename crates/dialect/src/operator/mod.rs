@@ -34,7 +34,7 @@ use crate::{Dialect, Incoming, single_session};
 /// The definition of the protocol in the document.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "operator",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: replies::schema },
+    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: replies::schema, optional_data: &[] },
     commands: commands::TABLE,
     id: Id::Anything,
     answered: Answered::All,

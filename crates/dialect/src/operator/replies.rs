@@ -262,6 +262,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Shell(_)
         | Answer::Statistics(_)
         | Answer::ForkMessages(_)
+        | Answer::Cancelled
         | Answer::Entries { .. }
         | Answer::Tree { .. }
         | Answer::FlatTree { .. }

@@ -122,6 +122,7 @@ impl Events {
             | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => {}
         }

@@ -42,7 +42,7 @@ pub(crate) const OTHER_TOOLS: &[OtherTool] = &[OtherTool { name: "glob", instead
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "opi",
-    envelope: &Flat { answer_type: None, response: replies::schema },
+    envelope: &Flat { answer_type: None, response: replies::schema, optional_data: &[] },
     commands: commands::TABLE,
     id: Id::Text,
     answered: Answered::All,

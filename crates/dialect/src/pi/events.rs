@@ -259,6 +259,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::Ask(_)
         | Event::StorageFailed { .. }
         | Event::AskResolved { .. }
+        | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_) => return None,
     })

@@ -19,7 +19,7 @@ use crate::{Dialect, Incoming, single_session};
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
+    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema, optional_data: &[] },
     commands: commands::TABLE,
     id: Id::Anything,
     answered: Answered::All,

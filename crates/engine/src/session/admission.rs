@@ -13,6 +13,7 @@ impl Session {
         if self.shutting_down {
             return self.reply(request.origin, Err(shutting_down()));
         }
+        let Some(request) = self.local_command(request) else { return };
         if matches!(request.command, Command::Prompt { .. }) {
             self.reply_on_receipt(&request.origin);
         }

@@ -72,8 +72,11 @@ impl Session {
         }
     }
 
-    /// Shows something to the user, if the client can show it.
+    /// Shows something to the user, if the client can show it. Extensions are told in any case: they may know a way.
     pub(super) fn show(&mut self, display: Display) {
+        if let Display::Notify { message, level } = &display {
+            self.tell_extensions(&HookEvent::UiNotify { message: message.clone(), level: *level });
+        }
         if self.agent.policy().questions == Questions::Assumed {
             return;
         }

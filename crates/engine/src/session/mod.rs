@@ -13,6 +13,7 @@ mod dialogs;
 mod extension_inputs;
 mod hooks;
 mod images;
+mod local_commands;
 mod messages;
 mod missing_model;
 mod model_answer;
@@ -35,6 +36,7 @@ use bowline_core::hook::CustomMessageDraft;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
 
@@ -57,6 +59,7 @@ pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
+use local_commands::LocalCommands;
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
 use todos::Todos;
@@ -83,6 +86,7 @@ pub struct Session {
     /// The requests that were received and not replied to, so that not even a panic loses a reply.
     unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
+    local_commands: LocalCommands,
     shutting_down: bool,
     rules: RuleWatch,
     todos: Todos,
@@ -123,7 +127,8 @@ impl Session {
             interrupt_mode: agent.policy().interrupt_mode,
         };
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
-        let instructions = Instructions::new(tools, agent.system_prompt().clone());
+        let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
+        let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
         let (inputs, alive) = pending.way_back();
@@ -147,6 +152,7 @@ impl Session {
             backlog: VecDeque::new(),
             unanswered: Vec::new(),
             outputs: VecDeque::new(),
+            local_commands: LocalCommands::default(),
             shutting_down: false,
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
@@ -205,6 +211,11 @@ impl Session {
         self.instructions.set_system_prompt(system_prompt);
     }
 
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.instructions.set_resources(resources);
+    }
+
     /// Passes on what a task reports, unless nobody waits for it any more.
     fn task_reported(&mut self, id: crate::pending::PendingId, step: Step) {
         let Some(awaited) = self.pending.awaited(id) else { return };
@@ -260,6 +271,7 @@ impl Session {
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        let Some((origin, result)) = self.local_command_done(origin, result) else { return };
         // Most requests are replied to before the next one arrives.
         if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
             self.unanswered.swap_remove(index);

@@ -43,6 +43,7 @@ impl Session {
     pub fn recover_from_panic(&mut self, panic: &(dyn std::any::Any + Send)) {
         let error = text(&panic_message(panic));
         self.pending.remove_all();
+        self.local_commands.clear();
         // What is in memory may have lost step with the file, which holds whatever was announced.
         let _ = self.transcript.reload();
         match &self.activity {

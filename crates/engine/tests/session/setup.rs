@@ -121,6 +121,7 @@ impl Setup {
             policy: self.policy,
             providers,
             toolbox: self.toolbox,
+            resources: bowline_extension::Resources::default(),
             system_prompt: SystemPrompt {
                 use_context_files: false,
                 ..SystemPrompt::new(self.home.path().to_owned())
