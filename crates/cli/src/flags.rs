@@ -303,7 +303,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--tools",
         Some("-t"),
         Value("A,B"),
-        "Only these tools: read, bash, edit, write, grep, find, ls",
+        "Only these tools: read, bash, edit, write, grep, find, ls, todo",
         |arguments, value| {
             let names = list(&value);
             if names.is_empty() {

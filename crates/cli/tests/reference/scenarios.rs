@@ -103,12 +103,14 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
+    recorder.record_rules_and_todos("agent_settled");
     recorder
 }
 
 pub(crate) fn omp() -> Recorder {
     let mut recorder = Recorder::new("omp", "mock/m2");
     run_family(&mut recorder, "agent_end");
+    recorder.record_rules_and_todos("agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
@@ -135,6 +137,8 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "branch", "entryId": messages["messages"][0]["entryId"] }));
     recorder.request_all(&["new_session"]);
     recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
+    recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     recorder
 }
 

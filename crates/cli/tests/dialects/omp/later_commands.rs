@@ -13,7 +13,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const REFUSED: &[&str] = &[
     r#"{ "type": "set_fast_mode", "enabled": true }"#,
     r#"{ "type": "handoff", "customInstructions": "be brief" }"#,
-    r#"{ "type": "set_todos", "phases": [] }"#,
     r#"{ "type": "set_host_tools", "tools": [] }"#,
     r#"{ "type": "set_host_uri_schemes", "schemes": [] }"#,
     r#"{ "type": "host_tool_result", "result": {} }"#,
