@@ -240,6 +240,8 @@ pub struct CompactionResult {
     /// What the summary cost.
     pub usage: Usage,
     pub files: TouchedFiles,
+    /// Whether an extension wrote the summary.
+    pub from_extension: bool,
 }
 
 /// The files that tools read and modified in the summarised part.

@@ -622,6 +622,8 @@ pub struct TreeChange {
 /// Further places of skills and templates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiscoveredPaths {
+    /// The name of the extension that named them.
+    pub extension: String,
     pub skills: Vec<PathBuf>,
     pub prompts: Vec<PathBuf>,
 }

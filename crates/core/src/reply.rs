@@ -55,7 +55,7 @@ pub enum Answer {
     Shell(ShellResult),
     SessionSwitched,
     /// An extension cancelled a change of session or a move to another entry.
-    Cancelled,
+    Cancelled(CancelledChange),
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
     Compacted(Arc<CompactionResult>),
@@ -92,6 +92,22 @@ pub enum Answer {
     },
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
+}
+
+impl Answer {
+    /// Tells whether it only shows what is there, so that nothing needs to come before it.
+    pub fn is_snapshot(&self) -> bool {
+        matches!(
+            self,
+            Self::State(_)
+                | Self::Messages(_)
+                | Self::MessagesPage(_)
+                | Self::Commands(_)
+                | Self::Models(_)
+                | Self::Statistics(_)
+                | Self::LastAssistantText(_)
+        )
+    }
 }
 
 /// Some of the messages of a conversation.
@@ -145,6 +161,14 @@ pub struct SessionSummary {
     pub created: String,
     /// When the file was last written to, in milliseconds since 1970.
     pub modified: u64,
+}
+
+/// What an extension cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelledChange {
+    Switch,
+    Fork,
+    Navigation,
 }
 
 /// How a message was accepted.

@@ -18,6 +18,8 @@ mod conversation;
 mod estimate;
 mod extension;
 mod extensions;
+mod hook_chain;
+mod hook_lane;
 mod input;
 mod instructions;
 mod local_commands;

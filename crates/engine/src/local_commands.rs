@@ -122,7 +122,7 @@ impl LocalCommand {
             (Compact, Err(refusal)) if refusal.code == RefusalCode::Cancelled => String::new(),
             (Compact, Err(refusal)) => format!("Compaction failed: {refusal}"),
             (_, Err(refusal)) => refusal.message.clone(),
-            (_, Ok(Answer::Cancelled)) => "An extension prevented it.".to_owned(),
+            (_, Ok(Answer::Cancelled(_))) => "An extension prevented it.".to_owned(),
             (Compact, Ok(Answer::Compacted(result))) => {
                 let (before, after) = (result.tokens_before, result.estimated_tokens_after);
                 format!("Compaction complete. Tokens: {before} -> about {after}.")

@@ -139,11 +139,6 @@ impl Session {
         self.append_at(&self.clock.text(), body)
     }
 
-    /// Appends an entry that is dated in milliseconds since 1970, for one whose date is part of the conversation.
-    pub fn append_dated(&mut self, milliseconds: u64, body: EntryBody) -> Result<EntryId, Error> {
-        self.append_at(&crate::clock::text(milliseconds), body)
-    }
-
     /// Appends an entry with a given timestamp.
     pub(crate) fn append_at(&mut self, timestamp: &str, body: EntryBody) -> Result<EntryId, Error> {
         self.upgrade_if_old()?;

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use bowline_testkit::{Gate, Reply, Usage};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::recorder::Recorder;
+
+/// What an extension asks and shows, and what the client answers, as the emulated agents were recorded.
+const PI_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/ui-all.jsonl");
+const OMP_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/omp-ui-all.jsonl");
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -104,6 +108,10 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     recorder.record_rules_and_todos("agent_settled");
+    recorder.record_user_interface(PI_DIALOGS);
+    recorder.record_lines([json!({
+        "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
+    })]);
     recorder
 }
 
@@ -139,6 +147,10 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
+    recorder.record_user_interface(OMP_DIALOGS);
+    recorder.record_lines([json!({
+        "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",
+    })]);
     recorder
 }
 
@@ -254,5 +266,21 @@ pub(crate) fn operator(dialect: &'static str) -> Recorder {
         json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }),
     );
     recorder.record_failed_start();
+    if dialect == "operator-flat" {
+        let id = "1516151f-ccfa-462b-b7b1-8b1e664fb441";
+        let request = |fields: Value| {
+            let mut request = json!({ "type": "extension_ui_request", "id": id });
+            request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            request
+        };
+        recorder.record_lines([
+            request(json!({ "method": "select", "title": "Pick", "options": ["a", "b"] })),
+            request(json!({ "method": "confirm", "title": "Sure?", "message": "really" })),
+            request(json!({ "method": "input", "title": "Name" })),
+            request(json!({ "method": "notify", "message": "It is done.", "level": "info" })),
+            json!({ "type": "extension_ui_response", "id": id, "value": "b" }),
+            json!({ "type": "extension_ui_response", "id": id, "cancelled": true }),
+        ]);
+    }
     recorder
 }

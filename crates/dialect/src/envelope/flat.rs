@@ -8,14 +8,9 @@ use super::{Envelope, Head};
 use crate::command_table::Row;
 use crate::schema::{SchemaFn, drop_nulls};
 
-/// The type of a line that answers an `extension_ui_request`.
-pub(crate) const UI_RESPONSE: &str = "extension_ui_response";
-
 /// A line is an object with a `type`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flat {
-    /// The type of the lines that answer a question, in protocols that know one.
-    pub answer_type: Option<&'static str>,
     /// Describes a response, successful or not.
     pub response: SchemaFn,
     /// The commands whose success responses have `data` only at times.
@@ -31,8 +26,8 @@ impl Envelope for Flat {
         &[]
     }
 
-    fn is_answer(&self, head: &Head) -> bool {
-        self.answer_type.is_some() && head.name.as_deref() == self.answer_type
+    fn is_answer(&self, _: &Head) -> bool {
+        false
     }
 
     fn parameters(&self, members: Map<String, Value>) -> Map<String, Value> {

@@ -14,3 +14,4 @@ mod shape;
 pub(crate) mod state_cache;
 pub(crate) mod steps;
 pub(crate) mod todo_phases;
+pub(crate) mod user_interface;

@@ -6,6 +6,7 @@ use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
 use bowline_core::todo::TodoTask;
+use bowline_core::ui::ExtensionError;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
 use schemars::JsonSchema;
@@ -92,6 +93,14 @@ pub(crate) enum EventRecord<'event> {
         /// Why the last retry failed; absent on success.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'event str>,
+    },
+    /// An extension failed. The run goes on, but for a tool call that the extension was to decide on.
+    ExtensionError {
+        /// The extension's path, or what stands for it: `command:NAME`, `hook:EVENT`, `<runtime>`.
+        extension_path: &'event str,
+        /// What the extension was doing: the name of a hook, `command`, `load`, `process`.
+        event: &'event str,
+        error: &'event str,
     },
 }
 
@@ -227,6 +236,9 @@ impl<'event> EventRecord<'event> {
                 attempt: *attempt,
                 final_error: final_error.as_deref(),
             },
+            Event::ExtensionFailed(ExtensionError { extension, event, error }) => {
+                Self::ExtensionError { extension_path: extension, event, error }
+            }
             Event::RunEnd { .. }
             | Event::Settled(_)
             | Event::MessageUpdate { .. }
@@ -244,9 +256,8 @@ impl<'event> EventRecord<'event> {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
-            | Event::Local(_)
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => return None,
+            | Event::Local(_) => return None,
         })
     }
 
@@ -265,6 +276,7 @@ impl<'event> EventRecord<'event> {
             Self::AutoRetryEnd { .. } => "auto_retry_end",
             Self::TtsrTriggered { .. } => "ttsr_triggered",
             Self::TodoReminder { .. } => "todo_reminder",
+            Self::ExtensionError { .. } => "extension_error",
         }
     }
 
@@ -378,6 +390,11 @@ mod tests {
             Event::RetryEnd { success: true, attempt: 1, final_error: None },
             Event::RulesBroken { rules: Vec::new() },
             Event::TodoReminder { todos: Vec::new(), attempt: 1, max_attempts: 3 },
+            Event::ExtensionFailed(ExtensionError {
+                extension: String::new(),
+                event: String::new(),
+                error: String::new(),
+            }),
         ];
         for event in &events {
             let record = EventRecord::of(event).unwrap();

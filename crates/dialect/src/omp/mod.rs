@@ -17,7 +17,7 @@ use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, SlashCommands, StateDetail, StreamRules, Todos, ToolResults,
+    IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, StreamRules, Todos, ToolResults,
     TruncatedAnswers, WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
@@ -27,16 +27,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::decode::Problem;
-use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::envelope::flat::Flat;
 use crate::family::error_code::ErrorCode;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
+use crate::family::user_interface::{self, Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
-use crate::{Dialect, Incoming, json, single_session};
+use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
 
@@ -46,12 +47,9 @@ const PROTOCOL_VERSION: u64 = 1;
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
-    envelope: &Flat {
-        answer_type: Some(UI_RESPONSE),
-        response: responses::schema,
-        optional_data: &["prompt"],
-    },
+    envelope: &Flat { response: responses::schema, optional_data: &["prompt"] },
     commands: commands::TABLE,
+    answers: &[user_interface::RESPONSE],
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -63,6 +61,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<OwnRecord<'_>>(generator);
     records.extend(variants::<EventRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
+    records.push(Style::Omp { titles: true }.schema(generator));
     records
 }
 
@@ -118,14 +117,16 @@ pub(crate) struct Omp {
     updates: Repeating,
     state_cache: StateCache,
     run: RunMessages,
+    user_interface: UserInterface,
 }
 
-impl Default for Omp {
-    fn default() -> Self {
+impl Omp {
+    pub fn new(options: &Options) -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
+            user_interface: UserInterface::new(Style::Omp { titles: options.window_titles }),
         }
     }
 }
@@ -142,6 +143,7 @@ impl Dialect for Omp {
             truncated_answers: TruncatedAnswers::Kept,
             stream_rules: StreamRules::Watched,
             todos: Todos::Kept,
+            questions: Questions::Asked,
             slash_commands: SlashCommands::CarriedOut,
             ..Policy::default()
         }
@@ -156,7 +158,13 @@ impl Dialect for Omp {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| refuse(&problem));
-        single_session::forward(decoded, &PROTOCOL, responses::local, records)
+        single_session::forward(
+            decoded,
+            &PROTOCOL,
+            responses::local,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -198,7 +206,11 @@ impl Dialect for Omp {
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
             | Event::RetryStart { .. }
-            | Event::RetryEnd { .. } => records.extend(shared(event)),
+            | Event::RetryEnd { .. }
+            | Event::ExtensionFailed(_) => records.extend(shared(event)),
+            Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
+                records.extend(self.user_interface.encode(event));
+            }
             // The protocol has no records for these.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
@@ -209,11 +221,7 @@ impl Dialect for Omp {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
-            | Event::Ask(_)
-            | Event::StorageFailed { .. }
-            | Event::AskResolved { .. }
-            | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::StorageFailed { .. } => {}
         }
     }
 
@@ -307,7 +315,10 @@ mod tests {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
                 let mut records = Vec::new();
-                assert_eq!(Omp::default().decode(Line::Text(line.clone()), &mut records), None);
+                assert_eq!(
+                    Omp::new(&Options::default()).decode(Line::Text(line.clone()), &mut records),
+                    None
+                );
                 let [Record::Plain(bytes)] = &records[..] else { panic!("{line}: {records:?}") };
                 assert!(String::from_utf8_lossy(bytes).contains("\"success\":false"), "{line}");
             }

@@ -103,7 +103,7 @@ impl Events {
             Event::ThinkingLevelChanged { level, .. } => {
                 self.write(&EventRecord::ThinkingLevelSelect { level: level.as_str() }, records);
             }
-            // The protocol has no records for these.
+            // The protocol has no records for these, or they are about the user interface.
             Event::Delivering { .. }
             | Event::SummaryRetryScheduled { .. }
             | Event::SummaryRetryStart(_)

@@ -17,6 +17,7 @@ use crate::delta_keys::DeltaKeys;
 use crate::family::answers::Entry;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::steps::{Bound, Delta, Step};
+use crate::family::user_interface::Style;
 use crate::json::{self, milliseconds};
 use crate::schema::{CommandId, compaction_reasons, variants};
 
@@ -155,6 +156,7 @@ enum OwnRecord<'event> {
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<EventRecord<'_>>(generator);
     records.extend(variants::<OwnRecord<'_>>(generator));
+    records.push(Style::Pi.schema(generator));
     records
 }
 
@@ -255,12 +257,13 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::TodoReminder { .. }
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
-        // Never emitted under this dialect's policy.
+        | Event::ExtensionFailed(_)
+        // About the user interface.
         | Event::Ask(_)
-        | Event::StorageFailed { .. }
         | Event::AskResolved { .. }
+        | Event::Display { .. }
         | Event::Local(_)
-            | Event::Display { .. }
-            | Event::ExtensionFailed(_) => return None,
+        // Reported by the end of the run.
+        | Event::StorageFailed { .. } => return None,
     })
 }

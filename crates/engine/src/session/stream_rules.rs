@@ -67,8 +67,8 @@ impl Session {
     }
 
     /// Interrupts an answer and calls the model again, with the rules.
-    pub(super) fn interrupt_for_rules(&mut self, answering: Answering, rules: Vec<Arc<StreamRule>>) {
-        self.emit(Event::RulesBroken { rules: rules.clone() });
+    pub(super) fn interrupt_for_rules(&mut self, answering: Answering, rules: &[Arc<StreamRule>]) {
+        self.emit(Event::RulesBroken { rules: rules.to_vec() });
         let names: Vec<_> = rules.iter().map(|rule| rule.name.as_str()).collect();
         let plural = if names.len() == 1 { "" } else { "s" };
         let reason = format!("TTSR matched rule{plural}: {}", names.join(", "));
@@ -82,7 +82,7 @@ impl Session {
         self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
         self.rules.count_turn();
         self.end_attempt(AfterAttempt::Retry);
-        let mut text = self.rules.blocks(&rules, BlockKind::Interrupt);
+        let mut text = self.rules.blocks(rules, BlockKind::Interrupt);
         match self.agent.settings().stream_rules.interrupted_answer {
             // An answer that could not be written is not part of the conversation.
             InterruptedAnswer::Discard if self.has_storage_failed() => {}
@@ -93,7 +93,7 @@ impl Session {
             }
         }
         self.record_held_commands();
-        self.tell_of_rules(&rules, text);
+        self.tell_of_rules(rules, text);
         self.emit(Event::RunStart);
         self.next_turn(TurnEnd::ToolResults);
     }
