@@ -67,4 +67,5 @@ pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use todo::{TODO, TodoList, check_todos};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};
+pub use truncate::{Limited, limit_text};
 pub use watch::{WATCH_ROLE, watch};
