@@ -82,6 +82,7 @@ impl Session {
             takes_images: self.models.current().is_some_and(|model| model.takes_images()),
             session_id: Some(self.transcript.session_id().to_owned()),
             call_id: None,
+            todos: self.todos.list.clone(),
         };
         Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
@@ -166,7 +167,7 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
-        let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
+        let arguments = Arc::clone(&call.arguments);
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
@@ -174,6 +175,7 @@ impl Session {
         let call_id = Some(call.id.clone());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let tool = self.with_addresses(tool, &arguments);
+        let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -183,6 +185,7 @@ impl Session {
                 takes_images,
                 session_id,
                 call_id,
+                todos,
             };
             run_tool(tool, context, (*arguments).clone(), cancel, reporter)
         });
@@ -245,11 +248,16 @@ impl Session {
     }
 
     /// Ends a call.
-    pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
+    pub(super) fn end_call(&mut self, index: usize, mut outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        if let Some(rules) = self.rules_for_result(&call_id) {
+            outcome.content.insert(0, rules);
+        }
+        self.note_call_for_todos(&tool, outcome.is_error);
         let event = Event::ToolEnd {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
+            call_id,
+            tool,
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),
@@ -274,6 +282,7 @@ impl Session {
         if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
             batch.set_result(index, recorded.message);
         }
+        self.store_todos();
     }
 
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.
