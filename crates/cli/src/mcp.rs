@@ -11,7 +11,7 @@ use bowline_mcp::{
     Configuration, Listener, NoAsker, Notice, ServerConfig, Servers, Severity, Start, Status, Surroundings,
     Timing,
 };
-use bowline_tools::{CallContext, Outcome};
+use bowline_tools::{CallContext, Outcome, TodoList};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -192,6 +192,7 @@ impl Mcp {
                 environment: Vec::new(),
                 takes_images: true,
                 session_id: None,
+                todos: TodoList::default(),
             };
             Ok(tool.call(context, arguments.clone()).await)
         })?;
