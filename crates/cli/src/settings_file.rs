@@ -12,8 +12,8 @@ use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
-    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
-    StreamRuleSettings, TodoSettings,
+    CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
+    Settings, StreamRuleSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -58,6 +58,8 @@ pub(crate) struct SettingsFile {
     pub shell_command_prefix: Option<String>,
     /// How many tool calls of an answer run at the same time.
     pub max_parallel_tools: Option<NonZeroUsize>,
+    /// How long a client may say nothing about a call of one of its tools; 0 is without end.
+    pub host_tool_timeout_ms: Option<u64>,
     /// When the tool `bash` kills a command by default; 0 is never.
     pub command_timeout_ms: Option<u64>,
     /// What commands get of the environment, and which variables they get in any case.
@@ -281,6 +283,11 @@ impl SettingsFile {
             offered_tools: Selection::default(),
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
+            host_call_limit: match self.host_tool_timeout_ms {
+                None => Some(DEFAULT_HOST_CALL_LIMIT),
+                Some(0) => None,
+                Some(limit) => Some(Duration::from_millis(limit)),
+            },
         }
     }
 

@@ -92,6 +92,10 @@ pub enum Answer {
     },
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
+    /// The names of the tools that the client supplies from now on.
+    HostTools(Vec<String>),
+    /// The schemes of the addresses that the client serves from now on.
+    UriSchemes(Vec<String>),
 }
 
 impl Answer {

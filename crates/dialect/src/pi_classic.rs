@@ -158,6 +158,8 @@ impl Dialect for PiClassic {
             | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
+            | Event::HostCall(_)
+            | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_) => {}
         }
     }

@@ -18,6 +18,7 @@ use super::answers::{
     ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched, Todos,
     TokensRecord, Tree, Written,
 };
+use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
 
@@ -51,6 +52,8 @@ pub(crate) enum Data<'reply> {
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
     Todos(Todos<'reply>),
+    HostTools(HostToolNames<'reply>),
+    UriSchemes(UriSchemes<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -127,6 +130,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
+        Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
+        Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
     })
 }
 

@@ -118,6 +118,8 @@ impl Events {
             | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
+            | Event::HostCall(_)
+            | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_) => {}
         }
     }

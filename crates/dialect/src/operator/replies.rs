@@ -273,7 +273,9 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
-        | Answer::Todos(_) => Data::Nothing(Nothing {}),
+        | Answer::Todos(_)
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -226,7 +226,9 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
-        | Answer::Todos(_) => None,
+        | Answer::Todos(_)
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_) => None,
     }
 }
 

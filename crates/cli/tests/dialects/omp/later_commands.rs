@@ -13,11 +13,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const REFUSED: &[&str] = &[
     r#"{ "type": "set_fast_mode", "enabled": true }"#,
     r#"{ "type": "handoff", "customInstructions": "be brief" }"#,
-    r#"{ "type": "set_host_tools", "tools": [] }"#,
-    r#"{ "type": "set_host_uri_schemes", "schemes": [] }"#,
-    r#"{ "type": "host_tool_result", "result": {} }"#,
-    r#"{ "type": "host_tool_update", "partialResult": {} }"#,
-    r#"{ "type": "host_uri_result" }"#,
     r#"{ "type": "set_subagent_subscription", "level": "events" }"#,
     r#"{ "type": "get_subagents" }"#,
     r#"{ "type": "get_subagent_messages", "subagentId": "x" }"#,
