@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::message::{Content, Message, UserMessage};
+use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
 
 /// A command and its origin.
@@ -149,6 +150,25 @@ pub enum Command {
     ExportHtml {
         path: Option<PathBuf>,
     },
+
+    /// Sets which events of subagents are emitted.
+    SetSubagentSubscription {
+        level: Subscription,
+    },
+    /// Returns the subagents that are running.
+    GetSubagents,
+    /// Returns what a subagent's file holds from an offset on.
+    GetSubagentMessages {
+        subagent: SubagentName,
+        from_byte: u64,
+    },
+}
+
+/// How a client names a subagent, running or not: by either of these.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentName {
+    pub id: Option<String>,
+    pub session_file: Option<PathBuf>,
 }
 
 /// A user's message that is not part of the conversation yet.

@@ -10,6 +10,7 @@ use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
 use crate::message::{Arguments, Content, Message};
 use crate::stream::{StreamError, Update};
+use crate::subagent::SubagentEvent;
 use crate::thinking::ThinkingLevel;
 use crate::usage::Usage;
 
@@ -131,6 +132,8 @@ pub enum Event {
         id: AskId,
         decision: Decision,
     },
+    /// Something happened to a subagent.
+    Subagent(SubagentEvent),
 }
 
 /// The id of an entry of the session's file.

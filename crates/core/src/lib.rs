@@ -15,6 +15,7 @@ pub mod policy;
 pub mod reply;
 pub mod session_tag;
 pub mod stream;
+pub mod subagent;
 pub mod thinking;
 pub mod tool;
 pub mod usage;

@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
+use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
@@ -86,6 +87,26 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
+    SubagentSubscription(Subscription),
+    /// The subagents that are running.
+    Subagents(Vec<Arc<Subagent>>),
+    SubagentMessages(SubagentMessages),
+}
+
+/// A part of a subagent's file.
+#[derive(Debug, Clone)]
+pub struct SubagentMessages {
+    pub session_file: PathBuf,
+    /// Where the part begins, in bytes.
+    pub from_byte: u64,
+    /// Where the next part begins.
+    pub next_byte: u64,
+    /// Whether the file is shorter than the client believed, so that the part begins at the start.
+    pub is_reset: bool,
+    /// The entries, as in the file.
+    pub entries: Vec<Box<RawValue>>,
+    /// The messages among them.
+    pub messages: Vec<Box<RawValue>>,
 }
 
 /// Some of the messages of a conversation.
