@@ -14,7 +14,7 @@ use bowline_engine::{
 };
 use bowline_llm::RequestOptions;
 use bowline_session::Durability;
-use bowline_tools::{CommandEnvironment, Inherit};
+use bowline_tools::{CommandEnvironment, Inherit, Selection};
 use serde_json::{Map, Value};
 
 use crate::environment::Environment;
@@ -193,6 +193,7 @@ impl SettingsFile {
             },
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
+            offered_tools: Selection::default(),
         }
     }
 

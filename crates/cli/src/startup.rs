@@ -100,6 +100,7 @@ pub(crate) fn prepare(
         session_plan,
         models,
         gate: Arc::new(RunEverything),
+        hosts: Vec::new(),
         clock,
     };
     let session = OpenedSession::new(session)?;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::message::Arguments;
+use crate::ui::{Dialog, DialogAnswer, UiToken};
 
 /// The id of a question, unique within its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +16,8 @@ pub struct AskId(pub u64);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     pub id: AskId,
+    /// The random part of the id on the wire.
+    pub token: UiToken,
     pub question: Question,
 }
 
@@ -23,6 +26,8 @@ pub struct Ask {
 pub enum Question {
     /// Whether a tool call may run. Without an answer it may not.
     Approval(Approval),
+    /// What an extension wants to know. Without an answer it is cancelled.
+    Dialog(Dialog),
 }
 
 /// A tool call that needs the user's consent.
@@ -50,4 +55,6 @@ pub enum Decision {
     Deny {
         reason: Option<String>,
     },
+    /// The answer to a dialog.
+    Dialog(DialogAnswer),
 }

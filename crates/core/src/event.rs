@@ -12,6 +12,7 @@ use crate::message::{Arguments, Content, Message};
 use crate::stream::{StreamError, Update};
 use crate::subagent::SubagentEvent;
 use crate::thinking::ThinkingLevel;
+use crate::ui::{Display, ExtensionError, UiToken};
 use crate::usage::Usage;
 
 /// Something that happened in a session.
@@ -131,9 +132,26 @@ pub enum Event {
     AskResolved {
         id: AskId,
         decision: Decision,
+        cause: AskEnd,
     },
+    /// An extension shows something that is not answered.
+    Display {
+        token: UiToken,
+        display: Display,
+    },
+    ExtensionFailed(ExtensionError),
     /// Something happened to a subagent.
     Subagent(SubagentEvent),
+}
+
+/// Why a question is no longer open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskEnd {
+    /// The user answered it.
+    Answered,
+    TimedOut,
+    /// It was withdrawn: its run was aborted, its session is left, or whoever asked does not need it any more.
+    Withdrawn,
 }
 
 /// The id of an entry of the session's file.

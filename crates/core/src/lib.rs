@@ -9,6 +9,7 @@ pub mod ask;
 pub mod command;
 pub mod error_kind;
 pub mod event;
+pub mod hook;
 pub mod message;
 pub mod model;
 pub mod policy;
@@ -18,6 +19,7 @@ pub mod stream;
 pub mod subagent;
 pub mod thinking;
 pub mod tool;
+pub mod ui;
 pub mod usage;
 
 pub use command::{Command, Origin, Request};

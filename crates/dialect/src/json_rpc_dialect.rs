@@ -130,7 +130,7 @@ impl Dialect for JsonRpcDialect {
     }
 
     fn event(&mut self, _: SessionTag, event: &Event, records: &mut Vec<Record>) {
-        if let Event::Ask(Ask { id, question: Question::Approval(approval) }) = event {
+        if let Event::Ask(Ask { id, question: Question::Approval(approval), .. }) = event {
             let parameters = json!({ "tool": approval.tool, "reason": approval.reason });
             let request = json!({ "jsonrpc": "2.0", "id": id.0, "method": APPROVAL, "params": parameters });
             records.push(Record::Plain(encoding::to_line(&request)));
@@ -178,6 +178,7 @@ mod tests {
 
     use bowline_core::ask::Approval;
     use bowline_core::message::Arguments;
+    use bowline_core::ui::UiToken;
 
     use super::*;
 
@@ -250,7 +251,7 @@ mod tests {
             arguments: Arc::new(Arguments::new()),
             reason: "it writes".to_owned(),
         };
-        let ask = Ask { id: AskId(3), question: Question::Approval(approval) };
+        let ask = Ask { id: AskId(3), token: UiToken(0), question: Question::Approval(approval) };
         let mut records = Vec::new();
         JsonRpcDialect.event(SessionTag::FIRST, &Event::Ask(ask), &mut records);
         let request = parsed(&records[0]);

@@ -152,7 +152,9 @@ impl Dialect for PiClassic {
             | Event::ShellOutput { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
-            | Event::AskResolved { .. } => {}
+            | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => {}
         }
     }
 

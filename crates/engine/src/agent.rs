@@ -14,6 +14,7 @@ use bowline_session::{Clock, Context, Location, NewSession};
 use bowline_tools::Toolbox;
 
 use crate::call_gate::CallGate;
+use crate::extension::Host;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
 use crate::transcript::damage;
@@ -33,6 +34,8 @@ pub struct Parts {
     pub models: ModelDefaults,
     /// Decides about tool calls before they run.
     pub gate: Arc<dyn CallGate>,
+    /// What brings extensions to sessions, in the order in which hooks call them.
+    pub hosts: Vec<Arc<dyn Host>>,
     /// Where times, ids and randomness come from.
     pub clock: Clock,
 }
@@ -119,6 +122,10 @@ impl Agent {
 
     pub(crate) fn gate(&self) -> &dyn CallGate {
         &*self.parts.gate
+    }
+
+    pub(crate) fn hosts(&self) -> &[Arc<dyn Host>] {
+        &self.parts.hosts
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -3,13 +3,14 @@
 use bowline_core::SessionTag;
 use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
-use bowline_core::event::Event;
+use bowline_core::event::{AskEnd, Event};
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
+use crate::extension::ExtensionInput;
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
@@ -24,6 +25,8 @@ pub enum Input {
     Answer(AskAnswer),
     /// A task of the session reports.
     Step(TaskStep),
+    /// An extension wants something; `host` is the place of its host.
+    Extension { host: usize, input: Box<ExtensionInput> },
     /// What is in progress is to be stopped; nobody is replied to for it.
     Abort,
     /// The session is to end: everything is stopped.
@@ -54,6 +57,8 @@ pub(crate) enum Step {
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
     /// The system prompt was built for what the task is about.
     SystemPrompt(BuiltPrompt),
+    /// A dialog timed out or was withdrawn.
+    DialogOver(AskEnd),
     /// The task panicked, with this message.
     Panicked(String),
 }
@@ -72,6 +77,8 @@ pub enum Report {
     Step(TaskStep),
     /// The session was opened, or could not be.
     Opened(Box<Result<OpenedSession, Refusal>>),
+    /// An extension of the session wants something. It becomes an [`Input`].
+    Extension { host: usize, input: Box<ExtensionInput> },
 }
 
 /// The way back into a session for its tasks.
@@ -89,16 +96,17 @@ impl Inputs {
 
     /// Sends a report, waiting for room. Returns whether anybody still receives.
     pub(crate) async fn send(&self, step: TaskStep) -> bool {
-        self.sender.send(self.tagged(step)).await.is_ok()
+        self.send_report(Report::Step(step)).await
+    }
+
+    /// Sends a report of something that is not a task, waiting for room. Returns whether anybody still receives.
+    pub(crate) async fn send_report(&self, report: Report) -> bool {
+        self.sender.send(Tagged { session: self.session, report }).await.is_ok()
     }
 
     /// Sends a report unless the channel is full.
     pub(crate) fn try_send(&self, step: TaskStep) {
-        let _ = self.sender.try_send(self.tagged(step));
-    }
-
-    fn tagged(&self, step: TaskStep) -> Tagged {
-        Tagged { session: self.session, report: Report::Step(step) }
+        let _ = self.sender.try_send(Tagged { session: self.session, report: Report::Step(step) });
     }
 }
 

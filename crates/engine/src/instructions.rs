@@ -11,14 +11,16 @@ use bowline_core::tool::ToolDefinition;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
+use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
 use crate::system_prompt::SystemPrompt;
+use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
 #[derive(Debug)]
 pub(crate) struct Instructions {
-    toolbox: Toolbox,
+    tools: ToolSet,
     system_prompt: SystemPrompt,
     /// Counts the changes to both, so that a text that was built before the last one is not kept.
     version: u64,
@@ -43,6 +45,7 @@ pub(crate) struct UnbuiltPrompt {
     version: u64,
     system_prompt: SystemPrompt,
     tools: Arc<[ToolDefinition]>,
+    advice: ToolAdvice,
     clock: Clock,
 }
 
@@ -54,16 +57,22 @@ pub(crate) enum Prompt {
 }
 
 impl Instructions {
-    pub fn new(toolbox: Toolbox, system_prompt: SystemPrompt) -> Self {
-        Self { toolbox, system_prompt, version: 0, built: None }
+    pub fn new(tools: ToolSet, system_prompt: SystemPrompt) -> Self {
+        Self { tools, system_prompt, version: 0, built: None }
     }
 
+    /// Returns the enabled tools.
     pub fn toolbox(&self) -> &Toolbox {
-        &self.toolbox
+        self.tools.enabled()
+    }
+
+    /// Returns all tools, enabled or not.
+    pub fn known_tools(&self) -> Vec<KnownTool> {
+        self.tools.known()
     }
 
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        self.toolbox.definitions()
+        self.toolbox().definitions()
     }
 
     /// Returns the system prompt for a working directory. It is built here only if no file is read for it.
@@ -78,6 +87,7 @@ impl Instructions {
             version: self.version,
             system_prompt: self.system_prompt.clone(),
             tools: self.definitions(),
+            advice: self.tools.advice(),
             clock: clock.clone(),
         };
         if self.system_prompt.use_context_files {
@@ -95,7 +105,20 @@ impl Instructions {
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
-        self.toolbox = toolbox;
+        self.tools.set_built_in(toolbox);
+        self.change();
+    }
+
+    /// Replaces the tools of a source from the next call of the model on. Returns the names that are taken.
+    pub fn offer_tools(&mut self, source: &ToolSource, tools: Vec<OfferedTool>) -> Vec<String> {
+        let taken = self.tools.offer(source, tools);
+        self.change();
+        taken
+    }
+
+    /// Enables these tools and no others from the next call of the model on.
+    pub fn enable_tools(&mut self, names: Vec<String>) {
+        self.tools.enable(names);
         self.change();
     }
 
@@ -141,7 +164,8 @@ impl UnbuiltPrompt {
 
     fn build(self) -> BuiltPrompt {
         let files = self.system_prompt.context_files(&self.directory);
-        let text = self.system_prompt.build(&self.directory, &files, &self.tools, &self.clock).into();
+        let text =
+            self.system_prompt.build(&self.directory, &files, &self.tools, &self.advice, &self.clock).into();
         let was_read = files.into_iter().filter(|file| file.text.is_ok());
         let context_files = was_read.map(|file| file.path).collect();
         BuiltPrompt { directory: self.directory, version: self.version, text, context_files }

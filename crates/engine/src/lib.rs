@@ -16,6 +16,8 @@ mod call_gate;
 mod compaction;
 mod conversation;
 mod estimate;
+mod extension;
+mod extensions;
 mod input;
 mod instructions;
 mod model_choice;
@@ -27,10 +29,15 @@ mod session;
 mod settings;
 mod system_prompt;
 mod tool_call_states;
+mod tool_set;
 mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use extension::{
+    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, Host, KnownTool, Mirror,
+    OfferedTool, SessionContext, SessionLink, ToolSource,
+};
 pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use session::Session;
 pub use settings::{

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::input::{Inputs, Step, TaskStep};
-use crate::session::Receipt;
+use crate::session::{OpenDialog, Receipt};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,8 @@ pub(crate) enum Awaited {
     Call { index: usize },
     /// The user's answer about a tool call of the current run.
     Question { index: usize },
+    /// The user's answer to a dialog of an extension.
+    Dialog(OpenDialog),
     /// The end of the wait before the model is called again.
     Backoff,
     /// The images of a prompt that has not started its run yet.
@@ -101,6 +103,11 @@ struct Entry {
 impl Pending {
     pub fn new(inputs: Inputs) -> Self {
         Self { inputs, alive: Arc::new(()), last_id: 0, entries: BTreeMap::new() }
+    }
+
+    /// Returns the way back into the session, and what tells whether it still exists.
+    pub fn way_back(&self) -> (&Inputs, Weak<()>) {
+        (&self.inputs, Arc::downgrade(&self.alive))
     }
 
     /// Starts a task and registers what it is for. If the task panics, that is its last report.
@@ -178,6 +185,12 @@ impl Pending {
             Awaited::UserCommand(command) => Some(command),
             _ => None,
         })
+    }
+
+    /// Returns the dialogs that are open.
+    pub fn dialogs(&self) -> Vec<PendingId> {
+        let open = self.entries.iter().filter(|(_, entry)| matches!(entry.awaited, Awaited::Dialog(_)));
+        open.map(|(id, _)| *id).collect()
     }
 
     fn next_id(&mut self) -> PendingId {

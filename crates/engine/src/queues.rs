@@ -4,27 +4,77 @@ use std::collections::VecDeque;
 
 use bowline_core::command::{Draft, Queue, QueueMode};
 use bowline_core::event::{Event, QueueCause};
+use bowline_core::hook::CustomMessageDraft;
+use bowline_core::message::Message;
 
 /// The steering and follow-up queues with their modes.
 #[derive(Debug)]
 pub(crate) struct Queues {
-    steering: VecDeque<Draft>,
-    follow_up: VecDeque<Draft>,
+    steering: VecDeque<Queued>,
+    follow_up: VecDeque<Queued>,
     steering_mode: QueueMode,
     follow_up_mode: QueueMode,
+    /// Messages of extensions that follow the next prompt.
+    for_next_prompt: Vec<CustomMessageDraft>,
+}
+
+/// A message in a queue.
+#[derive(Debug)]
+pub(crate) enum Queued {
+    User(Draft),
+    /// A message of an extension, which clients do not see in the queue.
+    Custom(CustomMessageDraft),
+}
+
+impl Queued {
+    /// Returns the message that becomes part of the conversation.
+    pub fn into_message(self, timestamp: u64) -> Message {
+        match self {
+            Self::User(draft) => draft.into_message(timestamp),
+            Self::Custom(draft) => draft.into_message(timestamp),
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        match self {
+            Self::User(draft) => Some(draft.text.clone()),
+            Self::Custom(_) => None,
+        }
+    }
 }
 
 impl Queues {
     pub fn new(steering_mode: QueueMode, follow_up_mode: QueueMode) -> Self {
-        Self { steering: VecDeque::new(), follow_up: VecDeque::new(), steering_mode, follow_up_mode }
+        Self {
+            steering: VecDeque::new(),
+            follow_up: VecDeque::new(),
+            steering_mode,
+            follow_up_mode,
+            for_next_prompt: Vec::new(),
+        }
     }
 
     pub fn push(&mut self, queue: Queue, message: Draft) {
-        self.of(queue).push_back(message);
+        self.of(queue).push_back(Queued::User(message));
+    }
+
+    /// Queues a message of an extension.
+    pub fn push_custom(&mut self, queue: Queue, message: CustomMessageDraft) {
+        self.of(queue).push_back(Queued::Custom(message));
+    }
+
+    /// Keeps a message of an extension until the next prompt.
+    pub fn push_for_next_prompt(&mut self, message: CustomMessageDraft) {
+        self.for_next_prompt.push(message);
+    }
+
+    /// Takes the messages of extensions that follow the prompt.
+    pub fn take_for_prompt(&mut self) -> Vec<CustomMessageDraft> {
+        std::mem::take(&mut self.for_next_prompt)
     }
 
     /// Removes the oldest message of a queue.
-    pub fn pop(&mut self, queue: Queue) -> Option<Draft> {
+    pub fn pop(&mut self, queue: Queue) -> Option<Queued> {
         self.of(queue).pop_front()
     }
 
@@ -35,8 +85,10 @@ impl Queues {
         }
     }
 
+    /// Returns how many messages of the user wait.
     pub fn len(&self) -> usize {
-        self.steering.len() + self.follow_up.len()
+        let is_users = |queued: &&Queued| matches!(queued, Queued::User(_));
+        self.steering.iter().chain(&self.follow_up).filter(is_users).count()
     }
 
     pub fn mode(&self, queue: Queue) -> QueueMode {
@@ -60,7 +112,7 @@ impl Queues {
             Queue::FollowUp => &self.follow_up,
         };
         let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
-        waiting.iter().take(count).map(|message| message.text.clone()).collect()
+        waiting.iter().take(count).filter_map(Queued::text).collect()
     }
 
     /// Empties both queues and returns their texts.
@@ -68,6 +120,7 @@ impl Queues {
         let cleared = (texts(&self.steering), texts(&self.follow_up));
         self.steering.clear();
         self.follow_up.clear();
+        self.for_next_prompt.clear();
         cleared
     }
 
@@ -76,7 +129,7 @@ impl Queues {
         Event::QueueChanged { steering: texts(&self.steering), follow_up: texts(&self.follow_up), cause }
     }
 
-    fn of(&mut self, queue: Queue) -> &mut VecDeque<Draft> {
+    fn of(&mut self, queue: Queue) -> &mut VecDeque<Queued> {
         match queue {
             Queue::Steering => &mut self.steering,
             Queue::FollowUp => &mut self.follow_up,
@@ -84,6 +137,6 @@ impl Queues {
     }
 }
 
-fn texts(queue: &VecDeque<Draft>) -> Vec<String> {
-    queue.iter().map(|message| message.text.clone()).collect()
+fn texts(queue: &VecDeque<Queued>) -> Vec<String> {
+    queue.iter().filter_map(Queued::text).collect()
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bowline_core::command::QueueMode;
 use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
+use bowline_tools::Selection;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Settings {
     pub reports_progress: bool,
     /// How many tool calls of an answer run at the same time; the others wait.
     pub max_parallel_tools: NonZeroUsize,
+    /// Which tools of clients, extensions and MCP servers are enabled.
+    pub offered_tools: Selection,
 }
 
 /// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
@@ -95,6 +98,7 @@ impl Default for Settings {
             request_options: RequestOptions::default(),
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
+            offered_tools: Selection::default(),
         }
     }
 }

@@ -8,6 +8,8 @@ use bowline_core::tool::ToolDefinition;
 use bowline_extension::context_files::{self, ContextFile, NotRead, Places};
 use bowline_session::Clock;
 
+use crate::tool_set::ToolAdvice;
+
 /// The standing instructions when the user gives none.
 const PREAMBLE: &str = "\
 You are bowline, a coding agent. You work in a folder on the user's machine, through tools, on behalf of a program \
@@ -67,11 +69,12 @@ impl SystemPrompt {
         directory: &Path,
         context_files: &[ContextFile],
         tools: &[ToolDefinition],
+        offered: &ToolAdvice,
         clock: &Clock,
     ) -> String {
         let mut prompt = match &self.replacement {
             Some(text) => text.clone(),
-            None => format!("{PREAMBLE}{}", tool_advice(tools)),
+            None => format!("{PREAMBLE}{}{}", tool_advice(tools), offered_advice(offered)),
         };
         for addition in &self.additions {
             let _ = write!(prompt, "\n\n{addition}");
@@ -135,6 +138,19 @@ fn one_line(path: &Path) -> String {
     line
 }
 
+/// Returns what the tools of extensions add: a line about each that has one, and rules.
+fn offered_advice(offered: &ToolAdvice) -> String {
+    let mut advice = String::new();
+    let lists = [("Further tools:", &offered.snippets), ("Further rules:", &offered.guidelines)];
+    for (title, lines) in lists.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let _ = write!(advice, "\n\n{title}");
+        for line in lines {
+            let _ = write!(advice, "\n- {line}");
+        }
+    }
+    advice
+}
+
 /// Returns advice on the tools that are on; what each does is in its own description.
 fn tool_advice(tools: &[ToolDefinition]) -> String {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
@@ -183,7 +199,13 @@ mod tests {
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
         let prompt = SystemPrompt::new(PathBuf::new());
-        let prompt = prompt.build(Path::new("/somewhere/to/work"), &[], &tools, &Clock::System);
+        let prompt = prompt.build(
+            Path::new("/somewhere/to/work"),
+            &[],
+            &tools,
+            &ToolAdvice::default(),
+            &Clock::System,
+        );
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -199,7 +221,7 @@ mod tests {
             additions: vec!["And kind.".to_owned()],
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.build(Path::new("/w"), &[], &[], &Clock::System);
+        let text = prompt.build(Path::new("/w"), &[], &[], &ToolAdvice::default(), &Clock::System);
         assert!(
             text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nOperating system: "),
             "{text}"
@@ -211,7 +233,13 @@ mod tests {
         let toolbox = Toolbox::builtin(&Options::default());
         let all = toolbox.definitions();
         let tools: Vec<_> = all.iter().filter(|tool| names.contains(&&*tool.name)).cloned().collect();
-        SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), &[], &tools, &Clock::System)
+        SystemPrompt::new(PathBuf::new()).build(
+            Path::new("/w"),
+            &[],
+            &tools,
+            &ToolAdvice::default(),
+            &Clock::System,
+        )
     }
 
     #[test]
@@ -243,7 +271,7 @@ mod tests {
             text: text.map(ToOwned::to_owned).map_err(|reason| NotRead(reason.to_owned())),
         };
         let build = |files: &[ContextFile]| {
-            SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), files, &[], &Clock::System)
+            SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), files, &[], &ToolAdvice::default(), &Clock::System)
         };
         let prompt = build(&[file(Ok("one")), file(Ok("two"))]);
         assert_eq!(prompt.matches("Standing instructions").count(), 1);

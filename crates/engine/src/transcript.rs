@@ -72,7 +72,16 @@ impl Transcript {
 
     /// Writes a message and adds it to the conversation.
     pub fn add(&mut self, message: Arc<Message>) -> Result<EntryName, Refusal> {
-        let entry = self.append(EntryBody::Message(Arc::clone(&message)))?;
+        let body = match &*message {
+            Message::Custom(custom) => EntryBody::CustomMessage {
+                custom_type: custom.custom_type.clone(),
+                content: custom.content.clone(),
+                display: custom.display,
+                details: custom.details.clone(),
+            },
+            _ => EntryBody::Message(Arc::clone(&message)),
+        };
+        let entry = self.append(body)?;
         self.conversation.push(message, Arc::clone(&entry));
         Ok(entry)
     }

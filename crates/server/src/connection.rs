@@ -264,6 +264,9 @@ impl Connection {
         match report {
             // A report to a session that is gone is as late as any other.
             Report::Step(step) => drop(self.take_input(session, Input::Step(step), output)),
+            Report::Extension { host, input } => {
+                drop(self.take_input(session, Input::Extension { host, input }, output));
+            }
             Report::Opened(result) => {
                 if let Some(reply) = self.sessions.finish_opening(session, *result) {
                     self.reply(session, &reply);

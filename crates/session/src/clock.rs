@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bowline_core::ui::UiToken;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use uuid::{Builder, Uuid};
@@ -57,6 +58,17 @@ impl Clock {
         match self {
             Self::System => (Uuid::new_v4().as_u128() >> 75) as f64 / (1_u64 << 53) as f64,
             Self::Fixed(_) => 0.0,
+        }
+    }
+
+    /// Returns the random part of an id on the wire.
+    pub fn token(&self) -> UiToken {
+        match self {
+            Self::System => UiToken(Uuid::new_v4().as_u128()),
+            Self::Fixed(counter) => {
+                let number = counter.fetch_add(1, Ordering::Relaxed);
+                UiToken(Builder::from_u128(number.into()).into_uuid().as_u128())
+            }
         }
     }
 

@@ -151,7 +151,9 @@ impl<'event> EventRecord<'event> {
             | Event::ShellOutput { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
-            | Event::AskResolved { .. } => return None,
+            | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => return None,
         })
     }
 

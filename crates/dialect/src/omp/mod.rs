@@ -187,7 +187,9 @@ impl Dialect for Omp {
             | Event::ShellOutput { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
-            | Event::AskResolved { .. } => {}
+            | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => {}
         }
     }
 

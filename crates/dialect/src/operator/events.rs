@@ -113,7 +113,9 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
-            | Event::AskResolved { .. } => {}
+            | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => {}
         }
     }
 

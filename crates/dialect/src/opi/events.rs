@@ -119,7 +119,9 @@ impl Events {
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
             | Event::Ask(_)
-            | Event::AskResolved { .. } => {}
+            | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => {}
         }
     }
 

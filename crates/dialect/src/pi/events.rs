@@ -255,6 +255,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         // Never emitted under this dialect's policy.
         | Event::Ask(_)
         | Event::StorageFailed { .. }
-        | Event::AskResolved { .. } => return None,
+        | Event::AskResolved { .. }
+            | Event::Display { .. }
+            | Event::ExtensionFailed(_) => return None,
     })
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bowline_core::ask::{Approval, Ask, AskAnswer, AskId, Decision, Question};
-use bowline_core::event::Event;
+use bowline_core::event::{AskEnd, Event};
 use bowline_core::policy::Questions;
+use bowline_core::ui::DialogAnswer;
 use bowline_tools::Outcome;
 
 use super::Session;
@@ -35,16 +36,28 @@ impl Session {
         };
         let question = self.pending.ask(Awaited::Question { index });
         self.set_call_state(index, CallState::Asked { question, started });
-        self.emit(Event::Ask(Ask { id: question.into(), question: Question::Approval(approval) }));
+        let token = self.agent.clock().token();
+        self.emit(Event::Ask(Ask { id: question.into(), token, question: Question::Approval(approval) }));
     }
 
     /// Takes the user's answer. One that is late, unknown or given twice is ignored.
     pub(super) fn question_answered(&mut self, answer: AskAnswer) {
         let AskAnswer { id, decision } = answer;
         let id = PendingId::from(id);
-        let Some(&Awaited::Question { index }) = self.pending.awaited(id) else { return };
-        let Some(started) = self.resolve_question(index, id, decision.clone()) else { return };
+        let index = match (self.pending.awaited(id), &decision) {
+            (Some(&Awaited::Question { index }), Decision::Allow | Decision::Deny { .. }) => index,
+            (Some(Awaited::Dialog(_)), _) => {
+                let answer =
+                    if let Decision::Dialog(answer) = decision { answer } else { DialogAnswer::Cancelled };
+                return self.close_dialog(id, answer, AskEnd::Answered);
+            }
+            _ => return,
+        };
+        let Some(started) = self.resolve_question(index, id, decision.clone(), AskEnd::Answered) else {
+            return;
+        };
         match decision {
+            Decision::Dialog(_) => {}
             Decision::Allow => self.run_call(index, started),
             Decision::Deny { reason } => {
                 let text = reason.map_or(DENIED.to_owned(), |reason| format!("{DENIED} {reason}"));
@@ -71,17 +84,24 @@ impl Session {
     pub(super) fn deny_questions(&mut self) -> Vec<(usize, Instant)> {
         let questions = self.batch().map(Batch::questions).unwrap_or_default();
         let denied = questions.into_iter().filter_map(|(index, id)| {
-            let started = self.resolve_question(index, id, Decision::Deny { reason: None })?;
+            let denied = Decision::Deny { reason: None };
+            let started = self.resolve_question(index, id, denied, AskEnd::Withdrawn)?;
             Some((index, started))
         });
         denied.collect()
     }
 
     /// Closes a question and returns when its call was taken up.
-    fn resolve_question(&mut self, index: usize, id: PendingId, decision: Decision) -> Option<Instant> {
+    fn resolve_question(
+        &mut self,
+        index: usize,
+        id: PendingId,
+        decision: Decision,
+        cause: AskEnd,
+    ) -> Option<Instant> {
         self.pending.remove(id);
         let started = self.batch()?.call(index)?.started()?;
-        self.emit(Event::AskResolved { id: AskId::from(id), decision });
+        self.emit(Event::AskResolved { id: AskId::from(id), decision, cause });
         Some(started)
     }
 }

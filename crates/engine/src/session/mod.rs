@@ -9,6 +9,9 @@ mod call_approval;
 mod commands;
 mod compacting;
 mod continuation;
+mod dialogs;
+mod extension_inputs;
+mod hooks;
 mod images;
 mod messages;
 mod missing_model;
@@ -26,12 +29,17 @@ use std::path::PathBuf;
 
 use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
+use bowline_core::hook::CustomMessageDraft;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_core::ui::DialogAnswer;
 use bowline_tools::Toolbox;
+use tokio::sync::oneshot;
 
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
+use crate::extension::About;
+use crate::extensions::Extensions;
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
 use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
@@ -40,9 +48,12 @@ use crate::queues::Queues;
 use crate::run::Run;
 use crate::settings::RetrySettings;
 use crate::system_prompt::SystemPrompt;
+use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
 pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
+pub(crate) use dialogs::OpenDialog;
+use extension_inputs::ExtensionReplies;
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
 
@@ -69,6 +80,14 @@ pub struct Session {
     unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
     shutting_down: bool,
+    extensions: Extensions,
+    extension_replies: ExtensionReplies,
+    /// Messages of extensions that wait for the end of the turn.
+    held_custom_messages: Vec<CustomMessageDraft>,
+    /// The extensions that wait until nothing is in progress.
+    idle_waiters: Vec<oneshot::Sender<()>>,
+    /// Whether an extension wants the process to end.
+    quits_when_idle: bool,
 }
 
 /// What a client can switch for this session; nothing is written back to the settings.
@@ -96,22 +115,37 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
         };
-        let instructions = Instructions::new(agent.toolbox().clone(), agent.system_prompt().clone());
+        let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
+        let instructions = Instructions::new(tools, agent.system_prompt().clone());
+        let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
+        let pending = Pending::new(inputs);
+        let (inputs, alive) = pending.way_back();
+        let about = About {
+            session_id: transcript.session_id().to_owned(),
+            session_file: transcript.file().file().map(ToOwned::to_owned),
+            directory: transcript.working_directory().to_owned(),
+        };
+        let extensions = Extensions::attach(agent.hosts(), inputs, &alive, &about);
         Ok(Self {
-            transcript: commands::sessions::enter(&agent, opened, &mut models)?,
+            transcript,
             working_directory,
             models,
             instructions,
             switches,
             queues,
             activity: Activity::Idle,
-            pending: Pending::new(inputs),
+            pending,
             futile_compaction: None,
             held_command_results: Vec::new(),
             backlog: VecDeque::new(),
             unanswered: Vec::new(),
             outputs: VecDeque::new(),
             shutting_down: false,
+            extensions,
+            extension_replies: ExtensionReplies::default(),
+            held_custom_messages: Vec::new(),
+            idle_waiters: Vec::new(),
+            quits_when_idle: false,
             agent,
         })
     }
@@ -122,6 +156,7 @@ impl Session {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
+            Input::Extension { host, input } => self.extension_input(host, *input),
             Input::Abort => {
                 self.stop();
                 self.abort_commands();
@@ -170,6 +205,9 @@ impl Session {
             (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
+            (Awaited::Dialog(_), Step::DialogOver(cause)) => {
+                self.close_dialog(id, DialogAnswer::Cancelled, cause);
+            }
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
             (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
@@ -216,7 +254,9 @@ impl Session {
         if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
             self.unanswered.swap_remove(index);
         }
-        self.outputs.push_back(Output::Reply(Reply { origin, result }));
+        if let Some(result) = self.reply_to_extension(&origin, result) {
+            self.outputs.push_back(Output::Reply(Reply { origin, result }));
+        }
     }
 
     fn run(&self) -> Option<&Run> {

@@ -2,10 +2,11 @@
 //! its other sessions go on. The panic itself is reported on stderr by the panic hook.
 
 use bowline_core::ErrorKind;
-use bowline_core::event::{CompactionOutcome, Event, Failure, RunOutcome};
+use bowline_core::event::{AskEnd, CompactionOutcome, Event, Failure, RunOutcome};
 use bowline_core::message::StopReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
+use bowline_core::ui::DialogAnswer;
 use bowline_tools::Outcome;
 
 use super::{Continuation, Session};
@@ -24,6 +25,7 @@ impl Session {
                 }
             }
             Some(&Awaited::Call { index }) => self.tool_ended(index, Outcome::error(text(message))),
+            Some(Awaited::Dialog(_)) => self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn),
             Some(Awaited::Backoff) => self.backoff_over(id),
             Some(Awaited::Images) => self.refuse_preparing(&refusal(&text(message))),
             Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),

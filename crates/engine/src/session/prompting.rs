@@ -62,6 +62,16 @@ impl Session {
         self.compact_if_full(Continuation::Admit(Submission { origin, message, receipt }));
     }
 
+    /// Starts a run with a message of an extension, queues it, or refuses it.
+    pub(super) fn submit_from_extension(
+        &mut self,
+        submission: Submission,
+        queue: Option<Queue>,
+        _expands_templates: bool,
+    ) {
+        self.prompt(submission, queue);
+    }
+
     /// Starts a run with the message of a command that stopped the run before.
     pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
         let receipt = self.reply_on_receipt(&origin);

@@ -29,7 +29,7 @@ fn risky() -> [Reply; 2] {
 /// Returns the decisions that were announced.
 fn resolved(driver: &Driver) -> Vec<(AskId, Decision)> {
     let resolved = driver.outputs().iter().filter_map(|output| match output {
-        Output::Event(Event::AskResolved { id, decision }) => Some((*id, decision.clone())),
+        Output::Event(Event::AskResolved { id, decision, .. }) => Some((*id, decision.clone())),
         _ => None,
     });
     resolved.collect()
@@ -40,7 +40,7 @@ async fn allowed_call_runs() {
     let mut driver = setup(risky()).start();
     driver.prompt("p", "go");
     let ask = driver.until_asked().await;
-    let Question::Approval(approval) = &ask.question;
+    let Question::Approval(approval) = &ask.question else { panic!("{ask:?}") };
     assert_eq!((&*approval.tool, &*approval.reason), ("risky", "it is dangerous"));
     assert_eq!(approval.arguments["a"], 1);
     driver.answer(ask.id, Decision::Allow);

@@ -10,7 +10,7 @@ use bowline_core::policy::Policy;
 use bowline_core::session_tag::SessionRequest;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_engine::{
-    Agent, CallGate, CompactionLimits, CompactionSettings, Inputs, ModelDefaults, Parts, RetrySettings,
+    Agent, CallGate, CompactionLimits, CompactionSettings, Host, Inputs, ModelDefaults, Parts, RetrySettings,
     RunEverything, Session, SessionPlan, Settings, SystemPrompt,
 };
 use bowline_llm::{Providers, Sources};
@@ -33,6 +33,7 @@ pub struct Setup {
     pub settings: Settings,
     pub policy: Policy,
     pub gate: Arc<dyn CallGate>,
+    pub hosts: Vec<Arc<dyn Host>>,
     pub toolbox: Toolbox,
     is_in_memory: bool,
 }
@@ -53,6 +54,7 @@ impl Setup {
             settings,
             policy: Policy::default(),
             gate: Arc::new(RunEverything),
+            hosts: Vec::new(),
             toolbox: Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap(),
             is_in_memory: false,
         }
@@ -130,6 +132,7 @@ impl Setup {
                 ..ModelDefaults::default()
             },
             gate: self.gate,
+            hosts: self.hosts,
             clock: Clock::System,
         });
         let request = SessionRequest { working_directory: work.clone(), file: None };

@@ -102,6 +102,7 @@ impl World {
                 durability: Durability::Flush,
             },
             gate: Arc::new(TestGate),
+            hosts: Vec::new(),
             clock: Clock::System,
         })
     }

@@ -1,0 +1,162 @@
+//! The tools of a session: the built-in ones and those that clients and extensions offer, and which of them are enabled.
+
+use std::sync::Arc;
+
+use bowline_tools::{Selection, Tool, Toolbox};
+
+use crate::extension::{KnownTool, OfferedTool, ToolSource};
+
+/// All tools that a session knows.
+#[derive(Debug)]
+pub(crate) struct ToolSet {
+    /// The built-in tools that are enabled at the start.
+    built_in: Toolbox,
+    /// Which offered tools the user allows.
+    allowed: Selection,
+    offered: Vec<Offered>,
+    /// The names that somebody enabled instead of the usual ones.
+    chosen: Option<Vec<String>>,
+    /// The enabled tools.
+    enabled: Toolbox,
+}
+
+/// What offered tools add to the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ToolAdvice {
+    pub snippets: Vec<String>,
+    pub guidelines: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Offered {
+    source: ToolSource,
+    tool: OfferedTool,
+}
+
+impl Offered {
+    fn name(&self) -> &str {
+        &self.tool.tool.definition().name
+    }
+}
+
+impl ToolSet {
+    /// Returns a set with built-in tools; `allowed` limits what others may offer.
+    pub fn new(built_in: Toolbox, allowed: Selection) -> Self {
+        Self { enabled: built_in.clone(), built_in, allowed, offered: Vec::new(), chosen: None }
+    }
+
+    /// Returns the enabled tools.
+    pub fn enabled(&self) -> &Toolbox {
+        &self.enabled
+    }
+
+    /// Uses other built-in tools.
+    pub fn set_built_in(&mut self, built_in: Toolbox) {
+        self.built_in = built_in;
+        self.rebuild();
+    }
+
+    /// Replaces the tools of a source. Returns the names that another source has already, whose tools are not used.
+    pub fn offer(&mut self, source: &ToolSource, tools: Vec<OfferedTool>) -> Vec<String> {
+        let before: Vec<_> = self.of_source(source).map(|offered| offered.name().to_owned()).collect();
+        self.offered.retain(|offered| offered.source != *source);
+        let mut taken = Vec::new();
+        for tool in tools {
+            let offered = Offered { source: source.clone(), tool };
+            let name = offered.name();
+            if self.offered.iter().any(|other| other.name() == name) {
+                taken.push(name.to_owned());
+                continue;
+            }
+            if let Some(chosen) = &mut self.chosen
+                && offered.tool.is_active
+                && !before.iter().any(|known| known == name)
+            {
+                chosen.push(name.to_owned());
+            }
+            self.offered.push(offered);
+        }
+        // Hooks call extensions in order, and so are their tools listed.
+        self.offered.sort_by(|one, other| one.source.cmp(&other.source));
+        self.rebuild();
+        taken
+    }
+
+    /// Enables these tools and no others. Unknown names are ignored.
+    pub fn enable(&mut self, names: Vec<String>) {
+        self.chosen = Some(names);
+        self.rebuild();
+    }
+
+    /// Enables the usual tools again.
+    pub fn enable_usual(&mut self) {
+        if self.chosen.take().is_some() {
+            self.rebuild();
+        }
+    }
+
+    /// Returns all tools, enabled or not.
+    pub fn known(&self) -> Vec<KnownTool> {
+        let all = Toolbox::builtin(&self.built_in.options());
+        let built_in = all.definitions();
+        let replaced = |name: &str| self.offered.iter().any(|offered| offered.name() == name);
+        let built_in = built_in.iter().filter(|definition| !replaced(&definition.name));
+        let built_in = built_in
+            .map(|definition| KnownTool { definition: definition.clone(), source: ToolSource::BuiltIn });
+        let offered = self.offered.iter().map(|offered| KnownTool {
+            definition: offered.tool.tool.definition().clone(),
+            source: offered.source.clone(),
+        });
+        built_in.chain(offered).collect()
+    }
+
+    /// Returns the lines and the rules that offered tools add to the system prompt.
+    pub fn advice(&self) -> ToolAdvice {
+        let enabled = self.offered.iter().filter(|offered| self.enabled.get(offered.name()).is_some());
+        let mut advice = ToolAdvice::default();
+        for offered in enabled {
+            let snippet = offered.tool.snippet.as_ref();
+            advice.snippets.extend(snippet.map(|snippet| format!("{}: {snippet}", offered.name())));
+            advice.guidelines.extend(offered.tool.guidelines.iter().cloned());
+        }
+        advice
+    }
+
+    fn of_source(&self, source: &ToolSource) -> impl Iterator<Item = &Offered> {
+        self.offered.iter().filter(move |offered| offered.source == *source)
+    }
+
+    fn allows(&self, name: &str) -> bool {
+        let Selection { allow, exclude, none } = &self.allowed;
+        let is_named = |names: &[String]| names.iter().any(|known| known == name);
+        !none && !is_named(exclude) && allow.as_ref().is_none_or(|names| is_named(names))
+    }
+
+    fn rebuild(&mut self) {
+        let offered = self.offered.iter().filter(|offered| self.allows(offered.name()));
+        let offered: Vec<(String, bool, Arc<dyn Tool>)> = offered
+            .map(|offered| {
+                (offered.name().to_owned(), offered.tool.is_active, Arc::clone(&offered.tool.tool))
+            })
+            .collect();
+        let mut enabled = match &self.chosen {
+            None => self.built_in.clone(),
+            Some(chosen) => {
+                let all = Toolbox::builtin(&self.built_in.options());
+                let known: Vec<_> = chosen.iter().filter(|name| all.get(name).is_some()).cloned().collect();
+                let selection = Selection { allow: Some(known), exclude: Vec::new(), none: false };
+                all.select(&selection).unwrap_or_else(|_| self.built_in.clone())
+            }
+        };
+        for (name, is_active, tool) in offered {
+            let is_enabled = match &self.chosen {
+                None => is_active,
+                Some(chosen) => chosen.contains(&name),
+            };
+            if is_enabled {
+                enabled = enabled.with_tool(tool);
+            }
+        }
+        self.enabled = enabled;
+    }
+}
