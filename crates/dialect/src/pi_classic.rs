@@ -154,7 +154,8 @@ impl Dialect for PiClassic {
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

@@ -27,6 +27,7 @@ mod retry_delay;
 mod run;
 mod session;
 mod settings;
+mod subagents;
 mod system_prompt;
 mod tool_call_states;
 mod tool_set;
@@ -43,4 +44,5 @@ pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, SessionPlan, Settings,
 };
+pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
 pub use system_prompt::SystemPrompt;

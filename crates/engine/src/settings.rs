@@ -9,6 +9,8 @@ use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 use bowline_tools::Selection;
 
+use crate::subagents::SubagentSettings;
+
 /// The engine's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -30,6 +32,7 @@ pub struct Settings {
     pub max_parallel_tools: NonZeroUsize,
     /// Which tools of clients, extensions and MCP servers are enabled.
     pub offered_tools: Selection,
+    pub subagents: SubagentSettings,
 }
 
 /// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
@@ -99,6 +102,7 @@ impl Default for Settings {
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
             offered_tools: Selection::default(),
+            subagents: SubagentSettings::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::subagent::SubagentEvent;
 use bowline_tools::{Outcome, Progress};
 
 use crate::pending::PendingId;
@@ -63,6 +64,8 @@ pub(crate) struct ProgressSlot(Arc<Mutex<Option<Progress>>>);
 pub(crate) enum ToolStep {
     /// There is a new report in the call's slot.
     Progress,
+    /// Something happened to a subagent that the call started.
+    Subagent(SubagentEvent),
     Done(Outcome),
 }
 

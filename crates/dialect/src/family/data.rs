@@ -19,6 +19,7 @@ use super::answers::{
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
+use super::subagents::{SubagentMessagesRecord, Subagents, SubscriptionRecord};
 
 /// The `data` of a success response.
 #[derive(Serialize)]
@@ -49,6 +50,9 @@ pub(crate) enum Data<'reply> {
     Written(Written<'reply>),
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
+    Subscription(SubscriptionRecord),
+    Subagents(Subagents<'reply>),
+    SubagentMessages(SubagentMessagesRecord<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -118,6 +122,13 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             next_cursor: page.next_cursor.as_deref(),
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
+        Answer::SubagentSubscription(level) => {
+            Data::Subscription(SubscriptionRecord { level: level.as_str() })
+        }
+        Answer::Subagents(subagents) => Data::Subagents(Subagents {
+            subagents: subagents.iter().map(|subagent| (&**subagent).into()).collect(),
+        }),
+        Answer::SubagentMessages(part) => Data::SubagentMessages(part.into()),
     })
 }
 

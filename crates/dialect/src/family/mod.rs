@@ -13,3 +13,4 @@ pub(crate) mod run_messages;
 mod shape;
 pub(crate) mod state_cache;
 pub(crate) mod steps;
+pub(crate) mod subagents;

@@ -153,7 +153,8 @@ impl<'event> EventRecord<'event> {
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => return None,
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => return None,
         })
     }
 

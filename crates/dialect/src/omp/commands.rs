@@ -8,6 +8,7 @@ use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
 use crate::family::answers::{Commands, MessagesPage};
 use crate::family::commands as family;
+use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text};
 use crate::local_data::Negotiated;
@@ -123,6 +124,9 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Commands<'_>>),
         action: Engine(|_| Command::GetCommands),
     },
+    subagents::SET_SUBAGENT_SUBSCRIPTION,
+    subagents::GET_SUBAGENTS,
+    subagents::GET_SUBAGENT_MESSAGES,
     Row {
         name: "negotiate_protocol",
         about: "Chooses the version of the protocol. There is one: frames are never split.",

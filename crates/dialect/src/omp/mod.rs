@@ -31,6 +31,7 @@ use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
+use crate::family::subagents::{FROM_BYTE, SubagentRecord, SubagentRecords};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
 use crate::{Dialect, Incoming, json, single_session};
@@ -55,6 +56,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<OwnRecord<'_>>(generator);
     records.extend(variants::<EventRecord<'_>>(generator));
+    records.extend(variants::<SubagentRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
     records
 }
@@ -100,6 +102,7 @@ pub(crate) struct Omp {
     updates: Repeating,
     state_cache: StateCache,
     run: RunMessages,
+    subagents: SubagentRecords<Self>,
 }
 
 impl Default for Omp {
@@ -108,6 +111,7 @@ impl Default for Omp {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
+            subagents: SubagentRecords::default(),
         }
     }
 }
@@ -138,8 +142,14 @@ impl Dialect for Omp {
         single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
-    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
+            Event::Subagent(event) => {
+                let encode = |inner: &mut Self, event: &Event, records: &mut Vec<Record>| {
+                    inner.event(session, event, records);
+                };
+                self.subagents.encode(event, encode, records);
+            }
             Event::RunEnd { messages, .. } => self.run.replace(messages),
             Event::Settled(outcome) => {
                 let messages = self.run.finish();
@@ -243,6 +253,12 @@ fn refuse(problem: &Problem) -> Record {
                 ErrorCode::Refused(RefusalCode::InvalidArgument),
             )
         }
+        Problem::BadField { origin, field, .. } if field.name == FROM_BYTE => responses::failure(
+            origin.id.as_deref(),
+            Some(origin.name),
+            "fromByte must be a finite number",
+            ErrorCode::Refused(RefusalCode::InvalidArgument),
+        ),
         Problem::UnknownCommand { .. } | Problem::BadField { .. } => responses::refuse(problem),
     }
 }
@@ -253,8 +269,9 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`, `get_messages_page`, `get_available_commands` and `negotiate_protocol`.
-        assert_eq!(commands::TABLE.len(), 29 + 4);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol` and three about
+        // subagents.
+        assert_eq!(commands::TABLE.len(), 29 + 7);
     }
 
     #[test]

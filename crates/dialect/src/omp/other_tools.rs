@@ -20,7 +20,6 @@ pub(crate) const OTHER_TOOLS: &[OtherTool] = &[
     missing("hub"),
     missing("lsp"),
     missing("rewind"),
-    missing("task"),
     missing("todo"),
     missing("todo_write"),
     missing("web_search"),

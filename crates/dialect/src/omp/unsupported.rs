@@ -11,9 +11,6 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("host_tool_result", "no tool of the client was called"),
     ("host_tool_update", "no tool of the client was called"),
     ("host_uri_result", "no address of the client was read"),
-    ("set_subagent_subscription", "there are no subagents; start another process for parallel work"),
-    ("get_subagents", "there are no subagents; start another process for parallel work"),
-    ("get_subagent_messages", "there are no subagents; start another process for parallel work"),
     ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
     (
         "login",

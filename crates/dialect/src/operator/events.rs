@@ -115,7 +115,8 @@ impl Events {
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

@@ -268,7 +268,10 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => Data::Nothing(Nothing {}),
+        | Answer::Exported { .. }
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -121,7 +121,8 @@ impl Events {
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

@@ -224,7 +224,10 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => None,
+        | Answer::Exported { .. }
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => None,
     }
 }
 

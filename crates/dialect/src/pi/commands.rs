@@ -8,6 +8,7 @@ use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::commands as family;
+use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
 use crate::protocol_info;
@@ -166,4 +167,7 @@ pub(super) const TABLE: &[Row] = &[
     family::EXPORT_HTML,
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,
+    subagents::SET_SUBAGENT_SUBSCRIPTION,
+    subagents::GET_SUBAGENTS,
+    subagents::GET_SUBAGENT_MESSAGES,
 ];

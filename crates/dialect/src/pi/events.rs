@@ -257,6 +257,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::StorageFailed { .. }
         | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_) => return None,
+            | Event::ExtensionFailed(_)
+            // Encoded by the dialect, with what it remembers of each subagent.
+            | Event::Subagent(_) => return None,
     })
 }

@@ -9,11 +9,14 @@ use bowline_core::SessionTag;
 use bowline_core::event::Event;
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
+use schemars::{Schema, SchemaGenerator};
 
 use crate::envelope::flat::{Flat, UI_RESPONSE};
 use crate::family::state_cache::StateCache;
+use crate::family::subagents::{SubagentRecord, SubagentRecords};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::variants;
 use crate::{Dialect, Incoming, single_session};
 
 /// The definition of the protocol.
@@ -23,15 +26,22 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     commands: commands::TABLE,
     id: Id::Anything,
     answered: Answered::All,
-    records: events::records,
+    records,
     unsupported: &[],
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };
+
+fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let mut records = events::records(generator);
+    records.extend(variants::<SubagentRecord<'_>>(generator));
+    records
+}
 
 /// The dialect, with what it remembers between events and replies.
 #[derive(Debug, Default)]
 pub(crate) struct Pi {
     events: events::Events,
+    subagents: SubagentRecords<events::Events>,
     state_cache: StateCache,
 }
 
@@ -42,6 +52,12 @@ impl Dialect for Pi {
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
+        if let Event::Subagent(event) = event {
+            let encode = |events: &mut events::Events, event: &Event, records: &mut Vec<Record>| {
+                records.extend(events.encode(event));
+            };
+            return self.subagents.encode(event, encode, records);
+        }
         records.extend(self.events.encode(event));
     }
 
@@ -111,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_five_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 5);
+    fn table_has_all_33_commands_of_pi_and_eight_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 8);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod call_approval;
 mod commands;
 mod compacting;
 mod continuation;
+mod delegating;
 mod dialogs;
 mod extension_inputs;
 mod hooks;
@@ -47,6 +48,7 @@ use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
 use crate::run::Run;
 use crate::settings::RetrySettings;
+use crate::subagents::Roster;
 use crate::system_prompt::SystemPrompt;
 use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
@@ -80,6 +82,7 @@ pub struct Session {
     unanswered: Vec<Origin>,
     outputs: VecDeque<Output>,
     shutting_down: bool,
+    subagents: Roster,
     extensions: Extensions,
     extension_replies: ExtensionReplies,
     /// Messages of extensions that wait for the end of the turn.
@@ -115,6 +118,7 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
         };
+        let subagents = Roster::new(settings.subagents.max_parallel);
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
         let instructions = Instructions::new(tools, agent.system_prompt().clone());
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
@@ -141,6 +145,7 @@ impl Session {
             unanswered: Vec::new(),
             outputs: VecDeque::new(),
             shutting_down: false,
+            subagents,
             extensions,
             extension_replies: ExtensionReplies::default(),
             held_custom_messages: Vec::new(),

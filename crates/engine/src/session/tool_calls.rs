@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{Event, ToolReport};
-use bowline_core::message::{Arguments, Message, StopReason, ToolResultMessage};
+use bowline_core::message::{Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
-use bowline_tools::{CallContext, Outcome, Progress, Tool};
+use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
@@ -113,6 +113,7 @@ impl Session {
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let delegation = self.delegation(index, &*tool);
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -122,7 +123,12 @@ impl Session {
                 takes_images,
                 session_id,
             };
-            run_tool(tool, context, (*arguments).clone(), cancel, reporter)
+            let arguments = (*arguments).clone();
+            let call = match delegation {
+                Some(delegation) => delegation.run(context, arguments, reporter.clone()),
+                None => tool.call(context, arguments),
+            };
+            run_tool(call, cancel, reporter)
         });
         self.set_call_state(index, CallState::Running { task, started, progress });
     }
@@ -148,8 +154,10 @@ impl Session {
     /// Handles a report of a running tool.
     pub(super) fn tool_step(&mut self, index: usize, step: ToolStep) {
         self.report_progress(index);
-        if let ToolStep::Done(outcome) = step {
-            self.tool_ended(index, outcome);
+        match step {
+            ToolStep::Progress => {}
+            ToolStep::Subagent(event) => self.subagent_reported(event),
+            ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }
     }
 
@@ -181,8 +189,11 @@ impl Session {
     /// Ends a call.
     pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let call_id = call.id.clone();
+        self.end_subagents_of(&call_id);
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let event = Event::ToolEnd {
-            call_id: call.id.clone(),
+            call_id,
             tool: call.tool.clone(),
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
@@ -266,15 +277,9 @@ impl Session {
 }
 
 /// Runs a tool and reports its outcome.
-async fn run_tool(
-    tool: Arc<dyn Tool>,
-    context: CallContext,
-    arguments: Arguments,
-    cancel: CancellationToken,
-    reporter: Reporter,
-) {
+async fn run_tool(call: BoxFuture<'static, Outcome>, cancel: CancellationToken, reporter: Reporter) {
     let outcome = tokio::select! {
-        outcome = tool.call(context, arguments) => outcome,
+        outcome = call => outcome,
         () = overdue(cancel) => Outcome::error("Aborted; the tool did not stop in time and was dropped."),
     };
     reporter.send(Step::Tool(ToolStep::Done(outcome))).await;

@@ -113,6 +113,7 @@ impl Session {
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
         self.futile_compaction = None;
+        self.subagents.clear();
         self.drop_queued();
         Ok(())
     }
