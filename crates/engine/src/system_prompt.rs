@@ -271,7 +271,13 @@ mod tests {
             text: text.map(ToOwned::to_owned).map_err(|reason| NotRead(reason.to_owned())),
         };
         let build = |files: &[ContextFile]| {
-            SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), files, &[], &ToolAdvice::default(), &Clock::System)
+            SystemPrompt::new(PathBuf::new()).build(
+                Path::new("/w"),
+                files,
+                &[],
+                &ToolAdvice::default(),
+                &Clock::System,
+            )
         };
         let prompt = build(&[file(Ok("one")), file(Ok("two"))]);
         assert_eq!(prompt.matches("Standing instructions").count(), 1);
