@@ -33,6 +33,7 @@ mod subcommands;
 mod table;
 mod terminal;
 mod tool_names;
+mod toolboxes;
 mod transcript;
 
 use std::process::ExitCode;

@@ -164,8 +164,9 @@ impl Sessions {
     fn remove(&self, named: &[String]) -> Result<ExitCode, Failure> {
         for text in named {
             let path = self.find(text)?;
-            let id = self.store.delete(&path)?;
-            bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
+            for id in self.store.delete(&path)? {
+                bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
+            }
             note(format_args!("bowline: deleted {}", path.display()));
         }
         Ok(ExitCode::SUCCESS)

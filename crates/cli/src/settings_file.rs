@@ -11,6 +11,7 @@ use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
+    SubagentSettings,
 };
 use bowline_llm::RequestOptions;
 use bowline_session::Durability;
@@ -66,6 +67,7 @@ pub(crate) struct SettingsFile {
     pub http_idle_timeout_ms: Option<u64>,
     pub http_total_timeout_ms: Option<u64>,
     pub max_turns: Option<u32>,
+    pub task: Task,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
 }
@@ -99,6 +101,36 @@ impl Compaction {
         let general = self.limits.or(CompactionLimits::default());
         let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
         CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// What is set about subagents.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    pub enabled: Option<bool>,
+    pub max_concurrency: Option<NonZeroUsize>,
+    pub max_recursion_depth: Option<u32>,
+    /// 0 is no limit, as for the time.
+    pub max_turns: Option<u32>,
+    pub max_runtime_ms: Option<u64>,
+}
+
+impl Task {
+    fn settings(&self) -> SubagentSettings {
+        let defaults = SubagentSettings::default();
+        SubagentSettings {
+            max_parallel: self.max_concurrency.unwrap_or(defaults.max_parallel),
+            max_depth: self.max_recursion_depth.unwrap_or(defaults.max_depth),
+            max_turns: match self.max_turns {
+                None => defaults.max_turns,
+                limit => limit.filter(|turns| *turns > 0),
+            },
+            max_runtime: match self.max_runtime_ms {
+                None => defaults.max_runtime,
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            ..defaults
+        }
     }
 }
 
@@ -194,6 +226,7 @@ impl SettingsFile {
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
             offered_tools: Selection::default(),
+            subagents: self.task.settings(),
         }
     }
 

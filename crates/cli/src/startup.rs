@@ -7,7 +7,9 @@ use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Start, Tools};
-use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
+use bowline_engine::{
+    ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
+};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
@@ -20,6 +22,7 @@ use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::own_tools;
+use crate::toolboxes;
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -57,12 +60,13 @@ pub(crate) fn prepare(
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
     };
-    let toolbox = Toolbox::builtin(&options);
-    let toolbox = toolbox.select(&Selection {
+    let toolbox = toolboxes::with_defaults(&options, &file, start).select(&Selection {
         allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
+    settings.subagents.own_agents = Some(environment.home.join("agents"));
+    settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -119,7 +123,7 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 /// Reports excluded tools that do not exist. They may belong to extensions of pi, so they are no error.
 fn warn_of_unknown_tools(excluded: &[String]) {
     for name in excluded.iter().filter(|name| bowline_tools::traits_of(name).is_none()) {
-        let known = Toolbox::builtin(&Options::default()).names();
+        let known = toolboxes::all(&Options::default()).names();
         let near = nearest(name, known.iter().map(String::as_str));
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
@@ -133,8 +137,9 @@ fn allowed_tools(
     start: &Start,
 ) -> Result<Option<Vec<String>>, Failure> {
     let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    let listed = toolboxes::listed(file);
     if start.tools == Tools::Usual {
-        return Ok(named.or_else(|| file.default_tools.clone()));
+        return Ok(named.or(listed));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
@@ -148,7 +153,8 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
+    let further = (file.task.enabled == Some(true)).then(|| TASK_TOOL.to_owned());
+    let names = listed.unwrap_or_else(|| builtin.names().iter().cloned().chain(further).collect());
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

@@ -1,16 +1,17 @@
 //! The tools that `--tools` names.
 
 use bowline_dialect::OtherTool;
-use bowline_tools::{Options, Toolbox};
+use bowline_tools::Options;
 
 use crate::failure::Failure;
 use crate::similar::nearest;
 use crate::terminal::note;
+use crate::toolboxes;
 
 /// Returns the named tools. Those that the emulated agent has and bowline does not are replaced or left out, with a
 /// warning, because a client names them in good faith; any other unknown name is a mistake.
 pub(crate) fn own_tools(names: &[String], other_tools: &[OtherTool]) -> Result<Vec<String>, Failure> {
-    let builtin = Toolbox::builtin(&Options::default()).names();
+    let builtin = toolboxes::all(&Options::default()).names();
     let mut own: Vec<String> = Vec::new();
     for name in names {
         let used = match other_tools.iter().find(|tool| tool.name == name) {

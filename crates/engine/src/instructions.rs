@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
+use bowline_extension::agents::AgentFolder;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
+
+use crate::agent::Agent;
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
+use crate::subagents::{self, TASK_TOOL};
 use crate::system_prompt::SystemPrompt;
 use crate::tool_set::{ToolAdvice, ToolSet};
 
@@ -46,6 +50,8 @@ pub(crate) struct UnbuiltPrompt {
     system_prompt: SystemPrompt,
     tools: Arc<[ToolDefinition]>,
     advice: ToolAdvice,
+    /// Where definitions of agents are, if the tools can use them.
+    agent_folders: Vec<AgentFolder>,
     clock: Clock,
 }
 
@@ -76,7 +82,7 @@ impl Instructions {
     }
 
     /// Returns the system prompt for a working directory. It is built here only if no file is read for it.
-    pub fn prompt(&mut self, directory: &Path, clock: &Clock) -> Prompt {
+    pub fn prompt(&mut self, directory: &Path, agent: &Agent) -> Prompt {
         if let Some(built) = &self.built
             && built.directory == directory
         {
@@ -88,12 +94,21 @@ impl Instructions {
             system_prompt: self.system_prompt.clone(),
             tools: self.definitions(),
             advice: self.tools.advice(),
-            clock: clock.clone(),
+            agent_folders: self.agent_folders(directory, agent),
+            clock: agent.clock().clone(),
         };
-        if self.system_prompt.use_context_files {
+        if self.system_prompt.use_context_files || !unbuilt.agent_folders.is_empty() {
             return Prompt::Unbuilt(Box::new(unbuilt));
         }
         Prompt::Built(self.built.insert(unbuilt.build()).clone())
+    }
+
+    /// Returns the folders with definitions of agents, unless nobody can be given tasks.
+    fn agent_folders(&self, directory: &Path, agent: &Agent) -> Vec<AgentFolder> {
+        if !subagents::is_task_tool(self.toolbox().traits_of(TASK_TOOL)) {
+            return Vec::new();
+        }
+        agent.settings().subagents.agent_folders(directory)
     }
 
     /// Keeps a system prompt that a task has built, unless something has changed meanwhile.
@@ -162,7 +177,8 @@ impl UnbuiltPrompt {
         }
     }
 
-    fn build(self) -> BuiltPrompt {
+    fn build(mut self) -> BuiltPrompt {
+        self.system_prompt.additions.extend(subagents::listing(&self.agent_folders));
         let files = self.system_prompt.context_files(&self.directory);
         let text =
             self.system_prompt.build(&self.directory, &files, &self.tools, &self.advice, &self.clock).into();

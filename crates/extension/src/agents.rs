@@ -161,9 +161,9 @@ fn define(text: &str, file_name: &str, source: AgentSource) -> Result<AgentDefin
     let thinking = ["thinking", "thinkingLevel", "thinking-level"].iter().find_map(|key| fields.text(key));
     let thinking = match thinking.map(str::trim).filter(|level| !level.is_empty()) {
         None => None,
-        Some(level) => Some(
-            ThinkingLevel::parse(level).ok_or_else(|| format!("{level:?} is not a thinking level"))?,
-        ),
+        Some(level) => {
+            Some(ThinkingLevel::parse(level).ok_or_else(|| format!("{level:?} is not a thinking level"))?)
+        }
     };
     Ok(AgentDefinition {
         name: name.to_owned(),

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::subagent::{SubagentEvent, Subscription};
-use bowline_tools::{Tool, traits_of};
+use bowline_tools::Tool;
 
 use super::Session;
 use crate::run::Run;
-use crate::subagents::{Delegation, Place, TASK_TOOL};
+use crate::subagents::{Delegation, Place, TASK_TOOL, is_task_tool};
 
 impl Session {
     /// Makes this the session of a subagent.
@@ -19,7 +19,7 @@ impl Session {
     /// Returns what a call needs to start subagents; none if its tool is another one, also one of that name.
     pub(super) fn delegation(&self, index: usize, tool: &dyn Tool) -> Option<Delegation> {
         let call = self.batch()?.call(index)?;
-        if call.tool != TASK_TOOL || tool.traits() != traits_of(TASK_TOOL) {
+        if call.tool != TASK_TOOL || !is_task_tool(tool.traits()) {
             return None;
         }
         Some(Delegation {

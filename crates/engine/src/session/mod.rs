@@ -273,7 +273,7 @@ impl Session {
     }
 
     fn system_prompt(&mut self) -> Prompt {
-        self.instructions.prompt(self.transcript.working_directory(), self.agent.clock())
+        self.instructions.prompt(self.transcript.working_directory(), &self.agent)
     }
 
     /// Returns the retry settings with what the client switched.

@@ -222,12 +222,7 @@ impl Delegation {
         })
     }
 
-    async fn run_children(
-        &self,
-        children: Vec<Child>,
-        context: &CallContext,
-        reporter: Reporter,
-    ) -> Outcome {
+    async fn run_children(&self, children: Vec<Child>, context: &CallContext, reporter: Reporter) -> Outcome {
         let started = Instant::now();
         let clock = self.agent.clock().clone();
         let board = Board::new(children.iter().map(|child| self.waiting(&child.progress)));
@@ -303,7 +298,9 @@ impl Delegation {
             content: vec![Content::text(results::activity(&progress))],
             details: Some(json!({ "progress": progress })),
         });
-        for subagent in fresh.into_iter().filter(|subagent| subagent.progress.status == SubagentStatus::Running) {
+        for subagent in
+            fresh.into_iter().filter(|subagent| subagent.progress.status == SubagentStatus::Running)
+        {
             let step = Step::Tool(ToolStep::Subagent(SubagentEvent::Progress(subagent)));
             tokio::select! {
                 biased;

@@ -109,7 +109,12 @@ impl Child {
             Err(refusal) => {
                 observer.set_status(SubagentStatus::Failed, Some(refusal.message));
                 let progress = observer.progress().clone();
-                let subagent = Subagent { session_file: None, parent_call_id: call_id, last_update: line.clock.milliseconds(), progress };
+                let subagent = Subagent {
+                    session_file: None,
+                    parent_call_id: call_id,
+                    last_update: line.clock.milliseconds(),
+                    progress,
+                };
                 return Ended { subagent: Arc::new(subagent), usage: Usage::default(), text: String::new() };
             }
         };
@@ -194,7 +199,9 @@ impl Driven {
         match (outcome, stop) {
             (_, Some(Stop::TookTooLong)) => {
                 let seconds = max_runtime.unwrap_or_default().as_secs();
-                failed(format!("It was stopped because it took longer than {seconds} seconds (task.maxRuntimeMs)"))
+                failed(format!(
+                    "It was stopped because it took longer than {seconds} seconds (task.maxRuntimeMs)"
+                ))
             }
             (_, Some(Stop::Aborted)) | (Ok(RunOutcome::Aborted), None) => {
                 Ok((SubagentStatus::Aborted, None, text.to_owned()))

@@ -8,6 +8,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `tool.rs` | the definition that models see |
+//! | `listing.rs` | what the system prompt says about the user's own agents |
+//! | `names.rs` | the ids of subagents |
 //! | `orders.rs` | the arguments of a call |
 //! | `plan.rs` | which agent, tools and model a task gets |
 //! | `call.rs` | a call: its children, at most some at a time, and its progress |
@@ -20,6 +22,7 @@
 
 mod call;
 mod child;
+mod listing;
 mod names;
 mod observer;
 mod orders;
@@ -32,6 +35,8 @@ mod tool;
 
 pub(crate) use call::Delegation;
 pub(crate) use child::Place;
+pub(crate) use listing::listing;
 pub(crate) use roster::Roster;
 pub use settings::SubagentSettings;
+pub(crate) use tool::is_task_tool;
 pub use tool::{TASK_TOOL, TaskTool};

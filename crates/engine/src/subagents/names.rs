@@ -50,6 +50,7 @@ mod tests {
     fn ids_are_unique_and_safe_in_file_names() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("explore-1.jsonl"), "").unwrap();
+        let long = "x".repeat(100);
         let names = Names::default();
         let take = |wanted| names.take(wanted, "explore", Some(folder.path()));
         assert_eq!([take(None), take(None)], ["explore-2", "explore-3"]);
@@ -59,7 +60,7 @@ mod tests {
         );
         assert_eq!(take(Some("../../etc/passwd")), "etc-passwd");
         assert_eq!(take(Some("..")), "explore-4");
-        assert_eq!(take(Some(&"x".repeat(100))).len(), LONGEST);
+        assert_eq!(take(Some(&long)).len(), LONGEST);
         assert_eq!(take(Some("ä_b_")), "b");
     }
 }

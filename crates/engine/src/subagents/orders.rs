@@ -37,7 +37,9 @@ impl Orders {
             Some(Value::Array(tasks)) => tasks,
             // Some models give a single task without a list.
             None | Some(Value::Null) if arguments.contains_key("task") => vec![Value::Object(arguments)],
-            None | Some(Value::Null) => return Err("\"tasks\" is missing; it must be a list of tasks.".to_owned()),
+            None | Some(Value::Null) => {
+                return Err("\"tasks\" is missing; it must be a list of tasks.".to_owned());
+            }
             Some(_) => return Err("\"tasks\" must be a list of tasks.".to_owned()),
         };
         if tasks.is_empty() || tasks.len() > MOST_TASKS {
@@ -72,7 +74,9 @@ impl Order {
         let output_schema = match members.remove("outputSchema") {
             None | Some(Value::Null) => None,
             Some(schema @ Value::Object(_)) => Some(schema),
-            Some(_) => return Err(format!("{place}.outputSchema must be a JSON Schema, which is an object.")),
+            Some(_) => {
+                return Err(format!("{place}.outputSchema must be a JSON Schema, which is an object."));
+            }
         };
         let given = |text: &String| !text.is_empty();
         Ok(Self {

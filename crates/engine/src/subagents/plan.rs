@@ -46,7 +46,7 @@ impl Means<'_> {
         let agent = self.agents.get(&agent).ok_or_else(|| self.unknown_agent(&agent))?.clone();
         let toolbox = self.toolbox_for(&agent, tools)?;
         let (model, of_model) = match model {
-            Some(pattern) => self.model(&[pattern])?,
+            Some(pattern) => self.known_model(pattern)?,
             None => self
                 .model(&agent.models)
                 .map_err(|problem| format!("The agent {} cannot be used: {problem}", agent.name))?,
@@ -85,8 +85,24 @@ impl Means<'_> {
     /// Returns a toolbox with the tools that agents may name although their parent does not have them.
     fn with_further(&self, toolbox: Toolbox) -> Toolbox {
         let further = &self.settings.further_tools;
-        let missing = further.names().iter().filter(|name| toolbox.get(name).is_none()).cloned().collect::<Vec<_>>();
-        missing.iter().filter_map(|name| further.get(name)).fold(toolbox, |toolbox, tool| toolbox.with_tool(tool))
+        let missing =
+            further.names().iter().filter(|name| toolbox.get(name).is_none()).cloned().collect::<Vec<_>>();
+        missing
+            .iter()
+            .filter_map(|name| further.get(name))
+            .fold(toolbox, |toolbox, tool| toolbox.with_tool(tool))
+    }
+
+    /// Returns the model that a task names. Models invent names, so one that nobody knows is refused, although a provider may
+    /// have it.
+    fn known_model(&self, pattern: String) -> Result<(Arc<Model>, Option<ThinkingLevel>), String> {
+        if let Ok(resolved) = self.providers.resolve(&pattern, None)
+            && resolved.warning.is_some()
+            && self.providers.find(&resolved.model.provider, &resolved.model.id).is_none()
+        {
+            return Err(format!("There is no model named {pattern}."));
+        }
+        self.model(&[pattern])
     }
 
     /// Returns the first model that one of the patterns names, with its thinking level; the parent's if there are none.

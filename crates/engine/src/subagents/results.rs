@@ -17,7 +17,10 @@ const MOST_BYTES: usize = 50 * 1024;
 /// Returns the result of a call. It is an error if none of the children completed its task.
 pub(super) fn outcome(ended: &[Ended], duration: Duration, was_aborted: bool) -> Outcome {
     let shares = shares(ended.iter().map(|ended| ended.text.len()), MOST_BYTES);
-    let sections = ended.iter().zip(&shares).map(|(ended, share)| section(ended, *share, ended_alone(ended, shares.len())));
+    let sections = ended
+        .iter()
+        .zip(&shares)
+        .map(|(ended, share)| section(ended, *share, ended_alone(ended, shares.len())));
     let text = sections.collect::<Vec<_>>().join("\n\n");
     let mut usage = Usage::default();
     ended.iter().for_each(|ended| usage.add(&ended.usage));

@@ -83,7 +83,9 @@ impl Roster {
         let roots = self.running.values().filter(|subagent| subagent.parent_call_id == call_id);
         let roots: Vec<_> = roots.map(|subagent| subagent.progress.id.clone()).collect();
         let belongs = |id: &str| {
-            roots.iter().any(|root| id == root || id.strip_prefix(&**root).is_some_and(|rest| rest.starts_with('.')))
+            roots
+                .iter()
+                .any(|root| id == root || id.strip_prefix(&**root).is_some_and(|rest| rest.starts_with('.')))
         };
         let left = self.running.values().filter(|subagent| belongs(&subagent.progress.id));
         left.map(|subagent| aborted(subagent)).collect()
@@ -92,7 +94,8 @@ impl Roster {
     /// Returns the file of a subagent, running or not.
     pub fn file_of(&self, id: &str) -> Option<PathBuf> {
         let running = self.running.get(id).and_then(|subagent| subagent.session_file.clone());
-        running.or_else(|| self.ended.iter().rev().find(|(ended, _)| ended == id).map(|(_, file)| file.clone()))
+        running
+            .or_else(|| self.ended.iter().rev().find(|(ended, _)| ended == id).map(|(_, file)| file.clone()))
     }
 
     /// Tells whether a file is that of a subagent.

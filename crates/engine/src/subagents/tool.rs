@@ -18,6 +18,11 @@ can be split, and for searches that read much and report little. A subagent know
 must name the files, the goal and what to answer. Two of them must not change the same files. Agents: task (the default) \
 has your tools; explore only reads and searches.";
 
+/// Tells whether traits are those of this tool. A tool of an extension that has its name has others.
+pub(crate) fn is_task_tool(traits: Option<&ToolTraits>) -> bool {
+    traits.is_some() && traits == traits_of(TASK_TOOL)
+}
+
 /// The tool `task`. Sessions carry out its calls.
 #[derive(Debug)]
 pub struct TaskTool {

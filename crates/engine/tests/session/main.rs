@@ -22,6 +22,7 @@ mod setup;
 mod shutdown;
 mod steering;
 mod storage;
+mod subagents;
 mod switching;
 mod test_tools;
 mod tool_calls;

@@ -30,9 +30,9 @@ impl Session {
         };
         self.reply_later(origin, JobOrder::Beside, async move {
             let reading = tokio::task::spawn_blocking(move || (read_part(&file, from_byte, PART), file));
-            let (part, session_file) = reading.await.map_err(|error| {
-                Refusal::new(RefusalCode::Internal, format!("Internal error: {error}"))
-            })?;
+            let (part, session_file) = reading
+                .await
+                .map_err(|error| Refusal::new(RefusalCode::Internal, format!("Internal error: {error}")))?;
             let Part { from, next, is_reset, entries, messages } = part.map_err(session_unavailable)?;
             Ok(Answer::SubagentMessages(SubagentMessages {
                 session_file,

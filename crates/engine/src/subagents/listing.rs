@@ -1,0 +1,20 @@
+//! What the system prompt says about the user's own agents. Those of the program are in the tool's description.
+
+use std::fmt::Write as _;
+
+use bowline_core::subagent::AgentSource;
+use bowline_extension::agents::{AgentFolder, Agents};
+
+/// Returns the agents in these folders, for the model that gives them tasks. Blocks as long as the disk does.
+pub(crate) fn listing(folders: &[AgentFolder]) -> Option<String> {
+    if folders.is_empty() {
+        return None;
+    }
+    let agents = Agents::load(folders);
+    let own = agents.definitions.iter().filter(|agent| agent.source != AgentSource::Bundled);
+    let mut listing = String::new();
+    for agent in own {
+        let _ = write!(listing, "\n- {}: {}", agent.name, agent.description);
+    }
+    (!listing.is_empty()).then(|| format!("Further agents for the tool task:{listing}"))
+}
