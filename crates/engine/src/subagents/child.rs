@@ -146,9 +146,9 @@ impl Driven {
         schema: Option<Value>,
         max_runtime: Option<Duration>,
     ) -> Ended {
-        self.prompt(prompt);
         let started = SubagentEvent::Started(self.subagent());
         self.tell(started).await;
+        self.prompt(prompt);
         let mut deadline = std::pin::pin!(async move {
             match max_runtime {
                 Some(limit) => tokio::time::sleep(limit).await,

@@ -19,9 +19,6 @@ const REFUSED: &[&str] = &[
     r#"{ "type": "host_tool_result", "result": {} }"#,
     r#"{ "type": "host_tool_update", "partialResult": {} }"#,
     r#"{ "type": "host_uri_result" }"#,
-    r#"{ "type": "set_subagent_subscription", "level": "events" }"#,
-    r#"{ "type": "get_subagents" }"#,
-    r#"{ "type": "get_subagent_messages", "subagentId": "x" }"#,
     r#"{ "type": "get_login_providers" }"#,
     r#"{ "type": "login", "providerId": "x" }"#,
 ];
