@@ -149,16 +149,19 @@ struct Header {
 
 /// A record about a subagent.
 #[derive(Serialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(crate) enum SubagentRecord<'event> {
     /// A subagent started or ended. Only sent to clients that asked for it: see `set_subagent_subscription`.
-    SubagentLifecycle { payload: Lifecycle<'event> },
+    #[serde(rename = "subagent_lifecycle")]
+    Lifecycle { payload: Lifecycle<'event> },
     /// A subagent has made progress. Only sent to clients that asked for it: see `set_subagent_subscription`.
-    SubagentProgress { payload: ProgressPayload<'event> },
+    #[serde(rename = "subagent_progress")]
+    Progress { payload: ProgressPayload<'event> },
     /// Something happened in the session of a subagent. Only sent to clients that asked for it: see
     /// `set_subagent_subscription`.
     #[expect(dead_code, reason = "it is assembled from bytes; this only describes it")]
-    SubagentEvent { payload: EventPayload<'event> },
+    #[serde(rename = "subagent_event")]
+    Event { payload: EventPayload<'event> },
 }
 
 /// The start or the end of a subagent.
@@ -273,7 +276,7 @@ fn wrapped(id: &str, record: Record) -> Record {
 
 fn lifecycle(subagent: &Subagent, status: &'static str) -> Record {
     let Subagent { session_file, parent_call_id, progress, .. } = subagent;
-    Record::Plain(json::to_line(&SubagentRecord::SubagentLifecycle {
+    Record::Plain(json::to_line(&SubagentRecord::Lifecycle {
         payload: Lifecycle {
             id: &progress.id,
             agent: &progress.agent,
@@ -288,7 +291,7 @@ fn lifecycle(subagent: &Subagent, status: &'static str) -> Record {
 
 fn progress(subagent: &Subagent) -> Record {
     let Subagent { session_file, parent_call_id, progress, .. } = subagent;
-    Record::Plain(json::to_line(&SubagentRecord::SubagentProgress {
+    Record::Plain(json::to_line(&SubagentRecord::Progress {
         payload: ProgressPayload {
             index: progress.index,
             agent: &progress.agent,

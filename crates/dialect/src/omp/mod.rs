@@ -142,11 +142,11 @@ impl Dialect for Omp {
         single_session::forward(decoded, &PROTOCOL, responses::local, records)
     }
 
-    fn event(&mut self, session: SessionTag, event: &Event, records: &mut Vec<Record>) {
+    fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             Event::Subagent(event) => {
                 let encode = |inner: &mut Self, event: &Event, records: &mut Vec<Record>| {
-                    inner.event(session, event, records);
+                    inner.event(SessionTag::FIRST, event, records);
                 };
                 self.subagents.encode(event, encode, records);
             }

@@ -242,7 +242,12 @@ impl Delegation {
                 _ = ticks.tick() => self.report(&board, context, &line).await,
             }
         }
-        let ended: Vec<_> = ended.into_iter().flatten().collect();
+        let mut ended: Vec<_> = ended.into_iter().flatten().collect();
+        for index in results::too_long(&ended) {
+            let (options, text) = (self.toolbox.options(), &ended[index].text);
+            let file = bowline_tools::keep_text(&options, context.session_id.as_deref(), text).await;
+            ended[index].whole_text = file;
+        }
         results::outcome(&ended, self.agent.clock().since(started), context.cancel.is_cancelled())
     }
 
@@ -284,7 +289,7 @@ impl Delegation {
             let event = SubagentEvent::Ended(Arc::clone(&subagent));
             line.reporter.send(Step::Tool(ToolStep::Subagent(event))).await;
         }
-        (index, Ended { subagent, usage: Usage::default(), text: String::new() })
+        (index, Ended { subagent, usage: Usage::default(), text: String::new(), whole_text: None })
     }
 
     /// Reports what has changed since the last report.

@@ -70,6 +70,8 @@ pub(super) struct Ended {
     pub usage: Usage,
     /// Its answer.
     pub text: String,
+    /// The file with the whole answer, if it is too long for the result.
+    pub whole_text: Option<PathBuf>,
 }
 
 /// A child that is being driven.
@@ -115,7 +117,12 @@ impl Child {
                     last_update: line.clock.milliseconds(),
                     progress,
                 };
-                return Ended { subagent: Arc::new(subagent), usage: Usage::default(), text: String::new() };
+                return Ended {
+                    subagent: Arc::new(subagent),
+                    usage: Usage::default(),
+                    text: String::new(),
+                    whole_text: None,
+                };
             }
         };
         let (id, watch) = (place.id.clone().unwrap_or_default(), place.watch.clone());
@@ -290,7 +297,7 @@ impl Driven {
         let subagent = self.subagent();
         self.line.board.update(Arc::clone(&subagent));
         self.tell(SubagentEvent::Ended(Arc::clone(&subagent))).await;
-        Ended { subagent, usage: *self.observer.usage(), text }
+        Ended { subagent, usage: *self.observer.usage(), text, whole_text: None }
     }
 
     async fn tell(&self, event: SubagentEvent) {

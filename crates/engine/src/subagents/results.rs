@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 50 * 1024;
 
 /// Returns the result of a call. It is an error if none of the children completed its task.
 pub(super) fn outcome(ended: &[Ended], duration: Duration, was_aborted: bool) -> Outcome {
-    let shares = shares(ended.iter().map(|ended| ended.text.len()), MOST_BYTES);
+    let shares = shares_of(ended);
     let sections = ended
         .iter()
         .zip(&shares)
@@ -32,6 +32,16 @@ pub(super) fn outcome(ended: &[Ended], duration: Duration, was_aborted: bool) ->
         details: Some(json!({ "results": results, "totalDurationMs": milliseconds, "usage": usage })),
         is_error: was_aborted || !ended.iter().any(is_completed),
     }
+}
+
+/// Returns which answers are too long for the result.
+pub(super) fn too_long(ended: &[Ended]) -> Vec<usize> {
+    let shares = shares_of(ended);
+    (0..ended.len()).filter(|index| ended[*index].text.len() > shares[*index]).collect()
+}
+
+fn shares_of(ended: &[Ended]) -> Vec<usize> {
+    shares(ended.iter().map(|ended| ended.text.len()), MOST_BYTES)
 }
 
 /// Tells whether a result needs no heading: it is the only one, and an answer.
@@ -71,7 +81,7 @@ fn push_answer(text: &mut String, ended: &Ended, share: usize) {
         return text.push_str(answer);
     }
     let shown = &answer[..answer.floor_char_boundary(share)];
-    let whole = match &ended.subagent.session_file {
+    let whole = match &ended.whole_text {
         Some(file) => format!("; the whole answer is in {}", file.display()),
         None => String::new(),
     };
@@ -100,6 +110,9 @@ fn details(ended: &Ended, share: usize) -> Value {
     });
     if let Some(file) = &ended.subagent.session_file {
         details["sessionFile"] = file.display().to_string().into();
+    }
+    if let Some(file) = &ended.whole_text {
+        details["fullOutputPath"] = file.display().to_string().into();
     }
     if let Some(error) = &progress.error {
         details["error"] = error.as_str().into();

@@ -391,7 +391,9 @@ async fn answer_that_has_to_be_json_is_asked_for_again() {
 
 #[tokio::test]
 async fn long_answers_are_truncated_and_the_file_is_named() {
-    let setup = setup();
+    let mut setup = setup();
+    let options = Options { temporary_directory: Some(setup.home.path().to_owned()), ..Options::default() };
+    setup.toolbox = Toolbox::builtin(&options).with_tool(Arc::new(TaskTool::default()));
     setup.server.reply_in("long", Reply::text(&"word ".repeat(20_000)));
     let mut driver = setup.replies([calling(json!([{ "name": "long", "task": "long" }]))]).start();
     driver.run("go").await;
@@ -399,8 +401,10 @@ async fn long_answers_are_truncated_and_the_file_is_named() {
     assert!(
         text.len() < 52 * 1024 && text.contains("[Truncated: 51200 of 100000 bytes; the whole answer is in ")
     );
-    assert!(text.ends_with("long.jsonl]"), "{}", &text[text.len() - 100..]);
-    assert_eq!(details["results"][0]["truncated"], true);
+    let first = &details["results"][0];
+    let file = first["fullOutputPath"].as_str().unwrap();
+    assert!(first["truncated"] == true && text.ends_with(&format!("{file}]")));
+    assert_eq!(std::fs::read_to_string(file).unwrap().len(), 100_000);
     driver.finish();
 }
 
