@@ -30,7 +30,7 @@ PLACEHOLDER = {"type": "string", "pattern": "<[a-z_A-Z]+>"}
 # The fields that tell records apart.
 TAGS = ("type", "command", "success")
 # Dialects whose agent was never recorded.
-UNRECORDED = {"operator", "operator-flat"}
+UNRECORDED = {"operator", "operator-flat", "extension"}
 
 
 def main():

@@ -16,7 +16,7 @@ use crate::subcommands::{self, Subcommand};
 pub(crate) const SHORT_FORMS: &[(&str, &str)] = &[("-V", "--version")];
 
 /// Flags that add up if they are given more than once.
-const REPEATABLE: &[&str] = &["--append-system-prompt", "--exclude-tools"];
+const REPEATABLE: &[&str] = &["--append-system-prompt", "--exclude-tools", "--skill", "--prompt-template"];
 
 /// Flags that look at an empty value themselves: it means something, or is an error.
 const TAKES_EMPTY: &[&str] = &["--mode", "--dialect", "--cwd", "--tools", "--search"];
@@ -38,6 +38,8 @@ pub(crate) enum Action {
     ListModels,
     /// Writes a session as a web page.
     Export,
+    /// Decides about the trust in a project.
+    Trust,
     /// Prints a dialect as JSON Schema.
     Schema,
     Help,
@@ -64,6 +66,18 @@ pub(crate) struct Arguments {
     pub system_file: Option<String>,
     pub append_system_prompt: Vec<String>,
     pub no_context_files: bool,
+    /// Files and folders with skills.
+    pub skill_paths: Vec<String>,
+    pub no_skills: bool,
+    /// The names of the only skills to use.
+    pub skill_names: Option<Vec<String>>,
+    /// Files and folders with prompt templates.
+    pub template_paths: Vec<String>,
+    pub no_templates: bool,
+    /// Whether the project is trusted, if the user says.
+    pub approval: Option<bool>,
+    pub list: bool,
+    pub remove: bool,
     pub session: Option<String>,
     pub session_id: Option<String>,
     pub session_dir: Option<String>,

@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Providers(#[from] bowline_llm::Error),
     #[error(transparent)]
+    Resources(#[from] bowline_extension::Error),
+    #[error(transparent)]
     Tools(#[from] bowline_tools::Error),
     #[error(transparent)]
     Session(#[from] bowline_session::Error),

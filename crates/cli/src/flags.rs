@@ -374,6 +374,107 @@ pub(crate) const FLAGS: &[Flag] = &[
         },
     ),
     flag(
+        Prompt,
+        "--skill",
+        None,
+        Value("PATH"),
+        "Load a skill from this file or folder; may be repeated",
+        |arguments, value| {
+            arguments.skill_paths.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--no-skills",
+        Some("-ns"),
+        Nothing,
+        "Load no skills but those of --skill",
+        |arguments, _| {
+            arguments.no_skills = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--skills",
+        None,
+        Value("A,B"),
+        "Only skills with these names; * and ? are wildcards",
+        |arguments, value| set(&mut arguments.skill_names, list(&value)),
+    ),
+    flag(
+        Prompt,
+        "--prompt-template",
+        None,
+        Value("PATH"),
+        "Load prompt templates from this file or folder; may be repeated",
+        |arguments, value| {
+            arguments.template_paths.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--no-prompt-templates",
+        Some("-np"),
+        Nothing,
+        "Load no prompt templates but those of --prompt-template",
+        |arguments, _| {
+            arguments.no_templates = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--approve",
+        Some("-a"),
+        Nothing,
+        "Trust this project: use its skills, templates, instructions and settings",
+        |arguments, _| set(&mut arguments.approval, true),
+    ),
+    flag(
+        Prompt,
+        "--no-approve",
+        Some("-na"),
+        Nothing,
+        "Do not trust this project, whatever was decided before",
+        |arguments, _| set(&mut arguments.approval, false),
+    ),
+    flag(Prompt, "--trust", None, Nothing, "The same as --approve, for clients of opi", |arguments, _| {
+        set(&mut arguments.approval, true)
+    }),
+    flag(
+        Prompt,
+        "--no-trust",
+        None,
+        Nothing,
+        "The same as --no-approve, for clients of opi",
+        |arguments, _| set(&mut arguments.approval, false),
+    ),
+    flag(
+        Subcommand,
+        "--list",
+        None,
+        Nothing,
+        "With trust: show the decisions about all projects",
+        |arguments, _| {
+            arguments.list = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Subcommand,
+        "--remove",
+        None,
+        Nothing,
+        "With trust: remove the decision about a project",
+        |arguments, _| {
+            arguments.remove = true;
+            Ok(())
+        },
+    ),
+    flag(
         Subcommand,
         "--json",
         None,

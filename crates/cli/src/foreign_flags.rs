@@ -33,10 +33,7 @@ const PI_AND_OMP: &[&str] = &["pi", "pi-classic", "omp"];
 const ALL: &[&str] = &["pi", "pi-classic", "omp", "opi", "operator", "operator-flat"];
 
 const EXTENSIONS: Treatment = Ignored("bowline does not load extensions");
-const SKILLS: Treatment = Ignored("bowline does not load skills");
-const TEMPLATES: Treatment = Ignored("bowline has no prompt templates");
 const TERMINAL: Treatment = Ignored("bowline has no terminal interface");
-const TRUST: Treatment = Ignored("bowline loads nothing from a project that needs trust");
 const RUNS_EVERYTHING: Treatment = Ignored("bowline asks for no approval in any case");
 const ROLES: Treatment = Ignored("bowline uses one model for everything; choose it with --model");
 const IMPORT: Treatment = Ignored("bowline does not import the sessions of other agents");
@@ -60,14 +57,8 @@ const fn short(short: &'static str, flag: ForeignFlag) -> ForeignFlag {
 pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     short("-e", flag(PI_AND_OMP, "--extension", Value("PATH"), EXTENSIONS)),
     short("-ne", flag(PI_AND_OMP, "--no-extensions", Nothing, EXTENSIONS)),
-    flag(PI, "--skill", Value("PATH"), SKILLS),
-    short("-ns", flag(PI_AND_OMP, "--no-skills", Nothing, SKILLS)),
-    flag(PI, "--prompt-template", Value("PATH"), TEMPLATES),
-    short("-np", flag(PI, "--no-prompt-templates", Nothing, TEMPLATES)),
     flag(PI, "--theme", Value("NAME"), TERMINAL),
     flag(PI, "--no-themes", Nothing, TERMINAL),
-    short("-a", flag(PI, "--approve", Nothing, TRUST)),
-    short("-na", flag(PI, "--no-approve", Nothing, TRUST)),
     short("-p", flag(PI_AND_OMP, "--print", Nothing, RPC_ONLY)),
     flag(
         PI,
@@ -97,7 +88,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
         Nothing,
         Ignored("bowline reads no rule files; --no-context-files leaves out AGENTS.md"),
     ),
-    flag(OMP, "--skills", Value("A,B"), SKILLS),
     flag(
         OMP,
         "--hook",
@@ -136,8 +126,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(OMP, "--alias", Value("NAME"), PROFILES),
     flag(PI_AND_OMP, "--export", Value("FILE"), Ignored("use bowline export FILE")),
     flag(ALL, "--config", Value("FILE"), Ignored("settings are in settings.json")),
-    flag(OPI, "--trust", Nothing, TRUST),
-    flag(OPI, "--no-trust", Nothing, TRUST),
     flag(OPI, "--trace", Value("FILE"), Ignored("--record FILE records the exchanges with the provider")),
     flag(
         OPI,

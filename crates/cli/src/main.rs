@@ -20,6 +20,7 @@ mod hidden_input;
 mod list_models;
 mod local_time;
 mod online_check;
+mod resources;
 mod rpc;
 mod sessions;
 mod settings_file;
@@ -35,6 +36,7 @@ mod terminal;
 mod tool_names;
 mod toolboxes;
 mod transcript;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Export => export::main(&arguments, choice.start()),
+        Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());
             return ExitCode::from(USAGE);
@@ -90,14 +93,19 @@ fn main() -> ExitCode {
     finish(result.map(|()| ExitCode::SUCCESS))
 }
 
-/// Prints a dialect as JSON Schema.
+/// Prints a dialect or the protocol of extensions as JSON Schema.
 fn schema(arguments: &Arguments, entry: &bowline_dialect::Entry) -> Result<(), Failure> {
-    if let Some(word) = arguments.words.first() {
-        let text =
-            format!("what is \"{word}\"? bowline schema [--dialect NAME] prints a protocol as JSON Schema");
-        return Err(Failure::Usage(text));
-    }
-    terminal::say(&format!("{:#}\n", entry.schema()))
+    let schema = match arguments.words.first().map(String::as_str) {
+        None => entry.schema(),
+        Some("extension") => bowline_extension_host::protocol::schema(),
+        Some(word) => {
+            let text = format!(
+                "what is \"{word}\"? bowline schema [--dialect NAME | extension] prints a protocol as JSON Schema"
+            );
+            return Err(Failure::Usage(text));
+        }
+    };
+    terminal::say(&format!("{schema:#}\n"))
 }
 
 /// Reports a failure, if it is one.

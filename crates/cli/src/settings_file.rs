@@ -13,6 +13,7 @@ use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
     SubagentSettings,
 };
+use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
 use bowline_session::Durability;
 use bowline_tools::{CommandEnvironment, Inherit, Selection};
@@ -68,6 +69,13 @@ pub(crate) struct SettingsFile {
     pub http_total_timeout_ms: Option<u64>,
     pub max_turns: Option<u32>,
     pub task: Task,
+    /// Paths of skills and of prompt templates, and what to leave out.
+    pub skills: Vec<String>,
+    pub prompts: Vec<String>,
+    /// Whether a prompt can name skills.
+    pub skill_commands: Option<bool>,
+    /// What applies to a project that the user has not decided about.
+    pub default_trust: DefaultTrust,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
 }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
+use bowline_extension::trust::DefaultTrust;
 use bowline_session::Durability;
 use bowline_tools::Inherit;
 use serde_json::Value;
@@ -353,6 +354,42 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "`reserveTokens` and `keepRecentTokens` of some models, by `provider/id`",
     },
     Setting {
+        path: "skills",
+        kind: Texts(|file, value| file.skills = value),
+        default: "none",
+        example: r#"["~/shared/skills", "!skills/draft-*", "-skills/old"]"#,
+        about: "further files and folders with [skills](skills-and-templates.md), and what to leave out: \
+            [the list](skills-and-templates.md#lists-in-the-settings)",
+    },
+    Setting {
+        path: "prompts",
+        kind: Texts(|file, value| file.prompts = value),
+        default: "none",
+        example: r#"["~/shared/prompts"]"#,
+        about: "the same for [prompt templates](skills-and-templates.md#prompt-templates)",
+    },
+    Setting {
+        path: "enableSkillCommands",
+        kind: Switch(|file, value| file.skill_commands = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether a prompt can name a skill with `/skill:name`",
+    },
+    Setting {
+        path: "defaultProjectTrust",
+        kind: Choice(&["ask", "always", "never"], |file, value| {
+            file.default_trust = match value {
+                "always" => DefaultTrust::Always,
+                "never" => DefaultTrust::Never,
+                _ => DefaultTrust::Ask,
+            };
+        }),
+        default: r#""ask""#,
+        example: r#""never""#,
+        about: "whether projects without a decision are [trusted](security.md#trust-in-a-project); nobody is asked over a protocol, so \
+            `ask` is no, with a note on stderr",
+    },
+    Setting {
         path: "durability",
         kind: Choice(&["flush", "fsync"], |file, value| {
             file.durability = Some(if value == "fsync" { Durability::Fsync } else { Durability::Flush });
@@ -370,12 +407,10 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "cacheWarming",
     "collapseChangelog",
     "compaction.strategy",
-    "defaultProjectTrust",
     "doubleEscapeAction",
     "editorPaddingX",
     "enableAnalytics",
     "enableInstallTelemetry",
-    "enableSkillCommands",
     "extensions",
     "externalEditor",
     "hideThinkingBlock",
@@ -385,14 +420,12 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "npmCommand",
     "outputPad",
     "packages",
-    "prompts",
     "queueMode",
     "quietStartup",
     "retry.maxDelayMs",
     "retry.provider",
     "showCacheMissNotices",
     "showHardwareCursor",
-    "skills",
     "terminal",
     "theme",
     "themes",

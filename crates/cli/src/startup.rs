@@ -18,6 +18,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -65,7 +66,6 @@ pub(crate) fn prepare(
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools,
     })?;
-    settings.subagents.own_agents = Some(environment.home.join("agents"));
     settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
@@ -74,6 +74,7 @@ pub(crate) fn prepare(
         None => default_model(&providers, preferred, &scope),
     };
     let system_prompt = system_prompt(arguments, environment)?;
+    let resources = resources::choose(arguments, environment, &file);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -101,6 +102,7 @@ pub(crate) fn prepare(
         providers,
         toolbox,
         system_prompt,
+        resources,
         session_plan,
         models,
         gate: Arc::new(RunEverything),

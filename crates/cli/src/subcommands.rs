@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, sessions};
+use crate::{auth, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -80,15 +80,30 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
     },
     Subcommand {
+        name: "trust",
+        action: Action::Trust,
+        about: "decide whether what a project brings along is used",
+        usage: trust::USAGE,
+        examples: "\
+bowline trust
+bowline trust ~/projects
+bowline trust --list
+bowline trust --remove ~/projects
+",
+        takes_words: true,
+        flags: &["--list", "--remove", "--no-approve", "--json"],
+    },
+    Subcommand {
         name: "schema",
         action: Action::Schema,
         about: "print a protocol as JSON Schema",
         usage: "\
-bowline schema [--dialect NAME]
+bowline schema [--dialect NAME | extension]
 
-Prints the commands, responses and events of a dialect as JSON Schema. The default is pi.
+Prints the commands, responses and events of a dialect as JSON Schema, or the records that bowline and extensions exchange.
+The default is the dialect pi.
 ",
-        examples: "bowline schema --dialect omp > omp.json\n",
+        examples: "bowline schema --dialect omp > omp.json\nbowline schema extension > extension.json\n",
         takes_words: true,
         flags: &["--dialect"],
     },

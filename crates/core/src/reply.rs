@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
+pub use crate::slash_command::SlashCommand;
 use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
 use crate::tool::ToolDefinition;
@@ -242,15 +243,6 @@ pub struct CycledModel {
     pub thinking_level: ThinkingLevel,
     /// Whether the candidates were limited by the user.
     pub is_scoped: bool,
-}
-
-/// A command that a prompt can name with a leading slash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlashCommand {
-    pub name: String,
-    pub description: Option<String>,
-    /// What provides it: `extension`, `prompt` or `skill`.
-    pub source: &'static str,
 }
 
 /// The outcome of a user-initiated shell command.

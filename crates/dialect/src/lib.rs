@@ -50,6 +50,7 @@ use bowline_core::reply::Reply;
 use bowline_core::session_tag::SessionRequest;
 use bowline_wire::{Line, Record};
 use protocol::Protocol;
+pub use schema::plain_definitions;
 use schemars::JsonSchema;
 use serde::Serialize;
 

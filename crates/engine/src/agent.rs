@@ -9,6 +9,7 @@ use bowline_core::policy::Policy;
 use bowline_core::reply::{Refusal, RefusalCode, SessionDamage};
 use bowline_core::session_tag::SessionRequest;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_extension::Resources;
 use bowline_llm::{Providers, Resolved};
 use bowline_session::{Clock, Context, Location, NewSession};
 use bowline_tools::Toolbox;
@@ -30,6 +31,8 @@ pub struct Parts {
     pub toolbox: Toolbox,
     /// The instructions that a session starts with.
     pub system_prompt: SystemPrompt,
+    /// Skills, prompt templates and instructions in files.
+    pub resources: Resources,
     pub session_plan: SessionPlan,
     pub models: ModelDefaults,
     /// Decides about tool calls before they run.
@@ -117,6 +120,10 @@ impl Agent {
 
     pub(crate) fn system_prompt(&self) -> &SystemPrompt {
         &self.parts.system_prompt
+    }
+
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.parts.resources
     }
 
     pub(crate) fn session_plan(&self) -> &SessionPlan {

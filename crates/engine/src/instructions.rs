@@ -8,17 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::tool::ToolDefinition;
-use bowline_extension::agents::AgentFolder;
+use bowline_extension::Resources;
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
-
-use crate::agent::Agent;
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
 use crate::subagents::{self, TASK_TOOL};
-use crate::system_prompt::SystemPrompt;
+use crate::system_prompt::{Added, SystemPrompt};
 use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
@@ -26,7 +24,8 @@ use crate::tool_set::{ToolAdvice, ToolSet};
 pub(crate) struct Instructions {
     tools: ToolSet,
     system_prompt: SystemPrompt,
-    /// Counts the changes to both, so that a text that was built before the last one is not kept.
+    resources: Resources,
+    /// Counts the changes to them, so that a text that was built before the last one is not kept.
     version: u64,
     /// Providers cache by the text, so it stays the same until something changes.
     built: Option<BuiltPrompt>,
@@ -48,10 +47,11 @@ pub(crate) struct UnbuiltPrompt {
     directory: PathBuf,
     version: u64,
     system_prompt: SystemPrompt,
+    resources: Resources,
     tools: Arc<[ToolDefinition]>,
     advice: ToolAdvice,
-    /// Where definitions of agents are, if the tools can use them.
-    agent_folders: Vec<AgentFolder>,
+    /// Whether tasks can be given to agents.
+    has_agents: bool,
     clock: Clock,
 }
 
@@ -63,8 +63,12 @@ pub(crate) enum Prompt {
 }
 
 impl Instructions {
-    pub fn new(tools: ToolSet, system_prompt: SystemPrompt) -> Self {
-        Self { tools, system_prompt, version: 0, built: None }
+    pub fn new(tools: ToolSet, system_prompt: SystemPrompt, resources: Resources) -> Self {
+        Self { tools, system_prompt, resources, version: 0, built: None }
+    }
+
+    pub fn resources(&self) -> &Resources {
+        &self.resources
     }
 
     /// Returns the enabled tools.
@@ -82,7 +86,7 @@ impl Instructions {
     }
 
     /// Returns the system prompt for a working directory. It is built here only if no file is read for it.
-    pub fn prompt(&mut self, directory: &Path, agent: &Agent) -> Prompt {
+    pub fn prompt(&mut self, directory: &Path, clock: &Clock) -> Prompt {
         if let Some(built) = &self.built
             && built.directory == directory
         {
@@ -92,23 +96,16 @@ impl Instructions {
             directory: directory.to_owned(),
             version: self.version,
             system_prompt: self.system_prompt.clone(),
+            resources: self.resources.clone(),
             tools: self.definitions(),
             advice: self.tools.advice(),
-            agent_folders: self.agent_folders(directory, agent),
-            clock: agent.clock().clone(),
+            has_agents: subagents::is_task_tool(self.toolbox().traits_of(TASK_TOOL)),
+            clock: clock.clone(),
         };
-        if self.system_prompt.use_context_files || !unbuilt.agent_folders.is_empty() {
+        if self.system_prompt.use_context_files || !self.resources.is_none() {
             return Prompt::Unbuilt(Box::new(unbuilt));
         }
         Prompt::Built(self.built.insert(unbuilt.build()).clone())
-    }
-
-    /// Returns the folders with definitions of agents, unless nobody can be given tasks.
-    fn agent_folders(&self, directory: &Path, agent: &Agent) -> Vec<AgentFolder> {
-        if !subagents::is_task_tool(self.toolbox().traits_of(TASK_TOOL)) {
-            return Vec::new();
-        }
-        agent.settings().subagents.agent_folders(directory)
     }
 
     /// Keeps a system prompt that a task has built, unless something has changed meanwhile.
@@ -140,6 +137,12 @@ impl Instructions {
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.system_prompt = system_prompt;
+        self.change();
+    }
+
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.resources = resources;
         self.change();
     }
 
@@ -178,12 +181,25 @@ impl UnbuiltPrompt {
     }
 
     fn build(mut self) -> BuiltPrompt {
-        self.system_prompt.additions.extend(subagents::listing(&self.agent_folders));
-        let files = self.system_prompt.context_files(&self.directory);
-        let text =
-            self.system_prompt.build(&self.directory, &files, &self.tools, &self.advice, &self.clock).into();
-        let was_read = files.into_iter().filter(|file| file.text.is_ok());
+        if self.has_agents {
+            let listing = subagents::listing(&self.resources.agents(&self.directory));
+            self.system_prompt.additions.extend(listing);
+        }
+        let added = Added {
+            context_files: self.system_prompt.context_files(&self.directory),
+            files: self.resources.instruction_files(&self.directory),
+            skills: self.skills(),
+            advice: self.advice.clone(),
+        };
+        let text = self.system_prompt.build(&self.directory, &added, &self.tools, &self.clock).into();
+        let was_read = added.context_files.into_iter().filter(|file| file.text.is_ok());
         let context_files = was_read.map(|file| file.path).collect();
         BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
+    }
+
+    /// Returns the list of skills, if the model has a tool to read them with.
+    fn skills(&self) -> String {
+        let can_read = self.tools.iter().any(|tool| tool.name == "read" || tool.name == "bash");
+        if can_read { self.resources.skills_section(&self.directory) } else { String::new() }
     }
 }

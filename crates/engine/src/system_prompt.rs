@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bowline_core::tool::ToolDefinition;
+use bowline_extension::InstructionFiles;
 use bowline_extension::context_files::{self, ContextFile, NotRead, Places};
 use bowline_session::Clock;
 
@@ -49,6 +50,17 @@ pub struct SystemPrompt {
     pub home: Option<PathBuf>,
 }
 
+/// What files and tools add to a system prompt.
+#[derive(Debug, Default)]
+pub(crate) struct Added {
+    pub context_files: Vec<ContextFile>,
+    pub files: InstructionFiles,
+    /// The list of skills; empty if there are none.
+    pub skills: String,
+    /// What tools say about their use.
+    pub advice: ToolAdvice,
+}
+
 impl SystemPrompt {
     /// Returns bowline's own prompt, which reads context files; the user's own is in `own_folder`.
     pub fn new(own_folder: PathBuf) -> Self {
@@ -67,23 +79,27 @@ impl SystemPrompt {
     pub(crate) fn build(
         &self,
         directory: &Path,
-        context_files: &[ContextFile],
+        added: &Added,
         tools: &[ToolDefinition],
-        offered: &ToolAdvice,
         clock: &Clock,
     ) -> String {
-        let mut prompt = match &self.replacement {
+        let mut prompt = match self.replacement.as_ref().or(added.files.replacement.as_ref()) {
             Some(text) => text.clone(),
-            None => format!("{PREAMBLE}{}{}", tool_advice(tools), offered_advice(offered)),
+            None => format!("{PREAMBLE}{}{}", tool_advice(tools), offered_advice(&added.advice)),
         };
-        for addition in &self.additions {
+        let in_file = added.files.addition.iter().filter(|_| self.additions.is_empty());
+        for addition in self.additions.iter().chain(in_file) {
             let _ = write!(prompt, "\n\n{addition}");
         }
+        let context_files = &added.context_files;
         if context_files.iter().any(|file| file.text.is_ok()) {
             let _ = write!(prompt, "\n\n{BLOCKS}");
         }
         for file in context_files {
             push_context_file(&mut prompt, file);
+        }
+        if !added.skills.is_empty() {
+            let _ = write!(prompt, "\n\n{}", added.skills);
         }
         let (folder, today) = (one_line(directory), clock.today());
         let _ = write!(prompt, "\n\nWorking folder: {folder}\nOperating system: {OS}\nToday's date: {today}");
@@ -199,13 +215,7 @@ mod tests {
     fn prompt_and_tools_stay_under_1500_tokens() {
         let tools = Toolbox::builtin(&Options::default()).definitions();
         let prompt = SystemPrompt::new(PathBuf::new());
-        let prompt = prompt.build(
-            Path::new("/somewhere/to/work"),
-            &[],
-            &tools,
-            &ToolAdvice::default(),
-            &Clock::System,
-        );
+        let prompt = prompt.build(Path::new("/somewhere/to/work"), &Added::default(), &tools, &Clock::System);
         let described: usize = tools
             .iter()
             .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
@@ -221,7 +231,7 @@ mod tests {
             additions: vec!["And kind.".to_owned()],
             ..SystemPrompt::new(PathBuf::new())
         };
-        let text = prompt.build(Path::new("/w"), &[], &[], &ToolAdvice::default(), &Clock::System);
+        let text = prompt.build(Path::new("/w"), &Added::default(), &[], &Clock::System);
         assert!(
             text.starts_with("Be terse.\n\nAnd kind.\n\nWorking folder: /w\nOperating system: "),
             "{text}"
@@ -229,17 +239,30 @@ mod tests {
         assert!(text.contains("\nToday's date: "), "{text}");
     }
 
+    #[test]
+    fn files_stand_in_for_flags_and_skills_come_last() {
+        let files = InstructionFiles {
+            replacement: Some("From SYSTEM.md.".to_owned()),
+            addition: Some("From APPEND_SYSTEM.md.".to_owned()),
+        };
+        let added = Added { files, skills: "SKILLS".to_owned(), ..Added::default() };
+        let build = |prompt: &SystemPrompt| prompt.build(Path::new("/w"), &added, &[], &Clock::System);
+        let mut prompt = SystemPrompt::new(PathBuf::new());
+        let text = build(&prompt);
+        assert!(
+            text.starts_with("From SYSTEM.md.\n\nFrom APPEND_SYSTEM.md.\n\nSKILLS\n\nWorking folder: /w"),
+            "{text}"
+        );
+        prompt.replacement = Some("Flag.".to_owned());
+        prompt.additions = vec!["Flag too.".to_owned()];
+        assert!(build(&prompt).starts_with("Flag.\n\nFlag too.\n\nSKILLS\n\n"), "{}", build(&prompt));
+    }
+
     fn advice(names: &[&str]) -> String {
         let toolbox = Toolbox::builtin(&Options::default());
         let all = toolbox.definitions();
         let tools: Vec<_> = all.iter().filter(|tool| names.contains(&&*tool.name)).cloned().collect();
-        SystemPrompt::new(PathBuf::new()).build(
-            Path::new("/w"),
-            &[],
-            &tools,
-            &ToolAdvice::default(),
-            &Clock::System,
-        )
+        SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), &Added::default(), &tools, &Clock::System)
     }
 
     #[test]
@@ -271,13 +294,8 @@ mod tests {
             text: text.map(ToOwned::to_owned).map_err(|reason| NotRead(reason.to_owned())),
         };
         let build = |files: &[ContextFile]| {
-            SystemPrompt::new(PathBuf::new()).build(
-                Path::new("/w"),
-                files,
-                &[],
-                &ToolAdvice::default(),
-                &Clock::System,
-            )
+            let added = Added { context_files: files.to_vec(), ..Added::default() };
+            SystemPrompt::new(PathBuf::new()).build(Path::new("/w"), &added, &[], &Clock::System)
         };
         let prompt = build(&[file(Ok("one")), file(Ok("two"))]);
         assert_eq!(prompt.matches("Standing instructions").count(), 1);

@@ -1,4 +1,14 @@
 //! What takes part in a session from outside the program.
 //!
-//! Each part is an [`Host`](bowline_engine::Host): extension processes, which speak our protocol over
-//! JSON lines.
+//! Each part is a [`Host`](bowline_engine::Host): extension processes, which speak our [protocol] over JSON lines.
+
+mod discovery;
+mod entry_file;
+#[cfg_attr(unix, path = "executable_unix.rs")]
+#[cfg_attr(not(unix), path = "executable_windows.rs")]
+mod executable;
+mod manifest;
+pub mod protocol;
+
+pub use discovery::{Found, Launch, NotLoaded, Places};
+pub use manifest::{MANIFEST, Manifest};

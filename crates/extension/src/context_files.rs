@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use bowline_files::Error;
 
+use crate::project::Project;
+
 /// The file names in order of precedence; only the first one found in a folder counts.
 const NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
 
@@ -39,7 +41,7 @@ pub struct NotRead(pub String);
 /// that the most specific instructions come last. Blocks as long as the disk does.
 pub fn load(places: Places<'_>) -> Vec<ContextFile> {
     let mut files: Vec<ContextFile> = read_first(places.own, None).into_iter().collect();
-    let project = Project::around(places);
+    let project = Project::around(places.working, places.home);
     for folder in project.folders.iter().rev() {
         let root = project.root.unwrap_or(folder);
         if let Some(file) = read_first(folder, Some(root))
@@ -49,34 +51,6 @@ pub fn load(places: Places<'_>) -> Vec<ContextFile> {
         }
     }
     files
-}
-
-/// The folders of a project that are searched.
-struct Project<'a> {
-    /// From the working folder outwards.
-    folders: Vec<&'a Path>,
-    /// The root of the repository.
-    root: Option<&'a Path>,
-}
-
-impl<'a> Project<'a> {
-    /// Returns the folders up to the root of the repository. Without a repository they end at the home directory, or,
-    /// outside of it, with the working folder.
-    fn around(places: Places<'a>) -> Self {
-        let ours = |folder: &Path| folder == places.working || !bowline_files::is_shared(folder);
-        let candidates: Vec<_> = places.working.ancestors().take_while(|folder| ours(folder)).collect();
-        let real_home = places.home.and_then(|home| home.canonicalize().ok());
-        let is_home = |folder: &Path| Some(folder) == places.home || Some(folder) == real_home.as_deref();
-        let in_home = candidates.iter().position(|folder| is_home(folder));
-        let known = in_home.map_or(candidates.len(), |last| last + 1);
-        let in_repository =
-            candidates[..known].iter().position(|folder| folder.join(".git").symlink_metadata().is_ok());
-        let last = in_repository.or(in_home).unwrap_or(0);
-        Self {
-            root: in_repository.map(|last| candidates[last]),
-            folders: candidates.into_iter().take(last + 1).collect(),
-        }
-    }
 }
 
 /// Reads the first file of a folder that exists. With a `root`, links out of it are refused.

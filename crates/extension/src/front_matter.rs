@@ -11,6 +11,11 @@ use std::str::Chars;
 const MAX_FIELDS: usize = 64;
 const MAX_ITEMS: usize = 256;
 
+/// The longest text in quotes that goes over several lines: it is read again with each of them.
+const MAX_QUOTED: usize = 8 * 1024;
+
+const UNCLOSED: &str = "the closing quote is missing";
+
 /// A file with its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document<'text> {
@@ -224,15 +229,32 @@ impl<'text> Reader<'text> {
         text
     }
 
-    fn quoted(&self, rest: &str) -> Result<String, Error> {
-        let mut chars = rest.chars().peekable();
-        let text = unquote(&mut chars).map_err(|reason| self.error(reason))?;
-        let after = chars.collect::<String>();
-        let after = after.trim();
-        if after.is_empty() || after.starts_with('#') {
-            Ok(text)
-        } else {
-            Err(self.error("there is something after the closing quote"))
+    /// Reads a text in quotes. Lines that are indented below it continue it as long as the quote is open.
+    fn quoted(&mut self, rest: &str) -> Result<String, Error> {
+        let mut whole = rest.to_owned();
+        loop {
+            let mut chars = whole.chars().peekable();
+            match unquote(&mut chars) {
+                Ok(text) => {
+                    let after = chars.collect::<String>();
+                    let after = after.trim();
+                    if after.is_empty() || after.starts_with('#') {
+                        return Ok(text);
+                    }
+                    return Err(self.error("there is something after the closing quote"));
+                }
+                Err(UNCLOSED)
+                    if let Some(line) = self.lines.get(self.next).filter(|line| indent(line) > 0) =>
+                {
+                    if whole.len() > MAX_QUOTED {
+                        return Err(self.error(UNCLOSED));
+                    }
+                    self.next += 1;
+                    whole.push(' ');
+                    whole.push_str(line.trim());
+                }
+                Err(reason) => return Err(self.error(reason)),
+            }
         }
     }
 
@@ -354,7 +376,6 @@ fn without_comment(text: &str) -> &str {
 
 /// Reads a text in quotes.
 fn unquote(chars: &mut Peekable<Chars<'_>>) -> Result<String, &'static str> {
-    const UNCLOSED: &str = "the closing quote is missing; a text in quotes is on one line";
     let quote = chars.next().ok_or(UNCLOSED)?;
     let mut text = String::new();
     loop {
@@ -490,6 +511,7 @@ mod tests {
         check("a: it's C# and: more", &[("a", text("it's C# and: more"))]);
         check(r#"a: "say \"x\"\n\u00e9" # comment"#, &[("a", text("say \"x\"\né"))]);
         check(r"a: 'it''s \d+'", &[("a", text(r"it's \d+"))]);
+        check("a: \"over\n  two lines\"\nb: c", &[("a", text("over two lines")), ("b", text("c"))]);
         check("globs: **/*.ts,*.tsx", &[("globs", text("**/*.ts,*.tsx"))]);
         check(
             "a: one\n  two\n\nb:\nc: true",

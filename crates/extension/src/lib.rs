@@ -1,6 +1,25 @@
-//! What users and projects add to the agent: context files, definitions of agents for tasks, and the fields at the top of
-//! Markdown files.
+//! What users and projects add to the agent: context files, skills, prompt templates, instructions and definitions of agents
+//! for tasks, and whether a project is trusted to add any.
 
 pub mod agents;
 pub mod context_files;
+mod error;
+mod folder_search;
 pub mod front_matter;
+mod instruction_files;
+mod list_filter;
+mod options;
+mod private_file;
+mod project;
+mod project_settings;
+mod prompt_templates;
+mod resource_files;
+mod resources;
+mod skills;
+mod template_arguments;
+pub mod trust;
+
+pub use error::Error;
+pub use instruction_files::InstructionFiles;
+pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
+pub use resources::{Expansion, ExpansionFailure, Resources};

@@ -20,6 +20,16 @@ impl Protocol {
         Self { definitions: entry.schema()["$defs"].take() }
     }
 
+    /// Returns the protocol that a schema describes.
+    pub fn of_schema(mut schema: Value) -> Self {
+        Self { definitions: schema["$defs"].take() }
+    }
+
+    /// Checks a line against a definition.
+    pub fn check_line(&self, definition: &str, line: &Value) -> Result<(), String> {
+        self.check(&self.definitions[definition], line, "")
+    }
+
     /// Returns the types of all commands.
     pub fn commands(&self) -> Vec<String> {
         self.names("Command", tag)

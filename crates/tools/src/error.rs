@@ -104,6 +104,9 @@ pub enum Error {
     #[error("Could not start the shell {}: {source}.", shell.display())]
     Shell { shell: PathBuf, source: io::Error },
 
+    #[error("Could not start {program}: {source}.")]
+    Service { program: String, source: io::Error },
+
     #[error(
         "pattern is not a regular expression: {reason}\nTo search for it as plain text, set literal to true."
     )]

@@ -38,6 +38,7 @@ mod platform;
 mod process_table;
 mod process_tree;
 mod read;
+mod service;
 mod shell;
 mod terminal_text;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;
 pub use orphans::adopt_orphans;
 pub use process_tree::VARIABLE as MARK_VARIABLE;
+pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, traits_of};
 pub use watch::{WATCH_ROLE, watch};

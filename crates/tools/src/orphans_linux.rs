@@ -30,6 +30,8 @@ struct Children {
     open: HashSet<Mark>,
     /// The marks of commands that have ended and may have left processes.
     left: Marks,
+    /// The marks of the services that run.
+    services: Vec<Mark>,
     /// When the oldest command was started whose kill has to be completed.
     postponed: Option<u64>,
     /// How often commands have begun or ended.
@@ -86,6 +88,18 @@ pub(crate) fn begin(mark: Mark) {
     });
 }
 
+/// Reports that a service is about to start. Its processes are its own, whatever command is being killed.
+pub(crate) fn begin_service(mark: Mark) {
+    if STARTED_ELSEWHERE.get().is_some() {
+        with(|children| children.services.push(mark));
+    }
+}
+
+/// Reports that a service is being killed, or did not start.
+pub(crate) fn end_service(mark: Mark) {
+    with(|children| children.services.retain(|service| *service != mark));
+}
+
 /// Reports that a command is being killed, or did not start.
 pub(crate) fn forget(mark: Mark) {
     with(|children| children.open.remove(&mark));
@@ -127,6 +141,7 @@ pub(crate) fn is_unclaimed(process: &Process) -> bool {
         children.open.is_empty()
             && !children.own.contains(&process.number)
             && !children.left.are_on(process.number)
+            && !children.is_of_service(process.number)
             && !is_started_elsewhere(process.number)
     })
 }
@@ -195,6 +210,14 @@ pub(crate) fn reap() {
 }
 
 impl Children {
+    fn is_of_service(&self, process: i32) -> bool {
+        let mut marks = Marks::default();
+        for mark in &self.services {
+            marks.insert(*mark);
+        }
+        marks.are_on(process)
+    }
+
     fn take_postponed(&mut self) -> Option<ProcessTree> {
         let started = self.postponed.take()?;
         Some(ProcessTree { leader: 0, started, mark: Mark::new() })

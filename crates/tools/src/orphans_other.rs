@@ -19,6 +19,10 @@ pub(crate) fn start<C>(
 
 pub(crate) fn begin(_mark: Mark) {}
 
+pub(crate) fn begin_service(_mark: Mark) {}
+
+pub(crate) fn end_service(_mark: Mark) {}
+
 pub(crate) fn forget(_mark: Mark) {}
 
 pub(crate) fn leave(_mark: Mark) -> Option<ProcessTree> {

@@ -223,8 +223,8 @@ fn ineffective_flags_only_warn_on_stderr() {
     for (arguments, expected) in [
         (&["--extension", "x.ts"][..], "--extension is ignored: bowline does not load extensions"),
         (&["-ne"], "--no-extensions is ignored: bowline does not load extensions"),
-        (&["--no-skills"], "--no-skills is ignored: bowline does not load skills"),
-        (&["--approve"], "--approve is ignored: bowline loads nothing"),
+        (&["--no-themes"], "--no-themes is ignored: bowline has no terminal interface"),
+        (&["--remove"], "--remove has no effect in RPC mode"),
         (&["--thinking", "hard"], "--thinking hard is ignored"),
         (&["--plan-mode"], "unknown option --plan-mode is ignored"),
         (&["--modle=x"], "did you mean --model?"),

@@ -15,16 +15,14 @@ fn start(dialect: &str, arguments: &[&str]) -> bowline_testkit::Finished {
 #[test]
 fn ignored_flags_of_emulated_agents_are_named_in_a_warning() {
     for (dialect, arguments, flag) in [
-        ("pi", &["--no-prompt-templates"][..], "--no-prompt-templates"),
-        ("pi-classic", &["-a"], "--approve"),
+        ("pi", &["--no-themes"][..], "--no-themes"),
+        ("pi-classic", &["-ne"], "--no-extensions"),
         ("pi", &["--print"], "--print"),
         ("omp", &["--no-rules"], "--no-rules"),
-        ("omp", &["--skills=a,b"], "--skills"),
         ("omp", &["--smol", "haiku"], "--smol"),
         ("omp", &["--plan", "opus"], "--plan"),
         ("omp", &["--approval-mode", "yolo"], "--approval-mode yolo"),
         ("opi", &["--trace", "x.jsonl"], "--trace"),
-        ("opi", &["--no-trust"], "--no-trust"),
         ("operator", &["--config", "x"], "--config"),
     ] {
         let finished = start(dialect, arguments);

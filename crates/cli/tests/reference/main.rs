@@ -4,13 +4,16 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test support fails a test by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
+mod extension_page;
 mod page;
 mod recorder;
 mod scenarios;
+mod tables;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bowline_testkit::Protocol;
 use page::Page;
 
 /// Checks that a file of the repository has this text, or updates the file.
@@ -49,6 +52,21 @@ fn schemas_match_the_program() {
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
         check(&format!("schema/{}.json", entry.name), &String::from_utf8(output.stdout).unwrap());
     }
+}
+
+#[test]
+fn schema_of_extensions_matches_the_program() {
+    let output = Command::new(env!("CARGO_BIN_EXE_bowline")).args(["schema", "extension"]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    check("schema/extension.json", &String::from_utf8(output.stdout).unwrap());
+}
+
+#[test]
+fn reference_of_extensions_matches_the_program() {
+    check(
+        "docs/protocol/extension.md",
+        &extension_page::render(&Protocol::of_schema(bowline_extension_host::protocol::schema())),
+    );
 }
 
 #[test]

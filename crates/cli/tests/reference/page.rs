@@ -6,6 +6,7 @@ use bowline_testkit::Protocol;
 use serde_json::Value;
 
 use crate::recorder::Recorder;
+use crate::tables::{Tables, about, link};
 
 /// A dialect's page.
 pub(crate) struct Page<'recorder> {
@@ -37,7 +38,7 @@ impl Page<'_> {
         };
         let _ = write!(page, "\n- [Commands](#commands): {}\n", list(&commands));
         let _ = writeln!(page, "- [Records](#records): {}", list(&events));
-        let types = self.types();
+        let types = self.tables().types(&["Command", "Response", "Event"]);
         let links: Vec<_> = types.iter().map(|name| link(name)).collect();
         let _ = writeln!(page, "- [Types](#types): {}", links.join(", "));
 
@@ -49,7 +50,7 @@ impl Page<'_> {
         }
         if let Some(failure) = self.recorder.failure() {
             page.push_str("\n### Failure responses\n\n");
-            self.fields(self.protocol().definition("FailureResponse"), &[], &mut page);
+            self.tables().fields(self.protocol().definition("FailureResponse"), &[], &mut page);
             let _ = write!(page, "\n```json\n{failure}\n```\n");
         }
         page.push_str("\n## Records\n");
@@ -62,9 +63,13 @@ impl Page<'_> {
         page.push_str("\n## Types\n");
         for name in &types {
             let _ = write!(page, "\n### {name}\n\n");
-            self.definition(self.protocol().definition(name), &mut page);
+            self.tables().definition(self.protocol().definition(name), &mut page);
         }
         page
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        Tables(self.protocol())
     }
 
     fn protocol(&self) -> &Protocol {
@@ -72,16 +77,17 @@ impl Page<'_> {
     }
 
     fn command(&self, name: &str, page: &mut String) {
-        let definition = self.find("Command", |definition| definition["properties"]["type"]["const"] == name);
+        let definition =
+            self.tables().find("Command", |definition| definition["properties"]["type"]["const"] == name);
         let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
-        self.table(definition, &["id", "type"], page);
+        self.tables().table(definition, &["id", "type"], page);
         let response =
-            self.find("Response", |definition| definition["properties"]["command"]["const"] == name);
+            self.tables().find("Response", |definition| definition["properties"]["command"]["const"] == name);
         if response.is_object() {
             match &response["properties"]["data"] {
                 Value::Null => page.push_str("\nThe response has no `data`.\n"),
                 data => {
-                    let _ = write!(page, "\nResponse `data`: {}.\n", self.kind(data));
+                    let _ = write!(page, "\nResponse `data`: {}.\n", self.tables().kind(data));
                 }
             }
         }
@@ -92,11 +98,12 @@ impl Page<'_> {
 
     fn record(&self, name: &str, page: &mut String) {
         let tag = |definition: &Value| definition["properties"]["type"]["const"] == name;
-        let definition =
-            self.find("Event", |definition| tag(definition) || tag(&definition["properties"]["event"]));
+        let definition = self
+            .tables()
+            .find("Event", |definition| tag(definition) || tag(&definition["properties"]["event"]));
         let inner = if tag(definition) { definition } else { &definition["properties"]["event"] };
         let _ = write!(page, "\n### `{name}`\n\n{}\n", about(inner));
-        self.table(inner, &["type"], page);
+        self.tables().table(inner, &["type"], page);
         let line =
             self.recorder.record(name).unwrap_or_else(|| panic!("{}: no example of {name}", self.dialect));
         let _ = write!(page, "\n```json\n{line}\n```\n");
@@ -106,192 +113,4 @@ impl Page<'_> {
         let events = &self.protocol().definition("Event")["oneOf"];
         self.protocol().resolve(&events[0])["properties"]["event"].is_object()
     }
-
-    fn find(&self, union: &str, is_wanted: impl Fn(&Value) -> bool) -> &Value {
-        let members = self.protocol().definition(union)["oneOf"].as_array().unwrap();
-        members
-            .iter()
-            .map(|member| self.protocol().resolve(member))
-            .find(|member| is_wanted(member))
-            .unwrap_or(&Value::Null)
-    }
-
-    /// Returns the types that commands and records refer to, in the order of first mention.
-    fn types(&self) -> Vec<String> {
-        let mut types = Vec::new();
-        for union in ["Command", "Response", "Event"] {
-            for member in self.protocol().definition(union)["oneOf"].as_array().unwrap() {
-                self.collect_types(self.protocol().resolve(member), &mut types);
-            }
-        }
-        types
-    }
-
-    fn collect_types(&self, schema: &Value, types: &mut Vec<String>) {
-        match schema {
-            Value::Object(members) => {
-                if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next())
-                    && !types.iter().any(|known| known == name)
-                {
-                    types.push(name.to_owned());
-                    self.collect_types(self.protocol().resolve(schema), types);
-                }
-                members.values().for_each(|member| self.collect_types(member, types));
-            }
-            Value::Array(items) => items.iter().for_each(|item| self.collect_types(item, types)),
-            _ => {}
-        }
-    }
-
-    /// Renders a type.
-    fn definition(&self, schema: &Value, page: &mut String) {
-        let _ = writeln!(page, "{}", about(schema));
-        let choices = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
-        match choices {
-            Some(choices) => {
-                page.push_str("\nOne of:\n");
-                self.choices(choices, page);
-            }
-            None if schema["properties"].is_object() => self.table(schema, &[], page),
-            None => {
-                let _ = write!(page, "\n{}\n", self.kind(schema));
-            }
-        }
-    }
-
-    fn choices(&self, choices: &[Value], page: &mut String) {
-        for choice in choices {
-            let resolved = self.protocol().resolve(choice);
-            let sentence = |text: &str| if text.is_empty() { String::new() } else { format!(": {text}") };
-            let _ = match (&choice["$ref"], resolved["properties"].as_object()) {
-                (Value::String(_), _) | (_, None) => {
-                    writeln!(page, "\n- {}{}", self.kind(choice), sentence(about(resolved)))
-                }
-                (_, Some(_)) => writeln!(page, "\n- {}{}\n", self.tags(resolved), sentence(about(resolved))),
-            };
-            if choice["$ref"].is_null() && resolved["properties"].is_object() {
-                let mut table = String::new();
-                let tags: Vec<_> = resolved["properties"].as_object().into_iter().flatten().collect();
-                let tags: Vec<_> = tags
-                    .iter()
-                    .filter(|(name, member)| is_tag(name, member))
-                    .map(|(name, _)| name.as_str())
-                    .collect();
-                self.fields(resolved, &tags, &mut table);
-                table.lines().for_each(|line| {
-                    let _ = writeln!(page, "  {line}");
-                });
-            }
-        }
-    }
-
-    /// Returns the members that identify an object.
-    fn tags(&self, schema: &Value) -> String {
-        let members = schema["properties"].as_object().into_iter().flatten();
-        let tags = members.filter(|(name, member)| is_tag(name, member));
-        let tags: Vec<_> = tags.map(|(name, member)| format!("`{name}` {}", self.kind(member))).collect();
-        if tags.is_empty() { "an object".to_owned() } else { tags.join(", ") }
-    }
-
-    fn table(&self, schema: &Value, omitted: &[&str], page: &mut String) {
-        let mut table = String::new();
-        self.fields(schema, omitted, &mut table);
-        if !table.is_empty() {
-            let _ = write!(page, "\n{table}");
-        }
-        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            if let Some(steps) = member["oneOf"].as_array() {
-                let _ = write!(page, "\n`{name}` is one of:\n");
-                self.choices(steps, page);
-            }
-        }
-    }
-
-    fn fields(&self, schema: &Value, omitted: &[&str], page: &mut String) {
-        let mut rows = Vec::new();
-        self.rows("", schema, omitted, &mut rows);
-        if !rows.is_empty() {
-            let _ = write!(page, "| field | type | |\n|---|---|---|\n{}", rows.concat());
-        }
-    }
-
-    fn rows(&self, path: &str, schema: &Value, omitted: &[&str], rows: &mut Vec<String>) {
-        let required = schema["required"].as_array().cloned().unwrap_or_default();
-        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-            if omitted.contains(&name.as_str()) {
-                continue;
-            }
-            let has_alias = schema["anyOf"].to_string().contains(&format!("[\"{name}\"]"));
-            let optional = match (required.iter().any(|other| other == name), has_alias) {
-                (true, _) => "",
-                (false, true) => ", required under either name",
-                (false, false) => ", optional",
-            };
-            // Optional fields of a command may be `null`, which is not worth documenting.
-            let kind = self.kind(member);
-            let kind = kind.strip_suffix(" or `null`").filter(|_| !optional.is_empty()).unwrap_or(&kind);
-            rows.push(format!("| `{path}{name}` | {kind}{optional} | {} |\n", about(member)));
-            let (inner, mark) =
-                if member["items"].is_object() { (&member["items"], "[]") } else { (member, "") };
-            if inner["properties"].is_object() {
-                self.rows(&format!("{path}{name}{mark}."), inner, &[], rows);
-            }
-        }
-    }
-
-    /// Returns the type of a value in words.
-    fn kind(&self, schema: &Value) -> String {
-        let quote = |value: &Value| format!("`{value}`");
-        if let Some(name) = reference(schema) {
-            return link(name);
-        }
-        if let Some(value) = schema.get("const") {
-            return quote(value);
-        }
-        if let Some(values) = schema["enum"].as_array() {
-            return values.iter().map(quote).collect::<Vec<_>>().join(" or ");
-        }
-        if let Some(choices) = ["anyOf", "oneOf"].into_iter().find_map(|key| schema[key].as_array()) {
-            if choices.iter().any(|choice| choice["properties"].is_object()) {
-                return "object".to_owned();
-            }
-            return choices.iter().map(|choice| self.kind(choice)).collect::<Vec<_>>().join(" or ");
-        }
-        let name = |kind: &Value| match kind.as_str().unwrap_or_default() {
-            "array" if schema["items"]["properties"].is_object() => "list of objects".to_owned(),
-            "array" => match self.kind(&schema["items"]) {
-                kind if matches!(kind.as_str(), "string" | "integer" | "number") => {
-                    format!("list of {kind}s")
-                }
-                kind => format!("list of {kind}"),
-            },
-            "null" => "`null`".to_owned(),
-            name => name.to_owned(),
-        };
-        match &schema["type"] {
-            Value::Null => "anything".to_owned(),
-            Value::Array(kinds) => kinds.iter().map(name).collect::<Vec<_>>().join(" or "),
-            kind => name(kind),
-        }
-    }
-}
-
-/// Returns whether a member identifies the object.
-fn is_tag(name: &str, member: &Value) -> bool {
-    member.get("const").is_some() || (name == "type" && member.get("enum").is_some())
-}
-
-/// Returns the type that a schema refers to.
-fn reference(schema: &Value) -> Option<&str> {
-    let path = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
-    path.and_then(|path| path.rsplit('/').next())
-}
-
-fn about(schema: &Value) -> &str {
-    schema["description"].as_str().unwrap_or_default()
-}
-
-/// Returns a link to a type.
-fn link(name: &str) -> String {
-    format!("[{name}](#{})", name.to_lowercase())
 }

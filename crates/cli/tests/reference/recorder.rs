@@ -34,6 +34,15 @@ impl Recorder {
             "retry": { "baseDelayMs": 1 },
             "task": { "enabled": matches!(dialect, "pi" | "omp") },
         }));
+        let workspace = workspace
+            .home_file(
+                ".bowline/prompts/review.md",
+                "---\ndescription: Review a file\nargument-hint: <file>\n---\nReview $1.\n",
+            )
+            .home_file(
+                ".bowline/skills/release/SKILL.md",
+                "---\ndescription: How to publish a release\ndisable-model-invocation: true\n---\nRun the tests.\n",
+            );
         let arguments =
             ["--mode", "rpc", "--dialect", dialect, "--clock", "fixed", "--model", model, "--allow-mutating"];
         let agent = Agent::start(BINARY, &workspace, &arguments);

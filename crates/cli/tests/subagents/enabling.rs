@@ -76,6 +76,34 @@ fn own_agents_are_listed_and_used() {
 }
 
 #[test]
+fn agents_of_a_project_are_used_if_it_is_trusted() {
+    for (folder, arguments, is_used) in [
+        (".pi/agents", &[][..], false),
+        (".pi/agents", &["--approve"], true),
+        (".bowline/agents", &["--approve"], true),
+        (".omp/agents", &["--approve"], true),
+        (".omp/agents", &["--no-approve"], false),
+    ] {
+        let (server, workspace) = Workspace::with_server();
+        let workspace = workspace
+            .settings(json!({ "task": { "enabled": true } }))
+            .file(&format!("{folder}/local.md"), "---\ndescription: knows this project\n---\nBe quick.\n");
+        server.reply(calling(&json!([{ "agent": "local", "task": "Look." }])));
+        let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(arguments).start();
+        agent.send(json!({ "type": "prompt", "message": "go" }));
+        let records = agent.collect_until_settled();
+        let requests = server.requests();
+        let is_listed = requests[0].body["system"].to_string().contains("local: knows this project");
+        let is_unknown = text(result(&records)).contains("There is no agent named local");
+        assert_eq!((is_listed, !is_unknown), (is_used, is_used), "{folder} {arguments:?}");
+        if is_used {
+            assert!(requests[1].body["system"].to_string().contains("Be quick."));
+            assert_eq!(result(&records)["result"]["details"]["results"][0]["agentSource"], "project");
+        }
+    }
+}
+
+#[test]
 fn no_folder_is_looked_at_while_the_tool_is_off() {
     let (server, workspace) = Workspace::with_server();
     let workspace = workspace.home_file(".bowline/agents/x.md", "---\ndescription: d\n---\n");

@@ -144,6 +144,7 @@ pub(crate) struct Commands<'reply> {
 
 /// A command that a prompt can invoke with a leading slash.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "SlashCommand")]
 pub(crate) struct SlashCommandRecord<'reply> {
     pub name: &'reply str,
@@ -152,6 +153,28 @@ pub(crate) struct SlashCommandRecord<'reply> {
     /// What provides the command.
     #[schemars(extend("enum" = ["extension", "prompt", "skill"]))]
     pub source: &'static str,
+    pub source_info: SourceInfoRecord<'reply>,
+}
+
+/// Where a command comes from.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SourceInfo")]
+pub(crate) struct SourceInfoRecord<'reply> {
+    /// The file.
+    pub path: Cow<'reply, str>,
+    /// How it was found: `auto` in a folder that is always searched, `local` by a path in the settings, `cli` by a flag,
+    /// the name of a package, or `extension:` and the name of the extension that named it.
+    pub source: &'reply str,
+    /// Whom it belongs to; `temporary` if it is there for this process only.
+    #[schemars(extend("enum" = ["user", "project", "temporary"]))]
+    pub scope: &'static str,
+    /// Whether it is part of a package.
+    #[schemars(extend("enum" = ["top-level", "package"]))]
+    pub origin: &'static str,
+    /// The folder that it belongs to; absent if it was named by a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_dir: Option<Cow<'reply, str>>,
 }
 
 /// The model that was switched to.

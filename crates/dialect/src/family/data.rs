@@ -6,16 +6,17 @@ use std::path::Path;
 use bowline_core::model::Model;
 use bowline_core::reply::{
     Answer, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
-    ShellResult, SlashCommand, State,
+    ShellResult, State,
 };
+use bowline_core::slash_command::{CommandKind, SlashCommand};
 use serde::Serialize;
 
 use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, TokensRecord, Tree,
-    Written,
+    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched,
+    TokensRecord, Tree, Written,
 };
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -76,7 +77,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             total_messages: page.total,
         }),
         Answer::Commands(commands) => {
-            Data::Commands(Commands { commands: commands.iter().map(slash_command).collect() })
+            Data::Commands(Commands { commands: commands.iter().filter_map(slash_command).collect() })
         }
         Answer::Model(model) => Data::Model(model),
         Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
@@ -132,12 +133,25 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
     })
 }
 
-fn slash_command(command: &SlashCommand) -> SlashCommandRecord<'_> {
-    SlashCommandRecord {
+/// Returns the record of a command; bowline's own are not part of this protocol.
+fn slash_command(command: &SlashCommand) -> Option<SlashCommandRecord<'_>> {
+    Some(SlashCommandRecord {
         name: &command.name,
         description: command.description.as_deref(),
-        source: command.source,
-    }
+        source: match command.kind {
+            CommandKind::Builtin => return None,
+            CommandKind::Extension => "extension",
+            CommandKind::PromptTemplate => "prompt",
+            CommandKind::Skill => "skill",
+        },
+        source_info: SourceInfoRecord {
+            path: command.source_info.path.to_string_lossy(),
+            source: &command.source_info.source,
+            scope: command.source_info.scope.as_str(),
+            origin: command.source_info.packaging.as_str(),
+            base_dir: command.source_info.base_folder.as_ref().map(|folder| folder.to_string_lossy()),
+        },
+    })
 }
 
 fn flat_node(node: &FlatNode) -> FlatNodeRecord<'_> {

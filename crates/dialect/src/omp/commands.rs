@@ -3,10 +3,11 @@
 use bowline_core::command::{Command, InterruptMode};
 
 use super::PROTOCOL_VERSION;
+use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
-use crate::family::answers::{Commands, MessagesPage};
+use crate::family::answers::MessagesPage;
 use crate::family::commands as family;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -121,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "get_available_commands",
         about: "Returns the commands that a prompt can invoke with a leading slash.",
         fields: &[],
-        result: Some(schema_of::<Commands<'_>>),
+        result: Some(schema_of::<AvailableCommands<'_>>),
         action: Engine(|_| Command::GetCommands),
     },
     subagents::SET_SUBAGENT_SUBSCRIPTION,

@@ -6,6 +6,7 @@
 mod commands;
 mod other_tools;
 mod replies;
+mod slash_commands;
 mod state;
 mod unsupported;
 

@@ -3,6 +3,7 @@
 use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult};
 use serde::Serialize;
 
+use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::family::answers::ShellResultRecord;
 use crate::family::data;
@@ -22,6 +23,7 @@ pub(super) enum Data<'reply> {
     Family(data::Data<'reply>),
     State(Box<StateRecord<'reply>>),
     Shell(ShellResultRecord<'reply>),
+    Commands(AvailableCommands<'reply>),
 }
 
 /// Returns the `data` of a success response, if it has any.
@@ -30,6 +32,7 @@ pub(super) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::Accepted(_) => None,
         Answer::State(state) => Some(Data::State(Box::new(StateRecord::new(state, cache)))),
         Answer::Shell(result) => Some(Data::Shell(shell_result(result))),
+        Answer::Commands(commands) => Some(Data::Commands(AvailableCommands::new(commands))),
         answer => data::data(answer, cache).map(Data::Family),
     }
 }

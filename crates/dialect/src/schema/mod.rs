@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::ErrorRecord;
 use crate::command_table::{Action, Row};
 use crate::protocol::{Answered, Id, Protocol};
+pub use plain::definitions as plain_definitions;
 pub(crate) use plain::drop_nulls;
 
 /// Describes something that is written.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Definitions, camel_case, reference};
 
 /// Returns the definitions of records and of everything that they refer to.
-pub(super) fn definitions(
+pub fn definitions(
     records: impl Iterator<Item = (String, Value)>,
     named: &Map<String, Value>,
 ) -> Map<String, Value> {

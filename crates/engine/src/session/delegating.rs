@@ -27,6 +27,7 @@ impl Session {
             toolbox: self.instructions.toolbox().clone(),
             model: self.run().map(Run::model).map(Arc::clone)?,
             thinking: self.models.level(),
+            resources: self.instructions.resources().clone(),
             working_directory: self.transcript.working_directory().to_owned(),
             session_file: self.file().map(ToOwned::to_owned),
             call_id: call.id.clone(),

@@ -34,6 +34,7 @@ use bowline_core::hook::CustomMessageDraft;
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
 
@@ -120,7 +121,8 @@ impl Session {
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
-        let instructions = Instructions::new(tools, agent.system_prompt().clone());
+        let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
+        let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
         let (inputs, alive) = pending.way_back();
@@ -201,6 +203,11 @@ impl Session {
         self.instructions.set_system_prompt(system_prompt);
     }
 
+    /// Uses other skills and templates from the next message on.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.instructions.set_resources(resources);
+    }
+
     /// Passes on what a task reports, unless nobody waits for it any more.
     fn task_reported(&mut self, id: crate::pending::PendingId, step: Step) {
         let Some(awaited) = self.pending.awaited(id) else { return };
@@ -273,7 +280,7 @@ impl Session {
     }
 
     fn system_prompt(&mut self) -> Prompt {
-        self.instructions.prompt(self.transcript.working_directory(), &self.agent)
+        self.instructions.prompt(self.transcript.working_directory(), self.agent.clock())
     }
 
     /// Returns the retry settings with what the client switched.

@@ -12,7 +12,7 @@ use bowline_core::policy::{Order, PromptAnswer, Questions};
 use bowline_core::subagent::{Subagent, SubagentEvent, SubagentProgress, SubagentStatus};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
-use bowline_extension::agents::Agents;
+use bowline_extension::Resources;
 use bowline_session::{Location, children_folder};
 use bowline_tools::{BoxFuture, CallContext, Outcome, Progress, Toolbox};
 use futures_util::stream::FuturesUnordered;
@@ -50,6 +50,7 @@ pub(crate) struct Delegation {
     pub toolbox: Toolbox,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
+    pub resources: Resources,
     pub working_directory: PathBuf,
     pub session_file: Option<PathBuf>,
     pub call_id: String,
@@ -125,8 +126,8 @@ impl Delegation {
         if depth > settings.max_depth {
             return Err(format!("Subagents cannot be nested more than {} deep.", settings.max_depth));
         }
-        let folders = settings.agent_folders(&self.working_directory);
-        let loading = tokio::task::spawn_blocking(move || Agents::load(&folders));
+        let (resources, directory) = (self.resources.clone(), self.working_directory.clone());
+        let loading = tokio::task::spawn_blocking(move || resources.agents(&directory));
         let agents = loading.await.map_err(|error| format!("Internal error: {error}"))?;
         let means = Means {
             agents: &agents,
@@ -204,6 +205,7 @@ impl Delegation {
     fn agent_for(&self, plan: Plan) -> Agent {
         self.agent.with(|parts| {
             parts.toolbox = plan.toolbox;
+            parts.resources = self.resources.clone();
             parts.models = ModelDefaults {
                 chosen_model: Some(plan.model),
                 chosen_thinking_level: Some(plan.thinking),

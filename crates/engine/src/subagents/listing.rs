@@ -3,14 +3,10 @@
 use std::fmt::Write as _;
 
 use bowline_core::subagent::AgentSource;
-use bowline_extension::agents::{AgentFolder, Agents};
+use bowline_extension::agents::Agents;
 
-/// Returns the agents in these folders, for the model that gives them tasks. Blocks as long as the disk does.
-pub(crate) fn listing(folders: &[AgentFolder]) -> Option<String> {
-    if folders.is_empty() {
-        return None;
-    }
-    let agents = Agents::load(folders);
+/// Returns the agents of the user and the project, for the model that gives them tasks.
+pub(crate) fn listing(agents: &Agents) -> Option<String> {
     let own = agents.definitions.iter().filter(|agent| agent.source != AgentSource::Bundled);
     let mut listing = String::new();
     for agent in own {

@@ -1,11 +1,8 @@
 //! What is configured about subagents.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bowline_core::subagent::AgentSource;
-use bowline_extension::agents::AgentFolder;
 use bowline_tools::Toolbox;
 
 /// What is configured about subagents.
@@ -19,8 +16,6 @@ pub struct SubagentSettings {
     pub max_turns: Option<u32>,
     /// How long a subagent may take; `None` is without end.
     pub max_runtime: Option<Duration>,
-    /// The folder with the user's own definitions of agents.
-    pub own_agents: Option<PathBuf>,
     /// Tools that agents may name although their parent does not have them.
     pub further_tools: Toolbox,
 }
@@ -32,16 +27,7 @@ impl Default for SubagentSettings {
             max_depth: 2,
             max_turns: Some(100),
             max_runtime: Some(Duration::from_hours(1)),
-            own_agents: None,
             further_tools: Toolbox::default(),
         }
-    }
-}
-
-impl SubagentSettings {
-    /// Returns the folders with definitions for a working directory, in order of precedence.
-    pub(crate) fn agent_folders(&self, _directory: &Path) -> Vec<AgentFolder> {
-        let own = self.own_agents.iter();
-        own.map(|path| AgentFolder { path: path.clone(), source: AgentSource::User, within: None }).collect()
     }
 }

@@ -9,6 +9,7 @@ use bowline_core::event::Event;
 use bowline_core::reply::Answer;
 use bowline_core::subagent::{SubagentEvent, Subscription};
 use bowline_engine::{Output, TaskTool};
+use bowline_extension::{ResourceOptions, Resources};
 use bowline_session::children_folder;
 use bowline_testkit::{Gate, Reply};
 use bowline_tools::{Options, Toolbox};
@@ -333,7 +334,8 @@ async fn own_definitions_of_agents_are_used_and_broken_ones_explained() {
     std::fs::write(folder.join("reviewer.md"), definition).unwrap();
     std::fs::write(folder.join("broken.md"), "Be strict.").unwrap();
     std::fs::write(folder.join("poor.md"), "---\ndescription: d\ntools: teleport\n---\n").unwrap();
-    setup.settings.subagents.own_agents = Some(folder);
+    let options = ResourceOptions { own_folder: setup.home.path().to_owned(), ..ResourceOptions::default() };
+    setup.resources = Resources::new(options, |_| ());
     let call = |agent: &str| calling(json!([{ "task": "look", "agent": agent }]));
     let replies = [call("reviewer"), Reply::text("fine"), call("broken"), call("poor")];
     let mut driver = setup.replies(replies).start();

@@ -93,6 +93,7 @@ impl World {
             },
             providers,
             toolbox,
+            resources: bowline_extension::Resources::default(),
             system_prompt: SystemPrompt {
                 use_context_files: false,
                 ..SystemPrompt::new(self.home.path().to_owned())

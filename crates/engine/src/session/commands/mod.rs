@@ -1,5 +1,6 @@
 //! Carrying out commands: one arm each, the work in a file for each group.
 
+mod commands_list;
 mod export;
 mod message_pages;
 mod models;
@@ -66,12 +67,12 @@ impl Session {
             Command::GetTree { format } => return self.tree(origin, format),
             Command::GetSessionStatistics => return self.session_statistics(origin),
             Command::GetState => return self.get_state(origin),
+            Command::GetCommands => return self.get_commands(origin),
             Command::NewSession { parent } => self.new_session(parent),
             Command::AbortShell => Ok(self.abort_commands()),
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),
             Command::GetMessagesPage { cursor, limit } => self.messages_page(cursor.as_deref(), limit),
-            Command::GetCommands => Ok(Answer::Commands(Vec::new())),
             Command::GetLastAssistantText => Ok(self.last_assistant_text()),
             Command::SetModel { provider, id } => self.set_model(&provider, &id),
             Command::ChooseModel { provider, pattern } => self.choose_model(provider.as_deref(), &pattern),

@@ -1,0 +1,32 @@
+//! What the command line and the settings say about skills, prompt templates and trust.
+
+use bowline_extension::{ResourceOptions, Resources, Wanted};
+
+use crate::arguments::Arguments;
+use crate::environment::Environment;
+use crate::settings_file::SettingsFile;
+use crate::terminal::note;
+
+/// Returns where skills and templates are searched. Nothing is read before it is needed.
+pub(crate) fn choose(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Resources {
+    let expand = |path: &String| environment.expand(path);
+    let options = ResourceOptions {
+        own_folder: environment.home.clone(),
+        home: environment.user_home.clone(),
+        skills: Wanted {
+            paths: arguments.skill_paths.iter().map(expand).collect(),
+            entries: file.skills.clone(),
+            is_off: arguments.no_skills,
+        },
+        prompts: Wanted {
+            paths: arguments.template_paths.iter().map(expand).collect(),
+            entries: file.prompts.clone(),
+            is_off: arguments.no_templates,
+        },
+        skill_names: arguments.skill_names.clone(),
+        without_skill_commands: file.skill_commands == Some(false),
+        approval: arguments.approval,
+        default_trust: file.default_trust,
+    };
+    Resources::new(options, |message| note(format_args!("bowline: {message}")))
+}

@@ -1,0 +1,525 @@
+//! Which extensions there are, in the order in which hooks call them.
+//!
+//! The order is also their precedence: what the command line names, then what the project has, if it is trusted, then what
+//! the user has; in each the settings before the folder. A file that is reached twice is loaded once.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::entry_file::{self, Kind};
+use crate::manifest::Manifest;
+use crate::protocol::{FlagRegistration, SourceInfo};
+
+/// The folder within a place whose files and folders are extensions.
+pub const FOLDER: &str = "extensions";
+
+/// The folder of a project whose extensions are those of pi.
+const FOLDER_OF_PI: &str = ".pi/extensions";
+
+/// The folder of a project with its settings and extensions.
+const PROJECT_FOLDER: &str = ".bowline";
+
+/// The most entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 1000;
+
+/// The most extensions of one session. Each is a process.
+const MOST_EXTENSIONS: usize = 64;
+
+/// The name of our libraries for extensions, which lie beside them and are none.
+const LIBRARY: &str = "bowline_extension";
+
+/// Where to look for extensions.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// What the command line names.
+    pub named: Vec<PathBuf>,
+    /// Whether only that is loaded.
+    pub only_named: bool,
+    /// The entries of the user's settings.
+    pub settings: Vec<String>,
+    /// bowline's own folder, which has the user's settings and extensions.
+    pub own_folder: PathBuf,
+    /// What `~` stands for in settings.
+    pub home: Option<PathBuf>,
+    /// Whether the project is trusted. Otherwise nothing of it is loaded.
+    pub trusts_project: bool,
+}
+
+/// An extension that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The file or folder. Clients know the extension by it.
+    pub path: PathBuf,
+    /// A short name.
+    pub name: String,
+    pub version: Option<String>,
+    pub description: Option<String>,
+    pub source: SourceInfo,
+    /// How it is started, or why it is not loaded.
+    pub launch: Result<Launch, NotLoaded>,
+}
+
+/// How an extension is started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    pub flags: Vec<FlagRegistration>,
+    /// The variables that it gets although they may be secret.
+    pub environment: Vec<String>,
+}
+
+/// Why an extension is not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotLoaded {
+    /// The user did not ask for it by name, so it is only listed.
+    Listed(String),
+    /// The user or a file of theirs names it, so it is an error.
+    Failed(String),
+}
+
+impl NotLoaded {
+    /// Returns the reason.
+    pub fn reason(&self) -> &str {
+        let (Self::Listed(reason) | Self::Failed(reason)) = self;
+        reason
+    }
+}
+
+impl Places {
+    /// Tells whether there can be extensions, without looking into any folder.
+    pub fn may_have_any(&self, directory: &Path) -> bool {
+        !self.named.is_empty()
+            || !self.only_named
+                && (!self.settings.is_empty()
+                    || self.own_folder.join(FOLDER).is_dir()
+                    || directory.join(PROJECT_FOLDER).is_dir()
+                    || directory.join(FOLDER_OF_PI).is_dir())
+    }
+
+    /// Returns the extensions for a working directory, in order. Reads files, so it belongs on a thread that may block.
+    pub fn discover(&self, directory: &Path) -> Vec<Found> {
+        let mut search = Search::default();
+        for path in &self.named {
+            search.take(&directory.join(self.expand(path)), Source::Named, Wanted::ByName);
+        }
+        if !self.only_named {
+            let project = directory.join(PROJECT_FOLDER);
+            if self.trusts_project {
+                let entries = project_entries(&project, &mut search);
+                self.take_entries(&entries, &project, Source::ProjectSettings, &mut search);
+            }
+            search.excluded.clear();
+            search.take_folder(&project.join(FOLDER), Source::ProjectFolder);
+            search.take_folder(&directory.join(FOLDER_OF_PI), Source::ProjectFolder);
+            self.take_entries(&self.settings, &self.own_folder, Source::UserSettings, &mut search);
+            search.take_folder(&self.own_folder.join(FOLDER), Source::UserFolder);
+        }
+        let mut found = search.found;
+        for extension in &mut found {
+            if extension.source.scope == "project" && !self.trusts_project {
+                let reason = "the project is not trusted".to_owned();
+                extension.launch = Err(NotLoaded::Listed(reason));
+            }
+        }
+        found
+    }
+
+    /// Takes the entries of a list in settings: paths, and `!pattern`, `-path` and `+path`, which leave out what is found
+    /// in folders, or put it back.
+    fn take_entries(&self, entries: &[String], base: &Path, source: Source, search: &mut Search) {
+        let place = |text: &str| base.join(self.expand(Path::new(text)));
+        search.excluded = entries.iter().filter_map(|entry| entry.strip_prefix('-')).map(&place).collect();
+        search.patterns =
+            entries.iter().filter_map(|entry| entry.strip_prefix('!')).map(ToOwned::to_owned).collect();
+        for entry in entries.iter().filter(|entry| !entry.starts_with(['-', '!'])) {
+            let path = entry.strip_prefix('+').unwrap_or(entry);
+            search.take(&place(path), source, Wanted::ByName);
+        }
+    }
+
+    /// Returns a path of settings or the command line with `~` replaced.
+    fn expand(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// The entries of a project's settings.
+fn project_entries(folder: &Path, search: &mut Search) -> Vec<String> {
+    /// The largest file that is read, in bytes.
+    const LARGEST: u64 = 1024 * 1024;
+    #[derive(serde::Deserialize, Default)]
+    #[serde(default)]
+    struct Settings {
+        extensions: Vec<String>,
+    }
+    let path = folder.join("settings.json");
+    let text = match bowline_files::read_text(&path, LARGEST) {
+        Ok(text) => text,
+        Err(error) if error.is_not_found() => return Vec::new(),
+        Err(error) => {
+            search.fail(&path, Source::ProjectSettings, error.to_string());
+            return Vec::new();
+        }
+    };
+    match serde_json::from_str::<Settings>(&text) {
+        Ok(settings) => settings.extensions,
+        Err(error) => {
+            search.fail(&path, Source::ProjectSettings, format!("\"extensions\" cannot be read: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+/// Where an extension was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Named,
+    ProjectSettings,
+    ProjectFolder,
+    UserSettings,
+    UserFolder,
+}
+
+impl Source {
+    fn info(self, path: &Path, folder: Option<&Path>) -> SourceInfo {
+        let (source, scope) = match self {
+            Self::Named => ("cli", "temporary"),
+            Self::ProjectSettings => ("local", "project"),
+            Self::ProjectFolder => ("auto", "project"),
+            Self::UserSettings => ("local", "user"),
+            Self::UserFolder => ("auto", "user"),
+        };
+        SourceInfo {
+            path: path.to_string_lossy().into_owned(),
+            source,
+            scope,
+            origin: "top-level",
+            base_dir: folder.and_then(Path::parent).map(|folder| folder.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+/// Whether somebody asked for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    ByName,
+    /// It is in a folder of extensions: what is none is passed over.
+    InFolder,
+}
+
+#[derive(Debug, Default)]
+struct Search {
+    found: Vec<Found>,
+    seen: HashSet<PathBuf>,
+    excluded: Vec<PathBuf>,
+    patterns: Vec<String>,
+}
+
+impl Search {
+    /// Takes a file or folder that somebody named. A folder without a manifest is a folder of extensions.
+    fn take(&mut self, path: &Path, source: Source, wanted: Wanted) {
+        let Ok(metadata) = path.metadata() else {
+            return self.fail(path, source, format!("{} does not exist", path.display()));
+        };
+        if !metadata.is_dir() {
+            return self.take_file(path, source, wanted, None);
+        }
+        if !self.take_as_one(path, source, None) {
+            let before = self.found.len();
+            self.take_entries_of(path, source, None);
+            if self.found.len() == before && wanted == Wanted::ByName {
+                let reason = format!("{} has no {} and no extensions in it", path.display(), crate::MANIFEST);
+                self.fail(path, source, reason);
+            }
+        }
+    }
+
+    /// Takes what is in a folder of extensions.
+    fn take_folder(&mut self, folder: &Path, source: Source) {
+        if folder.is_dir() {
+            self.take_entries_of(folder, source, Some(folder));
+        }
+    }
+
+    fn take_entries_of(&mut self, folder: &Path, source: Source, base: Option<&Path>) {
+        let Ok(entries) = folder.read_dir() else { return };
+        let mut paths: Vec<_> =
+            entries.take(MOST_ENTRIES).filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_passed_over = name.starts_with(['.', '_'])
+                || name == "node_modules"
+                || path.file_stem().is_some_and(|stem| stem == LIBRARY);
+            if is_passed_over || self.is_excluded(&path, &name) {
+                continue;
+            }
+            if path.is_dir() {
+                self.take_as_one(&path, source, base);
+            } else {
+                self.take_file(&path, source, Wanted::InFolder, base);
+            }
+        }
+    }
+
+    /// Takes a folder that is one extension, and returns whether it is.
+    fn take_as_one(&mut self, folder: &Path, source: Source, base: Option<&Path>) -> bool {
+        match Manifest::read(folder) {
+            Some(Ok(manifest)) => {
+                let launch = Launch {
+                    command: manifest.command_in(folder),
+                    flags: manifest.flags.clone(),
+                    environment: manifest.environment.clone(),
+                };
+                self.add(folder, source, base, |found| {
+                    found.name = manifest.name;
+                    found.version = manifest.version;
+                    found.description = manifest.description;
+                    found.launch = Ok(launch);
+                });
+            }
+            Some(Err(problem)) => self.fail(folder, source, problem),
+            None if entry_file::is_package_of_pi(folder) => self.list_one_of_pi(folder, source, base),
+            None => return false,
+        }
+        true
+    }
+
+    fn take_file(&mut self, path: &Path, source: Source, wanted: Wanted, base: Option<&Path>) {
+        match entry_file::look_at(path) {
+            Ok(Kind::Program(command)) => self.add(path, source, base, |found| {
+                found.launch = Ok(Launch { command, flags: Vec::new(), environment: Vec::new() });
+            }),
+            Ok(Kind::OfPi) => self.list_one_of_pi(path, source, base),
+            Ok(Kind::Other) if wanted == Wanted::ByName => {
+                let reason = format!(
+                    "{} is not an extension: it is not executable, and its ending is none of {}",
+                    path.display(),
+                    entry_file::ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ")
+                );
+                self.fail(path, source, reason);
+            }
+            Ok(Kind::Other) => {}
+            Err(problem) => self.fail(path, source, problem),
+        }
+    }
+
+    fn list_one_of_pi(&mut self, path: &Path, source: Source, base: Option<&Path>) {
+        self.add(path, source, base, |found| {
+            found.launch = Err(NotLoaded::Listed("pi extensions are not served yet".to_owned()));
+        });
+    }
+
+    fn fail(&mut self, path: &Path, source: Source, problem: String) {
+        self.add(path, source, None, |found| found.launch = Err(NotLoaded::Failed(problem)));
+    }
+
+    fn add(&mut self, path: &Path, source: Source, base: Option<&Path>, complete: impl FnOnce(&mut Found)) {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real) {
+            return;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut found = Found {
+            path: path.to_owned(),
+            name,
+            version: None,
+            description: None,
+            source: source.info(path, base),
+            launch: Err(NotLoaded::Failed(String::new())),
+        };
+        complete(&mut found);
+        if found.launch.is_ok()
+            && self.found.iter().filter(|found| found.launch.is_ok()).count() >= MOST_EXTENSIONS
+        {
+            let reason = format!("there are more than {MOST_EXTENSIONS} extensions");
+            found.launch = Err(NotLoaded::Failed(reason));
+        }
+        self.found.push(found);
+    }
+
+    fn is_excluded(&self, path: &Path, name: &str) -> bool {
+        self.excluded.iter().any(|excluded| excluded == path)
+            || self.patterns.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
+    }
+}
+
+/// Tells whether a name matches a pattern in which `*` stands for any text and `?` for any character.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // Where to go on if the last `*` has to take one more character.
+    let (mut star, mut at, mut position) = (None, 0, 0);
+    while position < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, position));
+                at += 1;
+            }
+            Some(expected) if *expected == b'?' || *expected == name[position] => {
+                at += 1;
+                position += 1;
+            }
+            _ => {
+                let Some((place, taken)) = star else { return false };
+                star = Some((place, taken + 1));
+                (at, position) = (place + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    struct World {
+        folder: TempDir,
+    }
+
+    impl World {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("own")).unwrap();
+            fs::create_dir_all(folder.path().join("project")).unwrap();
+            for (name, text) in files {
+                let path = folder.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self { folder }
+        }
+
+        fn places(&self) -> Places {
+            Places { own_folder: self.folder.path().join("own"), trusts_project: true, ..Places::default() }
+        }
+
+        /// Returns the paths that are loaded, and those that are not with the reason.
+        fn discover(&self, places: &Places) -> Vec<String> {
+            let found = places.discover(&self.folder.path().join("project"));
+            let shown = found.iter().map(|found| {
+                let path = found.path.strip_prefix(self.folder.path()).unwrap_or(&found.path).display();
+                match &found.launch {
+                    Ok(_) => format!("{path} {} {}", found.source.source, found.source.scope),
+                    Err(reason) => format!("{path}: {}", reason.reason()),
+                }
+            });
+            shown.collect()
+        }
+    }
+
+    #[test]
+    fn order_is_command_line_then_project_then_user_and_settings_before_folders() {
+        let world = World::new(&[
+            ("named.py", ""),
+            ("project/.bowline/settings.json", r#"{"extensions": ["listed.py"]}"#),
+            ("project/.bowline/listed.py", ""),
+            ("project/.bowline/extensions/b.sh", ""),
+            ("project/.bowline/extensions/a.py", ""),
+            ("own/listed.py", ""),
+            ("own/extensions/x/extension.json", r#"{"name": "x", "command": ["true"]}"#),
+        ]);
+        let places = Places {
+            named: vec!["../named.py".into()],
+            settings: vec!["listed.py".to_owned()],
+            ..world.places()
+        };
+        assert_eq!(
+            world.discover(&places),
+            [
+                "project/../named.py cli temporary",
+                "project/.bowline/listed.py local project",
+                "project/.bowline/extensions/a.py auto project",
+                "project/.bowline/extensions/b.sh auto project",
+                "own/listed.py local user",
+                "own/extensions/x auto user",
+            ]
+        );
+        let only_named = Places { only_named: true, ..places.clone() };
+        assert_eq!(world.discover(&only_named), ["project/../named.py cli temporary"]);
+        let untrusted = world.discover(&Places { trusts_project: false, ..places });
+        assert_eq!(
+            untrusted[1..3],
+            [
+                "project/.bowline/extensions/a.py: the project is not trusted",
+                "project/.bowline/extensions/b.sh: the project is not trusted",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_extension_is_passed_over_in_folders_and_an_error_by_name() {
+        let world = World::new(&[
+            ("own/extensions/notes.md", ""),
+            ("own/extensions/.hidden.py", ""),
+            ("own/extensions/_shared.py", ""),
+            ("own/extensions/bowline_extension.py", ""),
+            ("own/extensions/empty/notes.md", ""),
+            ("own/extensions/wrong/extension.json", "{}"),
+            ("own/extensions/of_pi.ts", "export default function (pi) {}\n"),
+            ("own/extensions/package/package.json", r#"{"pi": {"extensions": ["a.ts"]}}"#),
+            ("project/.pi/extensions/other.ts", "const x = 1;\nexport default x;\n"),
+        ]);
+        let own = world.folder.path().join("own/extensions");
+        let named = ["notes.md", "empty", "gone.py"].map(|name| own.join(name));
+        let places = Places { named: named.into(), ..world.places() };
+        let found = world.discover(&places);
+        let starts = [
+            "own/extensions/notes.md: ",
+            "own/extensions/empty: ",
+            "own/extensions/gone.py: ",
+            "project/.pi/extensions/other.ts: pi extensions are not served yet",
+            "own/extensions/of_pi.ts: pi extensions are not served yet",
+            "own/extensions/package: pi extensions are not served yet",
+            "own/extensions/wrong: ",
+        ];
+        assert_eq!(found.len(), starts.len(), "{found:#?}");
+        for (found, start) in found.iter().zip(starts) {
+            assert!(found.starts_with(start), "{found} does not start with {start}");
+        }
+    }
+
+    #[test]
+    fn same_file_is_loaded_once_and_settings_leave_out_what_they_name() {
+        let world = World::new(&[
+            ("own/extensions/a.py", ""),
+            ("own/extensions/b.py", ""),
+            ("own/extensions/c-old.py", ""),
+        ]);
+        let settings = ["extensions/a.py", "-extensions/b.py", "!*-old.*"].map(ToOwned::to_owned);
+        let places = Places { settings: settings.into(), ..world.places() };
+        assert_eq!(world.discover(&places), ["own/extensions/a.py local user"]);
+    }
+
+    #[test]
+    fn patterns_match_whole_names() {
+        for (pattern, name, expected) in [
+            ("*", "a", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abcd", false),
+            ("?.py", "a.py", true),
+            ("?.py", "ab.py", false),
+            ("*a*b", "xaxxaxb", true),
+            ("", "", true),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn places_without_extensions_are_known_without_looking_into_folders() {
+        let world = World::new(&[]);
+        let directory = world.folder.path().join("project");
+        assert!(!world.places().may_have_any(&directory));
+        fs::create_dir(world.folder.path().join("own/extensions")).unwrap();
+        assert!(world.places().may_have_any(&directory));
+        assert!(!Places { only_named: true, ..world.places() }.may_have_any(&directory));
+    }
+}

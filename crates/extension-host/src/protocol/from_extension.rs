@@ -1,0 +1,413 @@
+//! The records that an extension sends to bowline.
+
+use bowline_core::message::Content;
+use bowline_core::model::{InputKind, Price};
+use bowline_core::thinking::ThinkingLevel;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use super::step::Chunk;
+
+/// Defines the records with their types in one table: the name of each selects how the rest of a line is read.
+macro_rules! records {
+    ($($(#[$about:meta])* $record:ident => $name:literal,)*) => {
+        /// A record that an extension sends.
+        #[derive(Debug)]
+        pub enum FromExtension {
+            $($record($record),)*
+        }
+
+        impl FromExtension {
+            /// Reads a line; `None` if its type is unknown, as that of a later version may be.
+            pub fn parse(line: &str) -> Result<Option<Self>, serde_json::Error> {
+                #[derive(Deserialize)]
+                struct Tagged<'line> {
+                    #[serde(borrow)]
+                    r#type: std::borrow::Cow<'line, str>,
+                }
+                // A list of values can be read as an object, too.
+                if !line.trim_start().starts_with('{') {
+                    return Err(serde_json::Error::custom("not a JSON object"));
+                }
+                let Tagged { r#type } = serde_json::from_str(line)?;
+                Ok(Some(match &*r#type {
+                    $($name => Self::$record(serde_json::from_str(line)?),)*
+                    _ => return Ok(None),
+                }))
+            }
+        }
+
+        /// Describes each record: its name, what it is for, and its fields.
+        pub(super) fn schemas(
+            generator: &mut schemars::SchemaGenerator,
+        ) -> Vec<(&'static str, schemars::Schema)> {
+            vec![$(($name, $record::json_schema(generator)),)*]
+        }
+    };
+}
+
+records! {
+    Registered => "registered",
+    Register => "register",
+    Unregister => "unregister",
+    CallResult => "result",
+    Update => "update",
+    ChunkRecord => "chunk",
+    Request => "request",
+    Notify => "notify",
+    Cancel => "cancel",
+    ErrorRecord => "error",
+    Log => "log",
+}
+
+/// The answer to `init`: what the extension offers and wants.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Registered {
+    /// The version of the protocol that the extension was written for.
+    pub protocol: u32,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub version: Option<String>,
+    /// One element: a process serves one extension.
+    #[serde(default)]
+    pub extensions: Vec<Registration>,
+    /// Why something could not be registered.
+    #[serde(default)]
+    pub errors: Vec<RegistrationError>,
+}
+
+/// Why something could not be registered.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RegistrationError {
+    pub error: String,
+}
+
+/// Offers or wants more than before. What has a name that the extension has registered already replaces it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Register {
+    #[serde(flatten)]
+    pub parts: Registration,
+}
+
+/// Takes back what was registered.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Unregister {
+    /// The names of tools.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// The names of commands.
+    #[serde(default)]
+    pub commands: Vec<String>,
+    /// The names of hooks.
+    #[serde(default)]
+    pub hooks: Vec<String>,
+    /// The names of providers.
+    #[serde(default)]
+    pub providers: Vec<String>,
+}
+
+/// What an extension offers and wants.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct Registration {
+    #[serde(default)]
+    pub tools: Vec<ToolRegistration>,
+    #[serde(default)]
+    pub commands: Vec<CommandRegistration>,
+    #[serde(default)]
+    pub flags: Vec<FlagRegistration>,
+    #[serde(default)]
+    pub hooks: Vec<HookRegistration>,
+    #[serde(default)]
+    pub providers: Vec<ProviderRegistration>,
+    /// What the extension wants to be told beyond its hooks.
+    #[serde(default)]
+    pub wants: Vec<Want>,
+}
+
+/// Something that an extension can want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Want {
+    /// The lines that are added to the session's file.
+    Entries,
+}
+
+/// A tool.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRegistration {
+    /// Letters, digits, `_` and `-`, at most 64. The name of a built-in tool replaces that tool.
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// What the tool does and when to use it, for the model.
+    pub description: String,
+    /// A JSON Schema of the arguments, of the type `object`.
+    pub parameters: Value,
+    /// A line about the tool for the system prompt.
+    #[serde(default)]
+    pub prompt_snippet: Option<String>,
+    /// Rules about its use for the system prompt.
+    #[serde(default)]
+    pub prompt_guidelines: Vec<String>,
+    /// Whether calls of it run beside others of the same answer.
+    #[serde(default)]
+    pub execution_mode: ExecutionMode,
+    /// Whether it is enabled at once.
+    #[serde(default = "yes")]
+    pub default_active: bool,
+}
+
+/// Whether calls of a tool run beside others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecutionMode {
+    #[default]
+    Parallel,
+    /// The calls of an answer that calls it run one after the other.
+    Sequential,
+}
+
+/// A command that a prompt names with a leading slash.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandRegistration {
+    /// Without the slash.
+    pub name: String,
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Whether its arguments can be completed.
+    #[serde(default)]
+    pub has_completion: bool,
+}
+
+/// A flag of the command line. Its value is in the field `flags` of the state.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct FlagRegistration {
+    /// Without the dashes.
+    pub name: String,
+    pub r#type: FlagType,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub default: Option<Value>,
+}
+
+/// Whether a flag has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FlagType {
+    Boolean,
+    String,
+}
+
+/// A hook that the extension takes part in.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct HookRegistration {
+    /// The name of the hook. One that does not exist is ignored.
+    pub event: String,
+    /// Whether what follows waits for the extension. Otherwise it is only told.
+    #[serde(default = "yes")]
+    pub r#await: bool,
+    #[serde(default)]
+    pub filter: Option<HookFilter>,
+}
+
+/// Which events of a hook the extension wants.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HookFilter {
+    /// Only those about these tools.
+    #[serde(default)]
+    pub tool_name: Option<Vec<String>>,
+}
+
+/// A provider of models.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderRegistration {
+    pub name: String,
+    /// Whether the extension answers itself. Otherwise bowline talks to `baseUrl` in the protocol `api`.
+    #[serde(default)]
+    pub stream: bool,
+    /// Whether the extension can list its models anew.
+    #[serde(default)]
+    pub refresh: bool,
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// The API of its models, as in `models.json`.
+    #[serde(default)]
+    pub api: Option<String>,
+    /// The key, as in `models.json`: a value, `$VARIABLE` or `!command`.
+    #[serde(default)]
+    pub api_key: Option<String>,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Whether the key is sent as `Authorization: Bearer`.
+    #[serde(default)]
+    pub auth_header: bool,
+    #[serde(default)]
+    pub models: Vec<ModelRegistration>,
+}
+
+/// A model of a provider.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRegistration {
+    pub id: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub api: Option<String>,
+    #[serde(default)]
+    pub base_url: Option<String>,
+    #[serde(default)]
+    pub reasoning: bool,
+    #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
+    pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
+    #[serde(default)]
+    pub input: Option<Vec<InputKind>>,
+    #[serde(default)]
+    pub cost: Option<Price>,
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    #[serde(default)]
+    pub max_tokens: Option<u64>,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub compat: Option<Value>,
+}
+
+/// The end of what a `hook`, `tool`, `command`, `complete` or `provider` asked for. With an `error` it failed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Result")]
+pub struct CallResult {
+    pub id: String,
+    #[serde(default)]
+    pub result: Value,
+    #[serde(default)]
+    pub error: Option<Failure>,
+}
+
+/// Why something failed.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Failure {
+    pub message: String,
+}
+
+/// The result of a tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ToolOutcome {
+    /// What the model sees: text, or blocks of text and images.
+    pub content: super::hook_result::TextOrBlocks,
+    /// Data for the client that the model does not see.
+    #[serde(default)]
+    pub details: Option<Value>,
+    /// Whether the tool failed. An `error` of the record means the same.
+    #[serde(default, rename = "isError")]
+    pub is_error: bool,
+    /// Ends the run if every call of the answer has it.
+    #[serde(default)]
+    pub terminate: bool,
+}
+
+/// The progress of a tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Update {
+    /// The id of the `tool` record.
+    pub id: String,
+    /// The output so far, which replaces that of earlier updates.
+    pub partial: PartialOutcome,
+}
+
+/// The output of a running tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct PartialOutcome {
+    #[serde(default)]
+    pub content: Vec<Content>,
+    #[serde(default)]
+    pub details: Option<Value>,
+}
+
+/// More of the answer of a provider.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ChunkRecord")]
+pub struct ChunkRecord {
+    /// The id of the `provider` record.
+    pub id: String,
+    pub event: Chunk,
+}
+
+/// How an answer of a provider ended: the `result` of a `provider` record with `stream`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamEnd {
+    #[serde(default)]
+    pub stop_reason: StreamStop,
+}
+
+/// Why an answer of a provider ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StreamStop {
+    #[default]
+    Stop,
+    /// The output limit was reached.
+    Length,
+    ToolUse,
+}
+
+/// Asks bowline for something. The answer is a `response` with the same id.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Request {
+    /// Unique among the requests of the extension.
+    pub id: String,
+    pub method: String,
+    #[serde(default)]
+    pub params: Map<String, Value>,
+}
+
+/// Tells bowline to do something. There is no answer; a failure is reported as `extension_error` to the client.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Notify {
+    pub method: String,
+    #[serde(default)]
+    pub params: Map<String, Value>,
+}
+
+/// Withdraws a `request`, which is answered at once.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Cancel {
+    pub id: String,
+}
+
+/// Reports an error that belongs to no call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Error")]
+pub struct ErrorRecord {
+    pub message: String,
+    /// What the extension was doing; `process` if absent.
+    #[serde(default, rename = "where")]
+    pub place: Option<String>,
+    #[serde(default)]
+    pub stack: Option<String>,
+}
+
+/// A line for bowline's log, which is shown with `--verbose`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Log {
+    #[serde(default)]
+    pub level: Option<String>,
+    pub message: String,
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,38 @@
+//! The protocol between bowline and the process of an extension, version 1.
+//!
+//! Each line, in both directions, is one JSON object. The types here are both what is written and read and what the schema
+//! and the reference are made of.
+
+mod from_extension;
+mod hook_event;
+mod hook_result;
+mod notification;
+mod request;
+mod schema;
+mod step;
+mod to_extension;
+
+pub use from_extension::{
+    CallResult, CommandRegistration, ExecutionMode, FlagRegistration, FlagType, FromExtension,
+    HookRegistration, ModelRegistration, PartialOutcome, ProviderRegistration, Registration, StreamEnd,
+    StreamStop, ToolOutcome, ToolRegistration, Unregister, Want,
+};
+pub use hook_event::HookEventRecord;
+pub use hook_result::parse as parse_result;
+pub use notification::{DeliverAs, NotificationBody, NotifyType, Placement, QueueName};
+pub use request::{
+    Compacted, ContextBody, ExecParams, ExecResult, ExecutedTool, ModelAuth, ModelParams, RequestBody,
+    SessionEntries, SourceInfo, Switched,
+};
+pub use schema::schema;
+pub use step::Chunk;
+pub use to_extension::{
+    CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, State,
+    ToExtension, ToolDeclaration, ToolInfo,
+};
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// The longest line that is read.
+pub const LONGEST_LINE: usize = 64 * 1024 * 1024;

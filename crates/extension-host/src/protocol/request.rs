@@ -1,0 +1,320 @@
+//! What an extension can ask for: the table of requests.
+
+use std::path::PathBuf;
+
+use bowline_core::message::{Arguments, AssistantMessage, Content, Message};
+use bowline_core::model::Model;
+use bowline_core::thinking::ThinkingLevel;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Describes a method: its name, what it does, its parameters and its result.
+#[derive(Debug)]
+pub(super) struct Method {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub parameters: fn(&mut SchemaGenerator) -> Schema,
+    /// Absent for what is not answered.
+    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+}
+
+/// Defines the requests in one table: each has a name, parameters and a result.
+macro_rules! requests {
+    ($($about:literal $name:literal => $request:ident($parameters:ty) -> $result:ty,)*) => {
+        /// A request with its parameters.
+        #[derive(Debug)]
+        pub enum RequestBody {
+            $($request($parameters),)*
+        }
+
+        impl RequestBody {
+            /// Reads the parameters of a method.
+            pub fn parse(method: &str, parameters: Map<String, Value>) -> Result<Self, String> {
+                let parameters = Value::Object(parameters);
+                match method {
+                    $($name => serde_json::from_value(parameters)
+                        .map(Self::$request)
+                        .map_err(|error| format!("invalid parameters of {method}: {error}")),)*
+                    _ => Err(format!("there is no method {method}")),
+                }
+            }
+        }
+
+        pub(super) const REQUESTS: &[Method] = &[$(Method {
+            name: $name,
+            about: $about,
+            parameters: SchemaGenerator::subschema_for::<$parameters>,
+            result: Some(SchemaGenerator::subschema_for::<$result>),
+        },)*];
+    };
+}
+
+requests! {
+    "Lets the user choose one of several options. `null` if they chose none."
+    "ui.select" => Select(SelectParams) -> Option<String>,
+    "Asks the user yes or no."
+    "ui.confirm" => Confirm(ConfirmParams) -> bool,
+    "Asks the user for a line of text. `null` if they gave none."
+    "ui.input" => Input(InputParams) -> Option<String>,
+    "Lets the user edit a text. `null` if they cancelled it."
+    "ui.editor" => Editor(EditorParams) -> Option<String>,
+    "Calls a model and waits for its answer. Nothing of it becomes part of the session."
+    "model.complete" => Complete(Box<ModelParams>) -> AssistantMessage,
+    "The same, and sends the answer as it arrives in records of the type `chunk`."
+    "model.stream" => Stream(Box<ModelParams>) -> AssistantMessage,
+    "Returns the models that can be used."
+    "model.list" => ListModels(NoParams) -> Vec<Model>,
+    "Returns the key of a provider. Extensions of a project get none."
+    "model.auth" => ModelAuth(ModelAuthParams) -> ModelAuth,
+    "Runs a tool of the session, enabled or not. No hook is called for it."
+    "tool.execute" => ExecuteTool(ExecuteToolParams) -> ExecutedTool,
+    "Starts another session. Not while a hook of the same extension is waited for."
+    "session.new" => NewSession(NewSessionParams) -> Switched,
+    "Starts another session with what came before a message of the user."
+    "session.fork" => Fork(ForkParams) -> Switched,
+    "Opens another session."
+    "session.switch" => SwitchSession(SwitchParams) -> Switched,
+    "Continues from another entry of the session."
+    "session.navigate" => Navigate(NavigateParams) -> Switched,
+    "Waits until nothing is in progress."
+    "session.waitIdle" => WaitIdle(NoParams) -> (),
+    "Returns the entries of the session's file, those after `since` if it is given."
+    "session.entries" => Entries(EntriesParams) -> SessionEntries,
+    "Returns the system prompt and the conversation."
+    "session.context" => Context(NoParams) -> ContextBody,
+    "Compacts the conversation."
+    "agent.compact" => Compact(CompactParams) -> Compacted,
+    "Returns a setting of the user, or all of them."
+    "settings.get" => Setting(SettingParams) -> Value,
+    "Runs a program, without a shell, and returns its output."
+    "exec" => Exec(ExecParams) -> ExecResult,
+}
+
+/// There are no parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct NoParams {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.select`.")]
+pub struct SelectParams {
+    pub title: String,
+    pub options: Vec<String>,
+    /// After this time in milliseconds the answer is `null`.
+    pub timeout: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.confirm`.")]
+pub struct ConfirmParams {
+    pub title: String,
+    #[serde(default)]
+    pub message: String,
+    /// After this time in milliseconds the answer is `false`.
+    pub timeout: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.input`.")]
+pub struct InputParams {
+    pub title: String,
+    pub placeholder: Option<String>,
+    /// After this time in milliseconds the answer is `null`.
+    pub timeout: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.editor`.")]
+pub struct EditorParams {
+    pub title: String,
+    pub prefill: Option<String>,
+    /// After this time in milliseconds the answer is `null`.
+    pub timeout: Option<u64>,
+}
+
+/// What a model is to answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelParams {
+    /// `provider/id`; the model of the session if absent.
+    pub model: Option<String>,
+    pub system_prompt: Option<String>,
+    /// A message of the user, instead of `messages`.
+    pub prompt: Option<String>,
+    pub messages: Option<Vec<Message>>,
+    pub max_tokens: Option<u64>,
+    pub thinking_level: Option<ThinkingLevel>,
+    #[serde(default)]
+    pub tools: Vec<DeclaredTool>,
+}
+
+/// A tool that a model may call. The extension has to carry out the calls.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "DeclaredTool")]
+pub struct DeclaredTool {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `model.auth`.")]
+pub struct ModelAuthParams {
+    pub provider: String,
+}
+
+/// The key of a provider, if there is one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelAuth {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `tool.execute`.")]
+pub struct ExecuteToolParams {
+    pub name: String,
+    #[serde(default)]
+    pub args: Arguments,
+}
+
+/// The result of a tool.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutedTool {
+    pub content: Vec<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    pub is_error: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `session.new`.")]
+pub struct NewSessionParams {
+    pub parent_session: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `session.fork`.")]
+pub struct ForkParams {
+    /// A message of the user.
+    pub entry_id: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `session.switch`.")]
+pub struct SwitchParams {
+    pub session_path: PathBuf,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `session.navigate`.")]
+pub struct NavigateParams {
+    pub target_id: String,
+    /// Whether the branch that is left is summarised.
+    #[serde(default)]
+    pub summarize: bool,
+    pub custom_instructions: Option<String>,
+}
+
+/// Whether an extension cancelled it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Switched {
+    pub cancelled: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `session.entries`.")]
+pub struct EntriesParams {
+    /// The id of an entry.
+    pub since: Option<String>,
+}
+
+/// Entries of the session's file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEntries {
+    pub entries: Vec<Value>,
+    pub leaf_id: Option<String>,
+}
+
+/// The system prompt and the conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SessionContext")]
+pub struct ContextBody {
+    /// Empty before the first call of a model.
+    pub system_prompt: String,
+    pub messages: Vec<std::sync::Arc<Message>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `agent.compact`.")]
+pub struct CompactParams {
+    pub custom_instructions: Option<String>,
+}
+
+/// What a compaction did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    pub summary: String,
+    pub first_kept_entry_id: Option<String>,
+    pub tokens_before: u64,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `settings.get`.")]
+pub struct SettingParams {
+    /// A key with dots between the levels; all settings if absent.
+    pub key: Option<String>,
+}
+
+/// A program to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ExecParams {
+    /// A path, or a name that is looked up in `PATH`.
+    pub command: String,
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Where it runs; the session's working directory if absent.
+    pub cwd: Option<PathBuf>,
+    /// After this time in milliseconds it is killed.
+    pub timeout: Option<u64>,
+}
+
+/// What a program did.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExecResult {
+    pub stdout: String,
+    pub stderr: String,
+    /// 1 if the program could not be started; then `stderr` says why.
+    pub code: i32,
+    /// Whether it was killed, because it took too long or was cancelled.
+    pub killed: bool,
+    /// Whether there was more output than is returned.
+    pub truncated: bool,
+}
+
+/// Where an extension comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceInfo {
+    pub path: String,
+    /// `auto` if it was found in a folder, `local` if the settings name it, `cli` if the command line does.
+    #[schemars(extend("enum" = ["auto", "local", "cli"]))]
+    pub source: &'static str,
+    #[schemars(extend("enum" = ["user", "project", "temporary"]))]
+    pub scope: &'static str,
+    #[schemars(extend("const" = "top-level"))]
+    pub origin: &'static str,
+    /// The folder that it was found in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_dir: Option<String>,
+}

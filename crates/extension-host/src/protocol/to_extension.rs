@@ -1,0 +1,260 @@
+//! The records that bowline sends to an extension.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bowline_core::message::Arguments;
+use bowline_core::model::Model;
+use bowline_core::thinking::ThinkingLevel;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::hook_event::HookEventRecord;
+use super::request::SourceInfo;
+use super::step::Chunk;
+
+/// A record that bowline sends.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum ToExtension<'record> {
+    /// The first record. The extension answers with `registered`.
+    Init {
+        /// The version of this protocol.
+        #[schemars(extend("const" = super::VERSION))]
+        protocol: u32,
+        engine: Engine,
+        #[schemars(extend("const" = "rpc"))]
+        mode: &'static str,
+        /// Whether the client can be asked and shown anything. If not, dialogs have their default answer at once.
+        #[serde(rename = "hasUI")]
+        has_ui: bool,
+        /// The client's protocol.
+        dialect: &'record str,
+        session: InitSession<'record>,
+        /// Whether the user trusts the project.
+        trusted: bool,
+        /// The values of the flags that the extension's manifest declares.
+        flags: &'record BTreeMap<String, Value>,
+        /// What is known of the session. The rest follows in a `state` record before the first hook.
+        state: Box<State<'record>>,
+        /// The extension that the process serves: one element.
+        extensions: [InitExtension<'record>; 1],
+        limits: Limits,
+    },
+    /// Calls the extension and waits for its `result`.
+    Hook {
+        id: &'record str,
+        event: &'record HookEventRecord<'record>,
+        /// How long the extension may take. The time during which it waits for the user or a model does not count.
+        deadline_ms: u64,
+    },
+    /// Tells the extension of an event. There is no answer.
+    Event { event: &'record HookEventRecord<'record> },
+    /// Calls a tool of the extension, which answers with any number of `update` and one `result`.
+    Tool { id: &'record str, name: &'record str, tool_call_id: &'record str, args: &'record Arguments },
+    /// Runs a command of the extension, which answers with a `result`.
+    Command {
+        id: &'record str,
+        name: &'record str,
+        /// The text after the command's name.
+        args: &'record str,
+    },
+    /// Asks for completions of a command's arguments. The `result` is a list of texts.
+    Complete { id: &'record str, command: &'record str, prefix: &'record str },
+    /// Asks a provider of the extension for an answer (`stream`), which is sent as any number of `chunk` and one
+    /// `result`, or for its list of models (`refresh`), which is the `result`.
+    Provider {
+        id: &'record str,
+        provider: &'record str,
+        #[schemars(extend("enum" = ["stream", "refresh"]))]
+        op: &'static str,
+        /// What to answer; absent with `refresh`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        request: Option<ProviderRequest<'record>>,
+    },
+    /// What has changed of the session. Always sent before the hook that may depend on it.
+    State {
+        patch: Box<State<'record>>,
+        /// The lines that were added to the session's file, if the extension wants them.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[schemars(with = "Option<Vec<BTreeMap<String, Value>>>")]
+        entries: Vec<&'record RawValue>,
+    },
+    /// More of the answer to a `model.stream`.
+    Chunk { id: &'record str, event: &'record Chunk },
+    /// The answer to a `request` of the extension: a result or an error.
+    Response {
+        id: &'record str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorBody<'record>>,
+    },
+    /// What was asked for is no longer wanted. The `result` is still expected, soon.
+    Cancel {
+        id: &'record str,
+        #[schemars(extend("enum" = ["abort", "timeout", "shutdown"]))]
+        reason: &'static str,
+    },
+    /// The extension has to exit. Its stdin is closed afterwards.
+    Shutdown { deadline_ms: u64 },
+}
+
+/// The program that the extension is part of.
+#[derive(Serialize, JsonSchema)]
+pub struct Engine {
+    pub name: &'static str,
+    pub version: &'static str,
+}
+
+/// The session that the extension takes part in.
+#[derive(Serialize, JsonSchema)]
+pub struct InitSession<'record> {
+    pub id: &'record str,
+    /// Absent if the session is in memory only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<&'record Path>,
+    pub cwd: &'record Path,
+    /// `restart` if the extension had exited.
+    #[schemars(extend("enum" = ["startup", "restart"]))]
+    pub reason: &'static str,
+}
+
+/// The extension as bowline knows it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitExtension<'record> {
+    /// A short name.
+    pub id: &'record str,
+    /// Its path, by which clients know it when it fails.
+    pub path: &'record str,
+    pub source_info: &'record SourceInfo,
+}
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Most hooks.
+    pub hook_ms: u64,
+    /// From `init` to `registered`. Prompts wait no longer.
+    pub start_ms: u64,
+}
+
+/// Why something failed.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorBody<'record> {
+    pub message: &'record str,
+}
+
+/// What an extension knows of the session without asking. Only what has changed is sent; `null` means that there is none.
+#[derive(Serialize, JsonSchema, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct State<'record> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<Model>>")]
+    pub model: Option<Option<&'record Model>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_idle: Option<bool>,
+    /// Whether messages wait in a queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_pending_messages: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_tools: Option<&'record [String]>,
+    /// All tools, enabled or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_tools: Option<Vec<ToolInfo<'record>>>,
+    /// The slash commands of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Vec<CommandInfo<'record>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<String>>")]
+    pub session_name: Option<Option<&'record str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<&'record str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<String>>")]
+    pub session_file: Option<Option<&'record Path>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<&'record Path>,
+    /// The entry that the conversation continues from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<String>>")]
+    pub leaf_id: Option<Option<&'record str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<ContextInfo>>")]
+    pub context_usage: Option<Option<ContextInfo>>,
+    /// The values of the flags that the extension has registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flags: Option<&'record BTreeMap<String, Value>>,
+}
+
+/// Describes a value that may be `null`, which the generator would otherwise take for one that may be absent.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it only describes a value")]
+enum NullOr<T> {
+    Some(T),
+    Null(()),
+}
+
+/// A tool.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInfo<'record> {
+    pub name: &'record str,
+    pub description: &'record str,
+    pub parameters: &'record Value,
+    /// Where it comes from.
+    #[schemars(extend("enum" = ["builtin", "client", "extension"]))]
+    pub source: &'static str,
+    /// The extension that offers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extension: Option<&'record str>,
+}
+
+/// A slash command.
+#[derive(Serialize, JsonSchema)]
+pub struct CommandInfo<'record> {
+    pub name: &'record str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<&'record str>,
+    pub source: &'record str,
+}
+
+/// How much of the model's window is used.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextInfo {
+    /// `null` until the model has reported its usage.
+    pub tokens: Option<u64>,
+    pub context_window: u64,
+    pub percent: Option<f64>,
+}
+
+/// What a provider of the extension is to answer.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderRequest<'record> {
+    pub model: &'record Model,
+    pub system_prompt: &'record str,
+    pub messages: &'record [std::sync::Arc<bowline_core::Message>],
+    pub tools: Vec<ToolDeclaration<'record>>,
+    pub thinking_level: ThinkingLevel,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    pub session_id: &'record str,
+}
+
+/// A tool that the model may call.
+#[derive(Serialize, JsonSchema)]
+pub struct ToolDeclaration<'record> {
+    pub name: &'record str,
+    pub description: &'record str,
+    pub parameters: &'record Value,
+}
