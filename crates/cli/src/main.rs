@@ -17,6 +17,7 @@ mod foreign_flags;
 mod hardening;
 mod help;
 mod hidden_input;
+mod hosts;
 mod list_models;
 mod local_time;
 mod online_check;

@@ -25,8 +25,10 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         note(format_args!("{}: {warning}", entry.start.called));
     }
     bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
-    let dialect = entry.make();
     let environment = Environment::read(arguments.working_directory.as_deref())?;
+    // The variable is omp's.
+    let window_titles = environment.variable("PI_RPC_EMIT_TITLE") == Some("1");
+    let dialect = entry.make_with(&bowline_dialect::Options { window_titles });
     let Prepared { parts, session } =
         startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
     if std::io::stdin().is_terminal() {

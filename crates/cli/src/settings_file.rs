@@ -69,6 +69,10 @@ pub(crate) struct SettingsFile {
     pub http_total_timeout_ms: Option<u64>,
     pub max_turns: Option<u32>,
     pub task: Task,
+    /// The command hooks by event, as they are in the file.
+    pub hooks: Map<String, Value>,
+    /// Whether the hooks in Claude Code's settings are used, too.
+    pub imports_claude_hooks: bool,
     /// Paths of skills and of prompt templates, and what to leave out.
     pub skills: Vec<String>,
     pub prompts: Vec<String>,
@@ -153,12 +157,17 @@ pub(crate) struct Retry {
 impl SettingsFile {
     /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
     pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
-        let path = environment.home.join("settings.json");
+        let path = Self::path(environment);
         let file = Self::read(&path)?;
         for warning in &file.warnings {
             note(format_args!("bowline: {}: {warning}", path.display()));
         }
         Ok(file)
+    }
+
+    /// Returns where the user's file is.
+    pub fn path(environment: &Environment) -> PathBuf {
+        environment.home.join("settings.json")
     }
 
     fn read(path: &Path) -> Result<Self, Failure> {

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_extension::trust::DefaultTrust;
+use bowline_extension_host::command_hooks::IMPORT_KEY;
 use bowline_session::Durability;
 use bowline_tools::Inherit;
 use serde_json::Value;
@@ -326,6 +327,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how long a subagent may take; 0 is no limit",
     },
     Setting {
+        path: "hooks",
+        kind: Named(hooks_of_event),
+        default: "none",
+        example: r#"{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.py"}]}]}"#,
+        about: "[commands that run at events](command-hooks.md), in Claude Code's format, by event",
+    },
+    Setting {
+        path: "hooks.importClaude",
+        kind: Switch(|file, value| file.imports_claude_hooks = value),
+        default: "false",
+        example: "true",
+        about: "whether the hooks in [Claude Code's settings](command-hooks.md#use-the-hooks-that-you-have) run, too",
+    },
+    Setting {
         path: "compaction.enabled",
         kind: Switch(|file, value| file.compaction.enabled = Some(value)),
         default: "true",
@@ -500,6 +515,17 @@ pub(crate) fn whole_number(value: &Value, most: u64) -> Result<u64, Wrong> {
 
 fn expected_number(most: u64) -> String {
     format!("a whole number from 0 to {most}")
+}
+
+/// Keeps the hooks of one event. Mistakes in them cost a warning each when a session starts, not the start.
+fn hooks_of_event(file: &mut SettingsFile, event: &str, value: &Value) -> Result<(), Wrong> {
+    if event == IMPORT_KEY {
+        let Value::Bool(value) = value else { return Err(Wrong::new(&Switch(|_, _| ()).expected(), value)) };
+        file.imports_claude_hooks = *value;
+    } else {
+        file.hooks.insert(event.to_owned(), value.clone());
+    }
+    Ok(())
 }
 
 /// Sets the limits of one model.

@@ -18,6 +18,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
+use crate::hosts;
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
@@ -75,6 +76,7 @@ pub(crate) fn prepare(
     };
     let system_prompt = system_prompt(arguments, environment)?;
     let resources = resources::choose(arguments, environment, &file);
+    let hosts = hosts::choose(environment, &file, &resources, &options);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -106,7 +108,7 @@ pub(crate) fn prepare(
         session_plan,
         models,
         gate: Arc::new(RunEverything),
-        hosts: Vec::new(),
+        hosts,
         clock,
     };
     let session = OpenedSession::new(session)?;

@@ -9,6 +9,7 @@ use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
 use crate::message::{Arguments, Content, Message};
+use crate::model::Model;
 use crate::stream::{StreamError, Update};
 use crate::subagent::SubagentEvent;
 use crate::thinking::ThinkingLevel;
@@ -128,6 +129,8 @@ pub enum Event {
     },
     /// A question to the user; whatever depends on the answer waits for it.
     Ask(Ask),
+    /// Something that a command did which a prompt named.
+    Local(LocalEvent),
     /// A question was decided: by the user, or because it can no longer be answered.
     AskResolved {
         id: AskId,
@@ -152,6 +155,17 @@ pub enum AskEnd {
     TimedOut,
     /// It was withdrawn: its run was aborted, its session is left, or whoever asked does not need it any more.
     Withdrawn,
+}
+
+/// Something that a command did which a prompt named, such as `/model`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LocalEvent {
+    /// What the user reads of it.
+    Output(String),
+    /// The session has another name, or is another one.
+    SessionInfo { id: String, name: Option<String> },
+    /// The model was chosen.
+    Configuration { model: Arc<Model>, thinking_level: ThinkingLevel },
 }
 
 /// The id of an entry of the session's file.
@@ -216,6 +230,8 @@ pub struct CompactionResult {
     /// What the summary cost.
     pub usage: Usage,
     pub files: TouchedFiles,
+    /// Whether an extension wrote the summary.
+    pub from_extension: bool,
 }
 
 /// The files that tools read and modified in the summarised part.

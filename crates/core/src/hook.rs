@@ -16,6 +16,7 @@ use crate::model::Model;
 use crate::stream::Update;
 use crate::thinking::ThinkingLevel;
 use crate::tool::ToolDefinition;
+use crate::ui::NotifyLevel;
 use crate::usage::Usage;
 
 /// Defines the hooks with their names and what they can do in one table.
@@ -97,6 +98,8 @@ hooks! {
     ThinkingLevelSelect => "thinking_level_select", Observes;
     UiPromptStart => "ui_prompt_start", Streams;
     UiPromptEnd => "ui_prompt_end", Streams;
+    /// An extension notifies the user of something. Not in pi.
+    UiNotify => "ui_notify", Streams;
 }
 
 /// What an extension can do in a hook.
@@ -295,6 +298,10 @@ pub enum HookEvent {
         kind: &'static str,
         title: String,
     },
+    UiNotify {
+        message: String,
+        level: Option<NotifyLevel>,
+    },
 }
 
 impl HookEvent {
@@ -338,6 +345,7 @@ impl HookEvent {
             Self::ThinkingLevelSelect { .. } => HookKind::ThinkingLevelSelect,
             Self::UiPromptStart { .. } => HookKind::UiPromptStart,
             Self::UiPromptEnd { .. } => HookKind::UiPromptEnd,
+            Self::UiNotify { .. } => HookKind::UiNotify,
         }
     }
 
@@ -614,6 +622,8 @@ pub struct TreeChange {
 /// Further places of skills and templates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DiscoveredPaths {
+    /// The name of the extension that named them.
+    pub extension: String,
     pub skills: Vec<PathBuf>,
     pub prompts: Vec<PathBuf>,
 }

@@ -17,6 +17,7 @@ pub struct Policy {
     pub undeclared_thinking: UndeclaredThinking,
     pub undeclared_levels: UndeclaredLevels,
     pub truncated_answers: TruncatedAnswers,
+    pub slash_commands: SlashCommands,
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
@@ -141,6 +142,15 @@ pub enum UndeclaredLevels {
     Declare,
 }
 
+/// What a prompt such as `/compact` does, which names something that the agent itself can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlashCommands {
+    /// It goes to the model like any other text.
+    Sent,
+    /// The agent does it, and the model is not called.
+    CarriedOut,
+}
+
 /// How an answer is handled that was truncated before the model's own limit because the window was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncatedAnswers {
@@ -193,6 +203,7 @@ impl Default for Policy {
             undeclared_thinking: UndeclaredThinking::Taken,
             undeclared_levels: UndeclaredLevels::Fitted,
             truncated_answers: TruncatedAnswers::Retried,
+            slash_commands: SlashCommands::Sent,
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,

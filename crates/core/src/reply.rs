@@ -54,6 +54,8 @@ pub enum Answer {
     ThinkingLevelSet(ThinkingState),
     Shell(ShellResult),
     SessionSwitched,
+    /// An extension cancelled a change of session or a move to another entry.
+    Cancelled(CancelledChange),
     Statistics(Box<SessionStatistics>),
     LastAssistantText(Option<String>),
     Compacted(Arc<CompactionResult>),
@@ -110,6 +112,22 @@ pub struct SubagentMessages {
     pub messages: Vec<Box<RawValue>>,
 }
 
+impl Answer {
+    /// Tells whether it only shows what is there, so that nothing needs to come before it.
+    pub fn is_snapshot(&self) -> bool {
+        matches!(
+            self,
+            Self::State(_)
+                | Self::Messages(_)
+                | Self::MessagesPage(_)
+                | Self::Commands(_)
+                | Self::Models(_)
+                | Self::Statistics(_)
+                | Self::LastAssistantText(_)
+        )
+    }
+}
+
 /// Some of the messages of a conversation.
 #[derive(Debug, Clone)]
 pub struct MessagesPage {
@@ -163,6 +181,14 @@ pub struct SessionSummary {
     pub modified: u64,
 }
 
+/// What an extension cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelledChange {
+    Switch,
+    Fork,
+    Navigation,
+}
+
 /// How a message was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
@@ -170,6 +196,8 @@ pub enum Disposition {
     Started,
     /// It waits in a queue.
     Queued,
+    /// An extension or a command dealt with it; nothing follows.
+    Handled,
 }
 
 /// The state of the agent between two inputs.

@@ -6,6 +6,7 @@ use bowline_core::command::{Origin, Request};
 use bowline_wire::Line;
 use serde_json::{Map, Value};
 
+use crate::answer_table::AnswerRow;
 use crate::envelope::Head;
 use crate::fields::Field;
 use crate::protocol::Protocol;
@@ -25,8 +26,10 @@ pub(crate) enum Decoded {
 }
 
 /// The client's answer to something that the agent asked.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct ClientAnswer {
+    /// What kind of answer it is, in protocols that name it.
+    pub row: Option<&'static AnswerRow>,
     /// The id of the question, as JSON text.
     pub id: Option<Arc<str>>,
     /// The whole line, a JSON object. Only the dialect that asked knows what to expect in it.
@@ -58,10 +61,12 @@ impl Protocol {
             }
         };
         let head = Head::read(self.envelope, &text)?;
-        if self.envelope.is_answer(&head) {
-            return Ok(Decoded::Answer(ClientAnswer { id: head.id, line: text }));
+        let name = head.name.as_deref();
+        let row = self.answers.iter().find(|row| Some(row.name) == name);
+        if row.is_some() || self.envelope.is_answer(&head) {
+            return Ok(Decoded::Answer(ClientAnswer { row, id: head.id, line: text }));
         }
-        let Some(row) = self.commands.iter().find(|row| Some(row.name) == head.name.as_deref()) else {
+        let Some(row) = self.commands.iter().find(|row| Some(row.name) == name) else {
             return Err(Problem::UnknownCommand { id: head.id, name: head.name });
         };
         let mut origin = Origin { id: head.id, name: row.name, echo: None };

@@ -30,6 +30,7 @@ pub(crate) enum Kind {
     /// A text that is not empty.
     FilledText,
     Boolean,
+    TextOrBoolean,
     /// An integer of at least 1.
     Count,
     OneOf(&'static [&'static str]),
@@ -98,6 +99,7 @@ impl Kind {
             Self::Text => json!({ "type": "string" }),
             Self::FilledText => json!({ "type": "string", "minLength": 1 }),
             Self::Boolean => json!({ "type": "boolean" }),
+            Self::TextOrBoolean => json!({ "type": ["string", "boolean"] }),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
             Self::OneOf(names) => json!({ "enum": names }),
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
@@ -123,6 +125,7 @@ impl Kind {
             Self::Text => "a string".to_owned(),
             Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
+            Self::TextOrBoolean => "a string, true or false".to_owned(),
             Self::Count => "an integer of at least 1".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
@@ -140,6 +143,7 @@ impl Kind {
             Self::Text => value.is_string(),
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
+            Self::TextOrBoolean => value.is_string() || value.is_boolean(),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
@@ -168,8 +172,10 @@ impl Kind {
 
 /// Allows `null` too, as for every optional field.
 fn allow_null(schema: &mut Value) {
-    if let Some(kind) = schema.get("type").cloned() {
-        schema["type"] = json!([kind, "null"]);
+    match schema.get_mut("type") {
+        Some(Value::Array(kinds)) => kinds.push(json!("null")),
+        Some(kind) => *kind = json!([kind, "null"]),
+        None => {}
     }
     if let Some(names) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         names.push(Value::Null);

@@ -62,6 +62,7 @@ const PROTOCOL: Protocol = Protocol {
     dialect: "json-rpc",
     envelope: &JsonRpc,
     commands: TABLE,
+    answers: &[],
     id: Id::Anything,
     answered: Answered::All,
     records,

@@ -13,6 +13,7 @@
 //! | `family::run_messages::RunMessages` | pi-classic, omp | a run has one end record, which lists messages of earlier events |
 //! | `opi::held_back::HeldBack` | opi | **reorders**: records wait until the outcome of a retry is known |
 //! | `opi::conversation_memory::ConversationMemory` | opi | arguments are shown as the model wrote them, which a message does not keep |
+//! | `open_questions::OpenQuestions` | pi, omp, operator-flat | an answer has the id of its question on the wire |
 //! | `operator::message_ids::MessageIds` | operator, operator-flat | messages of one role and millisecond are numbered |
 //! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
 //! | `operator::streamed_answer::StreamedAnswer` | operator, operator-flat | every delta ends with the members of its message |
@@ -20,6 +21,8 @@
 //! Only opi reorders records. The others encode each event when it occurs; a record that combines several events, such
 //! as the end of a run or the tool results of a turn, is written with the last of them.
 
+mod answer_table;
+mod approval_text;
 mod command_table;
 mod decode;
 mod delta_keys;
@@ -31,6 +34,7 @@ mod json;
 mod json_rpc_dialect;
 mod local_data;
 mod omp;
+mod open_questions;
 mod operator;
 mod opi;
 mod pi;
@@ -99,19 +103,31 @@ pub struct Entry {
     /// How its clients expect the process to start.
     pub start: Start,
     protocol: &'static Protocol,
-    make: fn() -> Box<dyn Dialect>,
+    make: fn(&Options) -> Box<dyn Dialect>,
 }
 
 impl Entry {
     /// Creates the dialect.
     pub fn make(&self) -> Box<dyn Dialect> {
-        (self.make)()
+        self.make_with(&Options::default())
+    }
+
+    /// Creates the dialect as the user wants it.
+    pub fn make_with(&self, options: &Options) -> Box<dyn Dialect> {
+        (self.make)(options)
     }
 
     /// Returns the dialect's commands and records as JSON Schema.
     pub fn schema(&self) -> serde_json::Value {
         self.protocol.schema()
     }
+}
+
+/// What users can choose about a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Whether clients of omp are sent the titles that extensions set.
+    pub window_titles: bool,
 }
 
 /// How a dialect's clients expect the process to start.
@@ -186,21 +202,21 @@ pub const DIALECTS: &[Entry] = &[
         about: "clients of pi --mode rpc, version 0.84 and later (the default)",
         start: START,
         protocol: &pi::PROTOCOL,
-        make: || Box::new(pi::Pi::default()),
+        make: |_| Box::new(pi::Pi::default()),
     },
     Entry {
         name: pi_classic::PROTOCOL.dialect,
         about: "clients of the first pi --mode rpc: prompt with attachments, abort, and events",
         start: START,
         protocol: &pi_classic::PROTOCOL,
-        make: || Box::new(pi_classic::PiClassic::default()),
+        make: |_| Box::new(pi_classic::PiClassic::default()),
     },
     Entry {
         name: omp::PROTOCOL.dialect,
         about: "clients of omp --mode rpc",
         start: Start { further_tools: &["task"], other_tools: omp::OTHER_TOOLS, ..START },
         protocol: &omp::PROTOCOL,
-        make: || Box::new(omp::Omp::default()),
+        make: |options| Box::new(omp::Omp::new(options)),
     },
     Entry {
         name: opi::PROTOCOL.dialect,
@@ -216,21 +232,21 @@ pub const DIALECTS: &[Entry] = &[
             sessions_variable: Some("OPI_SESSIONS_DIR"),
         },
         protocol: &opi::PROTOCOL,
-        make: || Box::new(opi::Opi::default()),
+        make: |_| Box::new(opi::Opi::default()),
     },
     Entry {
         name: operator::PROTOCOL.dialect,
         about: "clients written from operator-use's RPC document: wrapped events, responses on completion",
         start: START,
         protocol: &operator::PROTOCOL,
-        make: || Box::new(operator::Operator::new(operator::Form::Document)),
+        make: |_| Box::new(operator::Operator::new(operator::Form::Document)),
     },
     Entry {
         name: operator::FLAT_PROTOCOL.dialect,
         about: "operator-use's own RPCClient: flat events, prompts acknowledged at once",
         start: START,
         protocol: &operator::FLAT_PROTOCOL,
-        make: || Box::new(operator::Operator::new(operator::Form::Code)),
+        make: |_| Box::new(operator::Operator::new(operator::Form::Code)),
     },
 ];
 
@@ -278,7 +294,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::envelope::flat::UI_RESPONSE;
 
     /// A line with every kind of JSON value, and a field of each dialect.
     const LINE: &str =
@@ -349,7 +364,7 @@ mod tests {
             serde_json::from_slice::<Value>(bytes).unwrap();
             assert!(!bytes.contains(&b'\n'));
         }
-        let may_be_ignored = line.contains(UI_RESPONSE);
+        let may_be_ignored = entry.protocol.answers.iter().any(|row| line.contains(row.name));
         assert!(incoming.is_some() || records.len() == 1 || may_be_ignored, "{}: {line}", entry.name);
     }
 
@@ -371,16 +386,18 @@ mod tests {
     }
 
     #[test]
-    fn ui_responses_are_ignored_or_unknown_because_no_dialect_asks() {
+    fn dialects_with_words_for_questions_ask_them() {
         for entry in DIALECTS {
             let mut dialect = entry.make();
-            assert_eq!(dialect.policy().questions, Questions::Assumed, "{}", entry.name);
-            let line = format!(r#"{{"type":"{UI_RESPONSE}","id":"1","value":"x"}}"#);
+            // The first pi, opi and operator-use's document have no requests to the user.
+            let asks = !["pi-classic", "opi", "operator"].contains(&entry.name);
+            let questions = if asks { Questions::Asked } else { Questions::Assumed };
+            assert_eq!(dialect.policy().questions, questions, "{}", entry.name);
+            let line = r#"{"type":"extension_ui_response","id":"1","value":"x"}"#;
             let mut records = Vec::new();
-            assert_eq!(dialect.decode(Line::Text(line), &mut records), None);
-            // The first pi and opi have no user interface requests, so their clients send no responses to them.
-            let knows_it = !["pi-classic", "opi"].contains(&entry.name);
-            assert_eq!(records.len(), usize::from(!knows_it), "{}", entry.name);
+            assert_eq!(dialect.decode(Line::Text(line.to_owned()), &mut records), None);
+            // An answer to nothing is ignored by those that ask, and unknown to the others.
+            assert_eq!(records.len(), usize::from(!asks), "{}", entry.name);
         }
     }
 

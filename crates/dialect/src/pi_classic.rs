@@ -42,8 +42,9 @@ const TABLE: &[Row] = &[
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
-    envelope: &Flat { answer_type: None, response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: TABLE,
+    answers: &[],
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
     records,
@@ -108,7 +109,7 @@ impl Dialect for PiClassic {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| error(&error_text(problem)));
-        single_session::forward(decoded, &PROTOCOL, responses::local, records)
+        single_session::forward(decoded, &PROTOCOL, responses::local, single_session::unasked, records)
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -153,6 +154,7 @@ impl Dialect for PiClassic {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_)
             | Event::Subagent(_) => {}

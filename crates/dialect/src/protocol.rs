@@ -2,6 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator};
 
+use crate::answer_table::AnswerRow;
 use crate::command_table::Row;
 use crate::envelope::Envelope;
 
@@ -11,6 +12,8 @@ pub(crate) struct Protocol {
     pub dialect: &'static str,
     pub envelope: &'static dyn Envelope,
     pub commands: &'static [Row],
+    /// The lines by which a client answers what the agent asks.
+    pub answers: &'static [AnswerRow],
     /// What the `id` of a command may be.
     pub id: Id,
     pub answered: Answered,

@@ -1,27 +1,26 @@
-//! What happens to a decoded line in a dialect that has one session and asks its client nothing, as every dialect that
-//! can be chosen does.
+//! What happens to a decoded line in a dialect that has one session, as every dialect that can be chosen does.
 
 use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 use bowline_wire::Record;
 
 use crate::Incoming;
-use crate::decode::Decoded;
+use crate::decode::{ClientAnswer, Decoded};
 use crate::local_data::{LocalData, Negotiated};
 use crate::protocol::Protocol;
 
 /// Forwards a line to the engine, or answers it here: an invalid line, or a command that the engine has no part in.
-/// `respond` encodes a success response.
+/// `respond` encodes a success response; `answer` decodes the answer to a question.
 pub(crate) fn forward(
     decoded: Result<Decoded, Record>,
     protocol: &Protocol,
     respond: impl FnOnce(&Origin, Option<LocalData>) -> Record,
+    answer: impl FnOnce(&ClientAnswer) -> Option<Incoming>,
     records: &mut Vec<Record>,
 ) -> Option<Incoming> {
     match decoded {
         Ok(Decoded::Request(request)) => Some(Incoming::Request { session: SessionTag::FIRST, request }),
-        // Under `Questions::Assumed` the client is never asked, so an answer refers to nothing and is ignored.
-        Ok(Decoded::Answer(_)) => None,
+        Ok(Decoded::Answer(given)) => answer(&given),
         Ok(Decoded::Quit(origin)) => {
             records.push(respond(&origin, None));
             Some(Incoming::Quit)
@@ -41,4 +40,9 @@ pub(crate) fn forward(
             None
         }
     }
+}
+
+/// Decodes the answer to a question in a dialect that asks none: it refers to nothing and is ignored.
+pub(crate) fn unasked(_: &ClientAnswer) -> Option<Incoming> {
+    None
 }

@@ -15,6 +15,16 @@ pub(crate) struct Extensions {
     /// All extensions in order, so that a hook without subscribers costs little.
     extensions: Vec<Member>,
     commands: Vec<OfferedCommands>,
+    /// All commands in order, with the names that clients know them by.
+    listed: Vec<Listed>,
+}
+
+/// A command, the extension that offers it and the name that the extension knows it by.
+#[derive(Debug)]
+struct Listed {
+    extension: Arc<dyn Extension>,
+    own_name: String,
+    command: SlashCommand,
 }
 
 /// A host's place.
@@ -64,6 +74,13 @@ impl Extensions {
         self.hosts.iter().all(|seat| seat.is_ready)
     }
 
+    /// Stops waiting for hosts.
+    pub fn give_up_waiting(&mut self) {
+        for seat in &mut self.hosts {
+            seat.is_ready = true;
+        }
+    }
+
     /// Notes that a host's extensions have registered. Returns whether that made all of them ready.
     pub fn set_ready(&mut self, host: usize) -> bool {
         let were_ready = self.are_ready();
@@ -81,6 +98,7 @@ impl Extensions {
             extensions.map(|extension| Member { host: seat.place, extension })
         });
         self.extensions = members.collect();
+        self.list_commands();
     }
 
     /// Returns the extensions that are called and waited for, in order.
@@ -97,6 +115,15 @@ impl Extensions {
     pub fn tell(&self, event: &HookEvent) {
         for extension in self.subscribed(event.kind(), event.tool(), Subscription::Told) {
             extension.tell(event);
+        }
+    }
+
+    /// Tells all extensions that want to know of an event, also those that would be waited for.
+    pub fn tell_everyone(&self, event: &HookEvent) {
+        for member in &self.extensions {
+            if member.extension.subscription(event.kind(), event.tool()) != Subscription::None {
+                member.extension.tell(event);
+            }
         }
     }
 
@@ -128,38 +155,39 @@ impl Extensions {
         if !commands.is_empty() {
             self.commands.push(OfferedCommands { host, extension, commands });
         }
+        self.list_commands();
     }
 
     /// Returns the commands of all extensions in the order of the extensions. Those of the same name are numbered.
     pub fn commands(&self) -> Vec<SlashCommand> {
-        self.offered().into_iter().map(|(_, _, command)| command).collect()
+        self.listed.iter().map(|listed| listed.command.clone()).collect()
     }
 
     /// Returns the extension that offers a command of this name, and the name that it knows the command by.
     pub fn command(&self, name: &str) -> Option<(Arc<dyn Extension>, String)> {
-        let offered = self.offered();
-        let (extension, own_name, _) = offered.into_iter().find(|(_, _, command)| command.name == name)?;
-        Some((extension, own_name))
+        let listed = self.listed.iter().find(|listed| listed.command.name == name)?;
+        Some((Arc::clone(&listed.extension), listed.own_name.clone()))
     }
 
-    fn offered(&self) -> Vec<(Arc<dyn Extension>, String, SlashCommand)> {
-        let mut offered: Vec<(Arc<dyn Extension>, String, SlashCommand)> = Vec::new();
+    fn list_commands(&mut self) {
+        let mut listed = Vec::new();
         for Member { host, extension } in &self.extensions {
             let name = extension.name();
-            let of_extension =
+            let offered =
                 self.commands.iter().filter(|offered| offered.host == *host && offered.extension == name);
-            for command in of_extension.flat_map(|offered| &offered.commands) {
-                offered.push((Arc::clone(extension), command.name.clone(), command.clone()));
+            for command in offered.flat_map(|offered| &offered.commands) {
+                let (extension, own_name) = (Arc::clone(extension), command.name.clone());
+                listed.push(Listed { extension, own_name, command: command.clone() });
             }
         }
-        let names: Vec<_> = offered.iter().map(|(_, name, _)| name.clone()).collect();
-        for (index, (_, name, command)) in offered.iter_mut().enumerate() {
-            if names.iter().filter(|other| *other == name).count() > 1 {
-                let number = names[..=index].iter().filter(|other| *other == name).count();
-                command.name = format!("{name}:{number}");
+        let names: Vec<_> = listed.iter().map(|listed| listed.own_name.clone()).collect();
+        for (index, Listed { own_name, command, .. }) in listed.iter_mut().enumerate() {
+            if names.iter().filter(|other| *other == own_name).count() > 1 {
+                let number = names[..=index].iter().filter(|other| *other == own_name).count();
+                command.name = format!("{own_name}:{number}");
             }
         }
-        offered
+        self.listed = listed;
     }
 
     /// Returns what ends the extensions, to be waited for a bounded time.

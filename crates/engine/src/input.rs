@@ -5,12 +5,14 @@ use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
 use bowline_core::event::{AskEnd, Event};
 use bowline_core::reply::{Answer, Refusal, Reply};
+use bowline_extension::Expansion;
 use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
-use crate::extension::ExtensionInput;
+use crate::extension::{CommandResult, ExtensionInput};
+use crate::hook_chain::{HookFailure, HookOutcome};
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
@@ -57,6 +59,16 @@ pub(crate) enum Step {
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
     /// The system prompt was built for what the task is about.
     SystemPrompt(BuiltPrompt),
+    /// Extensions were called at a hook.
+    HookDone(Box<HookOutcome>),
+    /// An extension failed at a hook; others are still called.
+    HookFailed(HookFailure),
+    /// The skill or template that a message names was read.
+    Expanded(Expansion),
+    /// Extensions have ended, because the process ends.
+    ExtensionsStopped,
+    /// A slash command of an extension is over.
+    ExtensionCommandDone(Result<CommandResult, String>),
     /// A dialog timed out or was withdrawn.
     DialogOver(AskEnd),
     /// The task panicked, with this message.
@@ -115,4 +127,6 @@ impl Inputs {
 pub enum Output {
     Event(Event),
     Reply(Reply),
+    /// An extension wants the process to end.
+    Quit,
 }

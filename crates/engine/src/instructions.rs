@@ -3,12 +3,14 @@
 //! The system prompt has the text of context files, and reading them can block. So it is built by the task that needs
 //! it first, which reports it back to be kept.
 
+use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bowline_core::hook::{DiscoveredPaths, StartAdditions};
 use bowline_core::tool::ToolDefinition;
-use bowline_extension::Resources;
+use bowline_extension::{DiscoveredPath, ResourceKind, Resources};
 use bowline_session::Clock;
 use bowline_tools::Toolbox;
 
@@ -29,6 +31,12 @@ pub(crate) struct Instructions {
     version: u64,
     /// Providers cache by the text, so it stays the same until something changes.
     built: Option<BuiltPrompt>,
+    known: OnceLock<Arc<[KnownTool]>>,
+    adjustment: RunAdjustment,
+    /// The places of skills and templates that extensions named.
+    discovered: Vec<DiscoveredPath>,
+    /// The tools that were enabled before the run, if it has its own.
+    enabled_before: Option<Option<Vec<String>>>,
 }
 
 /// A system prompt for a working directory.
@@ -55,6 +63,21 @@ pub(crate) struct UnbuiltPrompt {
     clock: Clock,
 }
 
+/// How the system prompt of a run differs from the usual one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunAdjustment {
+    replacement: Option<Arc<str>>,
+    suffix: String,
+}
+
+impl RunAdjustment {
+    /// Returns the system prompt of the run.
+    pub fn apply(self, usual: Arc<str>) -> Arc<str> {
+        let text = self.replacement.unwrap_or(usual);
+        if self.suffix.is_empty() { text } else { format!("{text}{}", self.suffix).into() }
+    }
+}
+
 /// A system prompt that is needed, built or not.
 #[derive(Debug)]
 pub(crate) enum Prompt {
@@ -64,7 +87,17 @@ pub(crate) enum Prompt {
 
 impl Instructions {
     pub fn new(tools: ToolSet, system_prompt: SystemPrompt, resources: Resources) -> Self {
-        Self { tools, system_prompt, resources, version: 0, built: None }
+        Self {
+            tools,
+            system_prompt,
+            resources,
+            version: 0,
+            built: None,
+            known: OnceLock::new(),
+            adjustment: RunAdjustment::default(),
+            discovered: Vec::new(),
+            enabled_before: None,
+        }
     }
 
     pub fn resources(&self) -> &Resources {
@@ -77,8 +110,8 @@ impl Instructions {
     }
 
     /// Returns all tools, enabled or not.
-    pub fn known_tools(&self) -> Vec<KnownTool> {
-        self.tools.known()
+    pub fn known_tools(&self) -> Arc<[KnownTool]> {
+        Arc::clone(self.known.get_or_init(|| self.tools.known().into()))
     }
 
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
@@ -134,6 +167,76 @@ impl Instructions {
         self.change();
     }
 
+    /// Forgets the places of skills and templates that extensions named.
+    pub fn forget_discovered(&mut self) {
+        if !self.discovered.is_empty() {
+            self.discovered.clear();
+            self.resources = self.resources.with_discovered(Vec::new());
+            self.change();
+        }
+    }
+
+    /// Takes further places of skills and templates, which extensions named.
+    pub fn add_resources(&mut self, paths: DiscoveredPaths) {
+        let DiscoveredPaths { extension, skills, prompts } = paths;
+        let base_folder = Path::new(&extension).parent().map(Path::to_owned);
+        let found = |kind| {
+            let (extension, base_folder) = (extension.clone(), base_folder.clone());
+            move |path| DiscoveredPath {
+                kind,
+                path,
+                extension: extension.clone(),
+                base_folder: base_folder.clone(),
+            }
+        };
+        self.discovered.extend(skills.into_iter().map(found(ResourceKind::Skill)));
+        self.discovered.extend(prompts.into_iter().map(found(ResourceKind::PromptTemplate)));
+        self.resources = self.resources.with_discovered(self.discovered.clone());
+        self.change();
+    }
+
+    /// Takes what extensions add to the run that starts.
+    pub fn set_run_additions(&mut self, additions: Vec<StartAdditions>) {
+        for StartAdditions { system_prompt, sections, guidelines, append, selected_tools, .. } in additions {
+            let adjustment = &mut self.adjustment;
+            if let Some(text) = system_prompt {
+                adjustment.replacement = Some(text.into());
+            }
+            for guideline in guidelines {
+                let _ = write!(adjustment.suffix, "\n\n- {guideline}");
+            }
+            for (name, text) in sections {
+                let _ = write!(adjustment.suffix, "\n\n<{name}>\n{text}\n</{name}>");
+            }
+            if let Some(text) = append {
+                let _ = write!(adjustment.suffix, "\n\n{text}");
+            }
+            if let Some(names) = selected_tools {
+                let before = self.tools.chosen().map(<[String]>::to_vec);
+                self.enabled_before.get_or_insert(before);
+                self.enable_tools(names);
+            }
+        }
+    }
+
+    /// Returns how the system prompt of the run differs from the usual one.
+    pub fn run_adjustment(&self) -> RunAdjustment {
+        self.adjustment.clone()
+    }
+
+    /// Goes back to the usual system prompt and tools.
+    pub fn end_run(&mut self) {
+        self.adjustment = RunAdjustment::default();
+        match self.enabled_before.take() {
+            None => {}
+            Some(Some(names)) => self.enable_tools(names),
+            Some(None) => {
+                self.tools.enable_usual();
+                self.change();
+            }
+        }
+    }
+
     /// Uses another system prompt from the next call of the model on.
     pub fn set_system_prompt(&mut self, system_prompt: SystemPrompt) {
         self.system_prompt = system_prompt;
@@ -149,19 +252,24 @@ impl Instructions {
     fn change(&mut self) {
         self.version += 1;
         self.built = None;
+        self.known = OnceLock::new();
     }
 }
 
 impl Prompt {
     /// Returns the text. If it has to be built, that happens on a thread that may block, and the session is told.
     pub async fn text(self, reporter: &Reporter) -> Arc<str> {
+        self.build(reporter).await.text
+    }
+
+    /// Returns the text with what it was built from.
+    pub async fn build(self, reporter: &Reporter) -> BuiltPrompt {
         match self {
-            Self::Built(built) => built.text,
+            Self::Built(built) => built,
             Self::Unbuilt(unbuilt) => {
                 let built = unbuilt.build_in_background().await;
-                let text = Arc::clone(&built.text);
-                reporter.send(Step::SystemPrompt(built)).await;
-                text
+                reporter.send(Step::SystemPrompt(built.clone())).await;
+                built
             }
         }
     }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 
 use bowline_core::ask::AskId;
 use bowline_core::command::{Origin, Queue};
+use bowline_core::hook::StartAdditions;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::State;
 use futures_util::FutureExt as _;
@@ -18,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::input::{Inputs, Step, TaskStep};
-use crate::session::{OpenDialog, Receipt};
+use crate::session::{Asker, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,10 +36,20 @@ pub(crate) enum Awaited {
     Question { index: usize },
     /// The user's answer to a dialog of an extension.
     Dialog(OpenDialog),
+    /// The user's answer to a question of a subagent.
+    PassedOn(Asker),
+    /// What extensions say at a hook.
+    Hook(Box<OpenHook>),
+    /// The skill or template that a message names.
+    Expansion(Incoming),
+    /// The end of all extensions, because the process ends.
+    ExtensionsStopped,
+    /// The end of a slash command of an extension.
+    ExtensionCommand(RunningCommand),
     /// The end of the wait before the model is called again.
     Backoff,
     /// The images of a prompt that has not started its run yet.
-    Images,
+    Images { additions: Vec<StartAdditions> },
     /// The images of a message that is for a queue.
     QueuedImages(QueuedImages),
     /// The summary of a compaction or of a branch.
@@ -153,10 +164,23 @@ impl Pending {
         self.entries.is_empty()
     }
 
+    /// Returns the questions of the subagents of a call.
+    pub fn passed_on(&self, call: usize) -> Vec<PendingId> {
+        let is_of_call =
+            |entry: &Entry| matches!(&entry.awaited, Awaited::PassedOn(asker) if asker.call == call);
+        self.entries.iter().filter(|(_, entry)| is_of_call(entry)).map(|(id, _)| *id).collect()
+    }
+
     /// Tells whether a command of the client is being carried out in the background.
     pub fn has_jobs(&self) -> bool {
         let is_job = |entry: &Entry| {
-            matches!(entry.awaited, Awaited::Job { .. } | Awaited::QueuedImages(_) | Awaited::State { .. })
+            matches!(
+                entry.awaited,
+                Awaited::Job { .. }
+                    | Awaited::QueuedImages(_)
+                    | Awaited::State { .. }
+                    | Awaited::Expansion(_)
+            ) || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
         };
         self.entries.values().any(is_job)
     }
@@ -169,7 +193,8 @@ impl Pending {
                 Awaited::Job { order: JobOrder::Exclusive, .. }
                     | Awaited::QueuedImages(_)
                     | Awaited::State { .. }
-            )
+                    | Awaited::Expansion(_)
+            ) || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
         };
         self.entries.values().any(is_exclusive)
     }
@@ -191,6 +216,22 @@ impl Pending {
     pub fn dialogs(&self) -> Vec<PendingId> {
         let open = self.entries.iter().filter(|(_, entry)| matches!(entry.awaited, Awaited::Dialog(_)));
         open.map(|(id, _)| *id).collect()
+    }
+
+    /// Returns the hooks that are being called at certain points.
+    pub fn hooks(&self, is_wanted: impl Fn(&HookPoint) -> bool) -> Vec<PendingId> {
+        let open = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| matches!(&entry.awaited, Awaited::Hook(open) if is_wanted(&open.point)));
+        open.map(|(id, _)| *id).collect()
+    }
+
+    /// Returns the slash commands of extensions that are running.
+    pub fn extension_commands(&self) -> Vec<PendingId> {
+        let running =
+            self.entries.iter().filter(|(_, entry)| matches!(entry.awaited, Awaited::ExtensionCommand(_)));
+        running.map(|(id, _)| *id).collect()
     }
 
     fn next_id(&mut self) -> PendingId {

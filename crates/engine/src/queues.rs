@@ -19,7 +19,7 @@ pub(crate) struct Queues {
 }
 
 /// A message in a queue.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Queued {
     User(Draft),
     /// A message of an extension, which clients do not see in the queue.
@@ -33,6 +33,10 @@ impl Queued {
             Self::User(draft) => draft.into_message(timestamp),
             Self::Custom(draft) => draft.into_message(timestamp),
         }
+    }
+
+    pub fn is_users(&self) -> bool {
+        matches!(self, Self::User(_))
     }
 
     fn text(&self) -> Option<String> {
@@ -113,6 +117,16 @@ impl Queues {
         };
         let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
         waiting.iter().take(count).filter_map(Queued::text).collect()
+    }
+
+    /// Returns the messages that are delivered next, without taking them.
+    pub fn due_messages(&self, queue: Queue, timestamp: u64) -> Vec<Message> {
+        let waiting = match queue {
+            Queue::Steering => &self.steering,
+            Queue::FollowUp => &self.follow_up,
+        };
+        let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
+        waiting.iter().take(count).map(|queued| queued.clone().into_message(timestamp)).collect()
     }
 
     /// Empties both queues and returns their texts.

@@ -34,6 +34,10 @@ pub(crate) struct Run {
     overflow_handled: bool,
     /// How many turns followed the user's last message.
     turns: u32,
+    /// How many turns have started.
+    started_turns: u32,
+    /// Whether an extension wants the run to end with this turn.
+    stopped: bool,
     /// The prompt that is replied to when the run is over, where the policy says so.
     prompt: Option<Origin>,
     /// The abort commands that are replied to when the run is over.
@@ -100,19 +104,21 @@ pub(crate) struct RunWaiters {
 }
 
 impl Run {
-    /// Returns a run that starts with a user's message. `prompt` is replied to when the run is over.
-    pub fn new(model: Arc<Model>, first: Arc<Message>, prompt: Option<Origin>) -> Self {
+    /// Returns a run that starts with these messages. `prompt` is replied to when the run is over.
+    pub fn new(model: Arc<Model>, messages: Vec<Arc<Message>>, prompt: Option<Origin>) -> Self {
         Self {
             phase: Phase::Deciding,
             model,
             cancel: CancellationToken::new(),
             aborted: false,
-            messages: vec![first],
+            messages,
             shown: Shown::default(),
             retries: 0,
             storage_failure: None,
             overflow_handled: false,
             turns: 1,
+            started_turns: 0,
+            stopped: false,
             prompt,
             aborts: Vec::new(),
         }
@@ -145,7 +151,10 @@ impl Run {
         match event {
             Event::RunStart => self.shown.attempt = true,
             Event::RunEnd { .. } => self.shown.attempt = false,
-            Event::TurnStart => self.shown.turn = true,
+            Event::TurnStart => {
+                self.shown.turn = true;
+                self.started_turns = self.started_turns.saturating_add(1);
+            }
             Event::TurnEnd { .. } => self.shown.turn = false,
             Event::MessageStart(_) => self.shown.message = true,
             Event::MessageEnd { .. } => self.shown.message = false,
@@ -165,6 +174,20 @@ impl Run {
     pub fn abort(&mut self) {
         self.aborted = true;
         self.cancel.cancel();
+    }
+
+    /// Has the run end with this turn.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Returns the number of the current turn, from 0.
+    pub fn turn_index(&self) -> u32 {
+        self.started_turns.saturating_sub(1)
     }
 
     pub fn is_aborted(&self) -> bool {

@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
 use bowline_core::subagent::SubagentEvent;
+use bowline_core::ui::ExtensionError;
 use bowline_tools::{Outcome, Progress};
 
 use crate::pending::PendingId;
+use crate::session::PassedOn;
 
 /// The calls of one answer.
 #[derive(Debug)]
@@ -37,7 +39,15 @@ pub(crate) struct Call {
 pub(crate) enum CallState {
     /// It was not taken up yet.
     Waiting,
-    /// Somebody decides whether it runs.
+    /// It is decided whether it runs, by extensions and the gate.
+    Deciding {
+        started: Instant,
+    },
+    /// It may run, and waits for others that are taken up with it.
+    Cleared {
+        started: Instant,
+    },
+    /// The user decides whether it runs.
     Asked {
         question: PendingId,
         started: Instant,
@@ -46,6 +56,10 @@ pub(crate) enum CallState {
         task: PendingId,
         started: Instant,
         progress: ProgressSlot,
+    },
+    /// It has run, and extensions see its result.
+    Finishing {
+        started: Instant,
     },
     /// It ended. The result is its message, once recorded.
     Done {
@@ -66,6 +80,10 @@ pub(crate) enum ToolStep {
     Progress,
     /// Something happened to a subagent that the call started.
     Subagent(SubagentEvent),
+    /// A subagent asks the user something.
+    Asks(PassedOn),
+    /// An extension failed at a hook of a subagent.
+    ExtensionFailed(ExtensionError),
     Done(Outcome),
 }
 
@@ -127,6 +145,51 @@ impl Batch {
         call.state = state;
     }
 
+    /// Changes the arguments of a call.
+    pub fn set_arguments(&mut self, index: usize, arguments: Arc<Arguments>) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.arguments = arguments;
+        }
+    }
+
+    /// Tells whether it is still being decided about a call.
+    pub fn is_deciding(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call.state, CallState::Deciding { .. }))
+    }
+
+    /// Returns the calls that may run, with when they were taken up.
+    pub fn cleared(&self) -> Vec<(usize, Instant)> {
+        let cleared = self.calls.iter().enumerate().filter_map(|(index, call)| match call.state {
+            CallState::Cleared { started } => Some((index, started)),
+            _ => None,
+        });
+        cleared.collect()
+    }
+
+    /// Returns the calls whose outcome is not a message yet, in order.
+    pub fn unrecorded(&self) -> impl Iterator<Item = (&Call, &Outcome)> {
+        self.calls.iter().filter_map(|call| match &call.state {
+            CallState::Done { outcome, result: None } => Some((call, outcome)),
+            _ => None,
+        })
+    }
+
+    /// Replaces the outcomes that are not messages yet, in order.
+    pub fn replace_unrecorded(&mut self, mut replace: impl FnMut(&mut Outcome)) {
+        for call in &mut self.calls {
+            if let CallState::Done { outcome, result: None } = &mut call.state {
+                replace(outcome);
+            }
+        }
+    }
+
+    /// Tells whether every call says that the run ends with it.
+    pub fn ends_run(&self) -> bool {
+        self.calls
+            .iter()
+            .all(|call| matches!(&call.state, CallState::Done { outcome, .. } if outcome.ends_run))
+    }
+
     /// Notes the message that a call's outcome became.
     pub fn set_result(&mut self, index: usize, message: Arc<Message>) {
         if let Some(Call { state: CallState::Done { result, .. }, .. }) = self.calls.get_mut(index) {
@@ -156,7 +219,7 @@ impl Batch {
 impl CallState {
     /// Tells whether the call was taken up and has not ended.
     fn is_open(&self) -> bool {
-        matches!(self, Self::Asked { .. } | Self::Running { .. })
+        !matches!(self, Self::Waiting | Self::Done { .. })
     }
 }
 
@@ -168,7 +231,11 @@ impl Call {
     /// Returns when the call was taken up; `None` before that and after its end.
     pub fn started(&self) -> Option<Instant> {
         match self.state {
-            CallState::Asked { started, .. } | CallState::Running { started, .. } => Some(started),
+            CallState::Deciding { started }
+            | CallState::Cleared { started }
+            | CallState::Asked { started, .. }
+            | CallState::Running { started, .. }
+            | CallState::Finishing { started } => Some(started),
             CallState::Waiting | CallState::Done { .. } => None,
         }
     }

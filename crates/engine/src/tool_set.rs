@@ -88,6 +88,11 @@ impl ToolSet {
         self.rebuild();
     }
 
+    /// Returns the names that were enabled instead of the usual ones.
+    pub fn chosen(&self) -> Option<&[String]> {
+        self.chosen.as_deref()
+    }
+
     /// Enables the usual tools again.
     pub fn enable_usual(&mut self) {
         if self.chosen.take().is_some() {
@@ -145,7 +150,13 @@ impl ToolSet {
                 let all = Toolbox::builtin(&self.built_in.options());
                 let known: Vec<_> = chosen.iter().filter(|name| all.get(name).is_some()).cloned().collect();
                 let selection = Selection { allow: Some(known), exclude: Vec::new(), none: false };
-                all.select(&selection).unwrap_or_else(|_| self.built_in.clone())
+                let mut chosen_tools = all.select(&selection).unwrap_or_else(|_| self.built_in.clone());
+                for name in chosen.iter().filter(|name| all.get(name).is_none()) {
+                    if let Some(tool) = self.built_in.get(name) {
+                        chosen_tools = chosen_tools.with_tool(tool);
+                    }
+                }
+                chosen_tools
             }
         };
         for (name, is_active, tool) in offered {

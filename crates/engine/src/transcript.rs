@@ -18,6 +18,8 @@ pub(crate) struct Transcript {
     file: Arc<bowline_session::Session>,
     conversation: Conversation,
     damage: Option<SessionDamage>,
+    /// The entries that were added and not asked for yet, if anybody wants them.
+    appended: Option<Vec<EntryName>>,
 }
 
 /// A message and the entry that holds it, if it could be written.
@@ -30,7 +32,7 @@ pub(crate) struct Recorded {
 impl Transcript {
     pub fn new(file: bowline_session::Session, context: Context) -> Self {
         let damage = damage(&file, &context);
-        Self { file: Arc::new(file), conversation: Conversation::new(context), damage }
+        Self { file: Arc::new(file), conversation: Conversation::new(context), damage, appended: None }
     }
 
     /// Returns what could not be read of the file.
@@ -67,22 +69,38 @@ impl Transcript {
     /// Writes an entry that is not a message.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryName, Refusal> {
         let entry = self.file_mut()?.append(body).map_err(cannot_be_written)?;
-        Ok(EntryName::from(entry.as_str()))
+        let entry = EntryName::from(entry.as_str());
+        if let Some(appended) = &mut self.appended {
+            appended.push(Arc::clone(&entry));
+        }
+        Ok(entry)
+    }
+
+    /// Returns the entries that were added since the last call, and keeps those that follow.
+    pub fn take_appended(&mut self) -> Vec<EntryName> {
+        self.appended.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Writes a message and adds it to the conversation.
-    pub fn add(&mut self, message: Arc<Message>) -> Result<EntryName, Refusal> {
-        let body = match &*message {
+    ///
+    /// The entry of an extension's message has no time but its own, which the message then has too.
+    pub fn add(&mut self, message: &mut Arc<Message>) -> Result<EntryName, Refusal> {
+        let body = match &**message {
             Message::Custom(custom) => EntryBody::CustomMessage {
                 custom_type: custom.custom_type.clone(),
                 content: custom.content.clone(),
                 display: custom.display,
                 details: custom.details.clone(),
             },
-            _ => EntryBody::Message(Arc::clone(&message)),
+            _ => EntryBody::Message(Arc::clone(message)),
         };
         let entry = self.append(body)?;
-        self.conversation.push(message, Arc::clone(&entry));
+        if matches!(&**message, Message::Custom(_))
+            && let Some(written) = self.file.written_message(&entry)
+        {
+            *message = Arc::new(written);
+        }
+        self.conversation.push(Arc::clone(message), Arc::clone(&entry));
         Ok(entry)
     }
 

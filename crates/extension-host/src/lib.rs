@@ -1,7 +1,9 @@
 //! What takes part in a session from outside the program.
 //!
-//! Each part is a [`Host`](bowline_engine::Host): extension processes, which speak our [protocol] over JSON lines.
+//! Each part is a [`Host`](bowline_engine::Host): [command hooks](command_hooks), which are shell commands that run at
+//! events, and extension processes, which speak our [protocol] over JSON lines.
 
+pub mod command_hooks;
 mod discovery;
 mod entry_file;
 #[cfg_attr(unix, path = "executable_unix.rs")]

@@ -62,6 +62,8 @@ pub struct Connection {
     outbox: Outbox,
     /// When the connection was last asked from outside to abort what is in progress.
     last_abort: Option<Instant>,
+    /// Whether an extension wants the connection to end.
+    is_quitting: bool,
     /// Called when the first task reports: from then on there is work that the loop could be stuck in.
     when_working: Option<Box<dyn FnOnce()>>,
 }
@@ -84,6 +86,7 @@ impl Connection {
             records: Vec::new(),
             outbox: limits.outbox,
             last_abort: None,
+            is_quitting: false,
             when_working: None,
         }
     }
@@ -113,7 +116,7 @@ impl Connection {
         self.post();
         let mut has_input = true;
         let code = loop {
-            if !has_input && self.sessions.are_idle() {
+            if self.is_quitting || (!has_input && self.sessions.are_idle()) {
                 break 0;
             }
             let may_read = has_input && !self.outbox.is_far_over_bound();
@@ -289,6 +292,7 @@ impl Connection {
             match emitted {
                 Output::Event(event) => self.dialect.event(session, &event, &mut self.records),
                 Output::Reply(reply) => self.dialect.reply(session, &reply, &mut self.records),
+                Output::Quit => self.is_quitting = true,
             }
             post(&mut self.records, &mut self.outbox);
             if self.outbox.queued_bytes() > FLUSHED_ABOVE {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use bowline_core::Message;
 use serde_json::value::RawValue;
 
-use crate::decode::ParentOf;
+use crate::decode::{self, ParentOf};
 use crate::depth::is_too_deep;
 use crate::entry::Entry;
 use crate::header::CURRENT_VERSION;
@@ -30,6 +31,13 @@ impl Session {
     pub fn written_entry(&self, id: &str) -> Result<Box<RawValue>, Error> {
         let position = self.tree.known_position(id)?;
         self.entry(self.tree.node(position))
+    }
+
+    /// Returns the message that an entry adds to the context, as a reader of the file finds it.
+    pub fn written_message(&self, id: &str) -> Option<Message> {
+        let position = self.tree.known_position(id).ok()?;
+        let node = self.tree.node(position);
+        decode::message(node.kind, &self.line(node).ok()?).ok()?
     }
 
     /// Returns one entry.

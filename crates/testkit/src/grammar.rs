@@ -150,7 +150,12 @@ impl Grammar {
         Ok(())
     }
 
-    fn append_entry(&self, record: &Value) -> Checked {
+    fn append_entry(&mut self, record: &Value) -> Checked {
+        if matches!(text(&record["entry"]["type"]), "custom" | "custom_message") {
+            // An extension that adds an entry after an attempt may go on with the run.
+            self.may_continue |= self.is_running && !self.is_in_attempt;
+            return Ok(());
+        }
         check(
             record["entry"]["type"] == "context_edit",
             "entry_appended of an entry that another record reports",
@@ -264,6 +269,10 @@ impl Grammar {
     }
 
     fn start_message(&mut self, record: &Value) -> Checked {
+        // Extensions add messages at any time.
+        if record["message"]["role"] == "custom" {
+            return Ok(());
+        }
         let turn = self.turn.as_mut().ok_or("message_start outside of a turn")?;
         check(turn.message.is_none(), "message_start in an open message")?;
         let role = text(&record["message"]["role"]).to_owned();
@@ -292,6 +301,9 @@ impl Grammar {
     }
 
     fn end_message(&mut self, message: &Value) -> Checked {
+        if message["role"] == "custom" {
+            return Ok(());
+        }
         let turn = self.turn.as_mut().ok_or("message_end outside of a turn")?;
         let open = turn.message.take().ok_or("message_end without message_start")?;
         check(message["role"] == *open.role, "message_end of another role")?;

@@ -37,11 +37,22 @@ impl Protocol {
 
     /// Returns the types of all records that are not responses; of wrapped records, the inner type.
     pub fn events(&self) -> Vec<String> {
-        self.names("Event", |record| tag(&record["properties"]["event"]).or_else(|| tag(record)))
+        self.names("Event", |record| {
+            let form = || tag(self.resolve(&record["oneOf"][0]));
+            tag(&record["properties"]["event"]).or_else(|| tag(record)).or_else(form)
+        })
     }
 
-    /// Checks a line that a client sends.
+    /// Returns the types of all lines that answer records.
+    pub fn answers(&self) -> Vec<String> {
+        if self.definitions["ClientAnswer"].is_null() { Vec::new() } else { self.names("ClientAnswer", tag) }
+    }
+
+    /// Checks a line that a client sends: a command, or an answer.
     pub fn check_command(&self, line: &Value) -> Result<(), String> {
+        if self.answers().iter().any(|name| line["type"] == **name) {
+            return self.check(&self.definitions["ClientAnswer"], line, "");
+        }
         self.check(&self.definitions["Command"], &with_described_id(line), "")
     }
 

@@ -14,7 +14,7 @@ use crate::command_logs::LogPlace;
 use crate::error::Error;
 use crate::parameters::{Kind, Parameter, text};
 use crate::process_tree::Survivor;
-use crate::shell::{Ending, Event, Launch, Shell};
+use crate::shell::{Ending, Event, Launch, Pipes, Shell};
 use crate::terminal_text::Cleaner;
 use crate::tool::{Outcome, Progress};
 use crate::toolbox::Options;
@@ -59,6 +59,8 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
         working_directory: context.working_directory,
         environment: context.environment,
         options: Arc::clone(&options),
+        has_prefix: true,
+        pipes: Pipes::Joined,
         timeout: timeout.map(|timeout| timeout.limit),
         cancel: context.cancel,
     })?;
@@ -81,7 +83,7 @@ async fn bash(call: Call) -> Result<Outcome, Error> {
                 (context.progress)(progress(&capture));
             }
             event = shell.next() => match event {
-                Event::Output(text) => {
+                Event::Output(text) | Event::Errors(text) => {
                     capture.push(&cleaner.push(text)).await;
                     report_due.get_or_insert(next_report);
                 }

@@ -10,7 +10,7 @@ use crate::capture::Capture;
 use crate::command_logs::LogPlace;
 use crate::error::Error;
 use crate::panics;
-use crate::shell::{Ending, Event, Launch, Shell};
+use crate::shell::{Ending, Event, Launch, Pipes, Shell};
 use crate::terminal_text::Cleaner;
 use crate::toolbox::Options;
 
@@ -61,6 +61,8 @@ async fn run<Taken: Future<Output = ()> + Send>(
         working_directory: request.working_directory,
         environment: request.environment,
         options: Arc::clone(&request.options),
+        has_prefix: true,
+        pipes: Pipes::Joined,
         timeout: None,
         cancel: request.cancel,
     })?;
@@ -72,7 +74,7 @@ async fn run<Taken: Future<Output = ()> + Send>(
     });
     let ending = loop {
         match shell.next().await {
-            Event::Output(piece) => {
+            Event::Output(piece) | Event::Errors(piece) => {
                 let text = cleaner.push(piece);
                 if !text.is_empty() {
                     capture.push(&text).await;

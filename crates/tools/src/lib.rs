@@ -17,6 +17,7 @@ mod command;
 mod command_environment;
 mod command_logs;
 mod edit;
+mod effective_arguments;
 mod error;
 mod file_locks;
 mod find;
@@ -31,6 +32,7 @@ mod orphans;
 mod panics;
 mod parameters;
 mod paths;
+mod piped_command;
 #[cfg_attr(unix, path = "platform_unix.rs")]
 #[cfg_attr(not(unix), path = "platform_windows.rs")]
 mod platform;
@@ -58,8 +60,9 @@ pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;
 pub use orphans::adopt_orphans;
+pub use piped_command::{KeptOutput, PipedCommand, PipedEnding, PipedOutcome, run_piped};
 pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
-pub use toolbox::{Options, Selection, Toolbox, traits_of};
+pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};
 pub use watch::{WATCH_ROLE, watch};

@@ -1,8 +1,9 @@
-//! A shell that runs one command: it is started in a new process group with both outputs in one pipe, its output is
-//! returned as it arrives, and it is killed with all its descendants when the call is cancelled, times out, or is dropped.
+//! A shell that runs one command: it is started in a new process group with both outputs in one pipe or in one each, its
+//! output is returned as it arrives, and it is killed with all its descendants when the call is cancelled, times out, or
+//! is dropped.
 //!
-//! The command ends when the shell exits. A child left in the background may hold the pipe open forever, so after the
-//! exit the pipe is read only until it has been quiet for a moment.
+//! The command ends when the shell exits. A child left in the background may hold a pipe open forever, so after the
+//! exit the pipes are read only until they have been quiet for a moment.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,10 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -39,13 +41,26 @@ pub(crate) struct Launch {
     pub working_directory: PathBuf,
     pub environment: Vec<(String, String)>,
     pub options: Arc<Options>,
+    /// Whether the prefix of the options comes before the command.
+    pub has_prefix: bool,
+    pub pipes: Pipes,
     pub timeout: Option<Duration>,
     pub cancel: CancellationToken,
+}
+
+/// What a command reads and where it writes.
+pub(crate) enum Pipes {
+    /// It reads nothing; both outputs are one.
+    Joined,
+    /// It reads this input; its outputs are kept apart.
+    Separate { input: Vec<u8> },
 }
 
 /// An event of a running command.
 pub(crate) enum Event {
     Output(String),
+    /// What it wrote to stderr, if that is kept apart.
+    Errors(String),
     Ended(Ending),
 }
 
@@ -66,16 +81,25 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
+/// A pipe that a command writes to.
+#[derive(Default)]
+struct Outlet {
+    /// Absent once its end was read.
+    reader: Option<OutputReader>,
+    buffer: Vec<u8>,
+    decoder: Decoder,
+}
+
 /// A running command.
 pub(crate) struct Shell {
     child: Child,
     /// Absent once the child was reaped.
     own: Option<OwnChild>,
     tree: ProcessTree,
-    /// Absent once its end was read.
-    output: Option<OutputReader>,
-    buffer: Vec<u8>,
-    decoder: Decoder,
+    output: Outlet,
+    errors: Outlet,
+    /// Writes the input.
+    feeding: Option<AbortHandle>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
     /// The shell's exit status; absent while it runs.
@@ -102,15 +126,22 @@ impl Shell {
         if let Some(program) = &launch.options.watcher {
             watch::begin(program, mark);
         }
-        Self::spawn(&launch, &shell, mark).map_err(|source| {
+        Self::spawn(launch, &shell, mark).map_err(|source| {
             orphans::forget(mark);
             watch::end(mark);
             Error::Shell { shell, source }
         })
     }
 
-    fn spawn(launch: &Launch, shell: &Path, mark: Mark) -> io::Result<Self> {
-        let (output, writer) = platform::output_pipe()?;
+    fn spawn(launch: Launch, shell: &Path, mark: Mark) -> io::Result<Self> {
+        let (output, writer) = Outlet::open()?;
+        let (errors, stdin, stderr) = match launch.pipes {
+            Pipes::Joined => (Outlet::default(), Stdio::null(), writer.try_clone()?),
+            Pipes::Separate { .. } => {
+                let (errors, writer) = Outlet::open()?;
+                (errors, Stdio::piped(), writer)
+            }
+        };
         let mut command = Command::new(shell);
         if let Some(variables) = launch.options.environment.variables() {
             command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
@@ -118,28 +149,34 @@ impl Shell {
         command
             .arg("-c")
             .arg(match &launch.options.command_prefix {
-                Some(prefix) if !prefix.is_empty() => format!("{prefix}\n{}", launch.command),
+                Some(prefix) if launch.has_prefix && !prefix.is_empty() => {
+                    format!("{prefix}\n{}", launch.command)
+                }
                 _ => launch.command.clone(),
             })
             .current_dir(&launch.working_directory)
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))
             .env(process_tree::VARIABLE, mark.variable(launch.options.inherited_mark.as_deref()))
-            .stdin(Stdio::null())
-            .stdout(Stdio::from(writer.try_clone()?))
-            .stderr(Stdio::from(writer));
+            .stdin(stdin)
+            .stdout(Stdio::from(writer))
+            .stderr(Stdio::from(stderr));
         platform::separate(&mut command);
-        let (child, own) = orphans::start(|| process_tree::spawn_marked(&mut command, mark), Child::id)?;
-        // The command holds the writing ends; while they are open the pipe never ends.
+        let (mut child, own) = orphans::start(|| process_tree::spawn_marked(&mut command, mark), Child::id)?;
+        // The command holds the writing ends; while they are open the pipes never end.
         drop(command);
+        let feeding = match (launch.pipes, child.stdin.take()) {
+            (Pipes::Separate { input }, Some(stdin)) => Some(tokio::spawn(feed(stdin, input)).abort_handle()),
+            _ => None,
+        };
         let leader = child.id().and_then(|process| i32::try_from(process).ok()).unwrap_or_default();
         Ok(Self {
             tree: ProcessTree::new(leader, mark),
             child,
             own: Some(own),
-            output: Some(output),
-            buffer: vec![0; BUFFER],
-            decoder: Decoder::default(),
-            cancel: launch.cancel.clone(),
+            output,
+            errors,
+            feeding,
+            cancel: launch.cancel,
             // A time too far away to be represented is no deadline.
             deadline: launch.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             status: None,
@@ -153,7 +190,7 @@ impl Shell {
 
     /// Waits for the next event. Dropping the returned future loses nothing.
     pub(crate) async fn next(&mut self) -> Event {
-        while self.output.is_some() || self.status.is_none() || self.dying.is_some() {
+        while self.is_read() || self.status.is_none() || self.dying.is_some() {
             let runs = self.status.is_none() && self.killed.is_none();
             tokio::select! {
                 biased;
@@ -164,18 +201,34 @@ impl Shell {
                 () = death(&mut self.dying), if self.dying.is_some() => self.dying = None,
                 status = self.child.wait(), if self.status.is_none() => self.shell_ended(status),
                 () = sleep_until(self.grace.unwrap_or_else(Instant::now)), if self.grace.is_some() => break,
-                text = read(&mut self.output, &mut self.buffer, &mut self.decoder), if self.output.is_some() => {
-                    if self.quiet.is_some() {
-                        self.quiet = Some(Instant::now() + QUIET);
-                    }
+                text = self.output.read(), if self.output.is_open() => {
+                    self.hear();
                     if !text.is_empty() {
                         return Event::Output(text);
+                    }
+                }
+                text = self.errors.read(), if self.errors.is_open() => {
+                    self.hear();
+                    if !text.is_empty() {
+                        return Event::Errors(text);
                     }
                 }
                 () = sleep_until(self.quiet.unwrap_or_else(Instant::now)), if self.quiet.is_some() => break,
             }
         }
         Event::Ended(self.end().await)
+    }
+
+    /// Tells whether a pipe is open.
+    fn is_read(&self) -> bool {
+        self.output.is_open() || self.errors.is_open()
+    }
+
+    /// Notes that a pipe was not quiet.
+    fn hear(&mut self) {
+        if self.quiet.is_some() {
+            self.quiet = Some(Instant::now() + QUIET);
+        }
     }
 
     fn shell_ended(&mut self, status: io::Result<ExitStatus>) {
@@ -206,15 +259,15 @@ impl Shell {
             self.over = true;
             return reason;
         }
-        let left_running = self.output.is_some();
+        let left_running = self.is_read();
         let survivors = if left_running { survivors(self.tree).await } else { Vec::new() };
         self.over = true;
         watch::end(self.tree.mark);
         if let Some(rest) = orphans::leave(self.tree.mark) {
             drop(kills::request(rest));
         }
-        if let Some(output) = self.output.take() {
-            tokio::spawn(drain(output));
+        for reader in [self.output.reader.take(), self.errors.reader.take()].into_iter().flatten() {
+            tokio::spawn(drain(reader));
         }
         match self.status.map(|status| (status.code(), platform::signal_of(status))) {
             Some((None, Some(signal))) => Ending::Signalled { signal },
@@ -229,6 +282,9 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
+        if let Some(feeding) = &self.feeding {
+            feeding.abort();
+        }
         if !self.over && self.killed.is_none() {
             drop(self.kill_tree());
         }
@@ -248,16 +304,32 @@ async fn survivors(tree: ProcessTree) -> Vec<Survivor> {
     search.await.unwrap_or_default()
 }
 
-/// Reads the next piece of output. At the end it removes the reader and returns the rest of the text.
-async fn read(output: &mut Option<OutputReader>, buffer: &mut [u8], decoder: &mut Decoder) -> String {
-    let Some(receiver) = output else { return String::new() };
-    match receiver.read(buffer).await {
-        Ok(length) if length > 0 => decoder.push(&buffer[..length]),
-        _ => {
-            *output = None;
-            decoder.finish()
+impl Outlet {
+    fn open() -> io::Result<(Self, io::PipeWriter)> {
+        let (reader, writer) = platform::output_pipe()?;
+        Ok((Self { reader: Some(reader), buffer: vec![0; BUFFER], decoder: Decoder::default() }, writer))
+    }
+
+    fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Reads the next piece. At the end it removes the reader and returns the rest of the text.
+    async fn read(&mut self) -> String {
+        let Some(reader) = &mut self.reader else { return String::new() };
+        match reader.read(&mut self.buffer).await {
+            Ok(length) if length > 0 => self.decoder.push(&self.buffer[..length]),
+            _ => {
+                self.reader = None;
+                self.decoder.finish()
+            }
         }
     }
+}
+
+/// Writes a command's input and closes it. A command that does not read it loses nothing.
+async fn feed(mut stdin: ChildStdin, input: Vec<u8>) {
+    let _ = stdin.write_all(&input).await;
 }
 
 /// Keeps reading for a background process, which a closed pipe would kill at its next write.

@@ -71,17 +71,19 @@ pub struct Outcome {
     /// Data for the client that the model does not see; an empty object in every error.
     pub details: Option<Value>,
     pub is_error: bool,
+    /// Whether the run ends with this turn, if every other call of the turn says so too.
+    pub ends_run: bool,
 }
 
 impl Outcome {
     /// Returns a success with a text and no details.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], details: None, is_error: false }
+        Self { content: vec![Content::text(text)], details: None, is_error: false, ends_run: false }
     }
 
     /// Returns a failure with a text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], details: Some(json!({})), is_error: true }
+        Self { content: vec![Content::text(text)], details: Some(json!({})), is_error: true, ends_run: false }
     }
 
     /// Adds data for the client; an empty object counts as none.

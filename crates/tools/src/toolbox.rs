@@ -1,14 +1,16 @@
 //! The enabled tools, in order.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bowline_core::message::Arguments;
 use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
 use crate::command_environment::CommandEnvironment;
+use crate::effective_arguments::effective;
 use crate::error::Error;
 use crate::panics::Guarded;
 use crate::tool::Tool;
@@ -34,6 +36,18 @@ static OF_ENGINE: [ToolTraits; 1] =
 pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
     let builtin = BUILTIN.iter().map(|builtin| &builtin.traits);
     builtin.chain(&OF_ENGINE).chain(&FOREIGN).find(|traits| traits.name == name)
+}
+
+/// Returns what the arguments of a call mean to a built-in tool: in the form that it declares, its path absolute. `None`
+/// if no tool of that name is built in. Looks at the file system.
+pub fn effective_arguments(
+    name: &str,
+    arguments: &Arguments,
+    working_directory: &Path,
+    home: Option<&Path>,
+) -> Option<Arguments> {
+    let builtin = BUILTIN.iter().find(|builtin| builtin.traits.name == name)?;
+    Some(effective(builtin, arguments.clone(), working_directory, home))
 }
 
 /// How the built-in tools behave, and what they may know of the process's environment.

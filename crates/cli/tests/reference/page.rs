@@ -32,13 +32,17 @@ impl Page<'_> {
             guide = self.guide,
         );
         let (commands, events) = (self.protocol().commands(), self.protocol().events());
+        let answers = self.protocol().answers();
         let list = |names: &[String]| {
             let links = names.iter().map(|name| format!("[`{name}`](#{})", name.to_lowercase()));
             links.collect::<Vec<_>>().join(", ")
         };
         let _ = write!(page, "\n- [Commands](#commands): {}\n", list(&commands));
+        if !answers.is_empty() {
+            let _ = writeln!(page, "- [Answers](#answers): {}", list(&answers));
+        }
         let _ = writeln!(page, "- [Records](#records): {}", list(&events));
-        let types = self.tables().types(&["Command", "Response", "Event"]);
+        let types = self.tables().types(&["Command", "Response", "ClientAnswer", "Event"]);
         let links: Vec<_> = types.iter().map(|name| link(name)).collect();
         let _ = writeln!(page, "- [Types](#types): {}", links.join(", "));
 
@@ -52,6 +56,15 @@ impl Page<'_> {
             page.push_str("\n### Failure responses\n\n");
             self.tables().fields(self.protocol().definition("FailureResponse"), &[], &mut page);
             let _ = write!(page, "\n```json\n{failure}\n```\n");
+        }
+        if !answers.is_empty() {
+            page.push_str(
+                "\n## Answers\n\nThe lines by which a client answers records of the agent. There is no response to \
+                 them, and they overtake every command.\n",
+            );
+        }
+        for name in &answers {
+            self.answer(name, &mut page);
         }
         page.push_str("\n## Records\n");
         if self.is_wrapped() {
@@ -87,7 +100,10 @@ impl Page<'_> {
             match &response["properties"]["data"] {
                 Value::Null => page.push_str("\nThe response has no `data`.\n"),
                 data => {
-                    let _ = write!(page, "\nResponse `data`: {}.\n", self.tables().kind(data));
+                    let required = response["required"].as_array().into_iter().flatten();
+                    let at_times =
+                        if required.clone().any(|name| name == "data") { "" } else { " (at times)" };
+                    let _ = write!(page, "\nResponse `data`{at_times}: {}.\n", self.tables().kind(data));
                 }
             }
         }
@@ -96,17 +112,47 @@ impl Page<'_> {
         let _ = write!(page, "\n```json\n{}\n```\n", lines.join("\n"));
     }
 
+    fn answer(&self, name: &str, page: &mut String) {
+        let is_it = |definition: &Value| definition["properties"]["type"]["const"] == name;
+        let definition = self.tables().find("ClientAnswer", is_it);
+        let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
+        self.tables().table(definition, &["type"], page);
+        let lines = self.recorder.answers(name);
+        assert!(!lines.is_empty(), "{}: no example of {name}", self.dialect);
+        let _ = write!(page, "\n```json\n{}\n```\n", lines.join("\n"));
+    }
+
     fn record(&self, name: &str, page: &mut String) {
         let tag = |definition: &Value| definition["properties"]["type"]["const"] == name;
-        let definition = self
-            .tables()
-            .find("Event", |definition| tag(definition) || tag(&definition["properties"]["event"]));
+        let definition = self.tables().find("Event", |definition| {
+            let form = self.protocol().resolve(&definition["oneOf"][0]);
+            tag(definition) || tag(&definition["properties"]["event"]) || tag(form)
+        });
+        if let Some(forms) = definition["oneOf"].as_array() {
+            return self.record_forms(name, definition, forms, page);
+        }
         let inner = if tag(definition) { definition } else { &definition["properties"]["event"] };
         let _ = write!(page, "\n### `{name}`\n\n{}\n", about(inner));
         self.tables().table(inner, &["type"], page);
         let line =
             self.recorder.record(name).unwrap_or_else(|| panic!("{}: no example of {name}", self.dialect));
         let _ = write!(page, "\n```json\n{line}\n```\n");
+    }
+
+    /// Renders a record with several forms, which its `method` tells apart.
+    fn record_forms(&self, name: &str, definition: &Value, forms: &[Value], page: &mut String) {
+        let _ = write!(page, "\n### `{name}`\n\n{}\n", about(definition));
+        for form in forms {
+            let form = self.protocol().resolve(form);
+            let method = form["properties"]["method"]["const"].as_str().unwrap();
+            let _ = write!(page, "\n#### `{method}`\n\n{}\n", about(form));
+            self.tables().table(form, &["type", "method"], page);
+            let line = self
+                .recorder
+                .form(name, method)
+                .unwrap_or_else(|| panic!("{}: no example of {name} {method}", self.dialect));
+            let _ = write!(page, "\n```json\n{line}\n```\n");
+        }
     }
 
     fn is_wrapped(&self) -> bool {

@@ -130,6 +130,31 @@ impl Recorder {
         self.others.extend(agent.until(is_progress).pop());
     }
 
+    /// Records the user interface of extensions from a recording of the emulated agent.
+    pub fn record_user_interface(&mut self, recording: &str) {
+        let lines = recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = lines.filter_map(|line| line["line"].as_str().map(ToOwned::to_owned));
+        let lines = lines.map(|text| serde_json::from_str::<Value>(&text).unwrap());
+        let is_shown =
+            |line: &Value| line["type"].as_str().is_some_and(|name| name.starts_with("extension_"));
+        self.record_lines(lines.filter(is_shown));
+    }
+
+    /// Records lines that the agent under test does not write in a scenario.
+    pub fn record_lines(&mut self, lines: impl IntoIterator<Item = Value>) {
+        let answers = self.protocol.answers();
+        for line in lines {
+            let is_answer = answers.iter().any(|name| line["type"] == **name);
+            let checked = if is_answer {
+                self.protocol.check_command(&line)
+            } else {
+                self.protocol.check_record(&line)
+            };
+            checked.unwrap_or_else(|problem| panic!("{line}: {problem}"));
+            if is_answer { self.commands.push(line) } else { self.others.push(line) }
+        }
+    }
+
     /// Returns the first successful command of a type with its response, if it has one, as a page shows them.
     pub fn exchange(&self, name: &str) -> Option<Vec<String>> {
         let of_name = self.commands.iter().filter(|command| command["type"] == name);
@@ -161,6 +186,25 @@ impl Recorder {
             event["type"] == name && step.is_none_or(|step| step["type"] == "text_delta")
         };
         all.find(is_it).map(|record| self.shown(record.clone()))
+    }
+
+    /// Returns the first record of a type and a method, as a page shows it.
+    pub fn form(&self, name: &str, method: &str) -> Option<String> {
+        let mut all = self.agent.transcript().iter().chain(&self.others);
+        let is_it = |record: &&Value| record["type"] == name && record["method"] == method;
+        all.find(is_it).map(|record| self.shown(record.clone()))
+    }
+
+    /// Returns some answers of a type, as a page shows them: one for each set of members.
+    pub fn answers(&self, name: &str) -> Vec<String> {
+        let mut shown: Vec<&Value> = Vec::new();
+        let members = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        for line in self.commands.iter().filter(|line| line["type"] == name) {
+            if !shown.iter().any(|other| members(other) == members(line)) {
+                shown.push(line);
+            }
+        }
+        shown.into_iter().map(|line| self.shown(line.clone())).collect()
     }
 
     /// Returns a line as a page shows it: without values that differ from run to run, and truncated.

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use bowline_testkit::{Gate, Reply, Usage};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::recorder::Recorder;
+
+/// What an extension asks and shows, and what the client answers, as the emulated agents were recorded.
+const PI_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/ui-all.jsonl");
+const OMP_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/omp-ui-all.jsonl");
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -134,6 +138,10 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
+    recorder.record_user_interface(PI_DIALOGS);
+    recorder.record_lines([json!({
+        "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
+    })]);
     recorder
 }
 
@@ -145,6 +153,9 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
     recorder.request_all(&["get_available_commands"]);
+    for command in ["/model m2", "/rename Parser"] {
+        recorder.request(json!({ "type": "prompt", "message": command }));
+    }
     run_abort(&mut recorder, "message");
     recorder.server.reply(Reply::text("This instead.").usage(NEARLY_FULL));
     recorder.request(json!({ "type": "abort_and_prompt", "message": "Do this instead." }));
@@ -164,6 +175,10 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "branch", "entryId": messages["messages"][0]["entryId"] }));
     recorder.request_all(&["new_session"]);
     recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    recorder.record_user_interface(OMP_DIALOGS);
+    recorder.record_lines([json!({
+        "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",
+    })]);
     recorder
 }
 
@@ -279,5 +294,21 @@ pub(crate) fn operator(dialect: &'static str) -> Recorder {
         json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }),
     );
     recorder.record_failed_start();
+    if dialect == "operator-flat" {
+        let id = "1516151f-ccfa-462b-b7b1-8b1e664fb441";
+        let request = |fields: Value| {
+            let mut request = json!({ "type": "extension_ui_request", "id": id });
+            request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            request
+        };
+        recorder.record_lines([
+            request(json!({ "method": "select", "title": "Pick", "options": ["a", "b"] })),
+            request(json!({ "method": "confirm", "title": "Sure?", "message": "really" })),
+            request(json!({ "method": "input", "title": "Name" })),
+            request(json!({ "method": "notify", "message": "It is done.", "level": "info" })),
+            json!({ "type": "extension_ui_response", "id": id, "value": "b" }),
+            json!({ "type": "extension_ui_response", "id": id, "cancelled": true }),
+        ]);
+    }
     recorder
 }

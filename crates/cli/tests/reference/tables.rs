@@ -24,8 +24,15 @@ impl<'protocol> Tables<'protocol> {
     pub fn types(&self, unions: &[&str]) -> Vec<String> {
         let mut types = Vec::new();
         for union in unions {
-            for member in self.0.definition(union)["oneOf"].as_array().unwrap() {
-                self.collect_types(self.0.resolve(member), &mut types);
+            for member in self.0.definition(union)["oneOf"].as_array().into_iter().flatten() {
+                let member = self.0.resolve(member);
+                // The forms of a record are described with it.
+                match member["oneOf"].as_array() {
+                    Some(forms) => {
+                        forms.iter().for_each(|form| self.collect_types(self.0.resolve(form), &mut types));
+                    }
+                    None => self.collect_types(member, &mut types),
+                }
             }
         }
         types

@@ -53,7 +53,7 @@ fn commands_have_the_form_that_pi_gives_them() {
             "skill:myskill",
             "A <skill> & more",
             "skill",
-            info(format!("{own}/skills/myskill/SKILL.md"), "user", own.clone())
+            info(format!("{own}/skills/myskill/SKILL.md"), "user", own)
         ),
         command(
             "skill:ag",

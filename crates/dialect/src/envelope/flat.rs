@@ -8,16 +8,13 @@ use super::{Envelope, Head};
 use crate::command_table::Row;
 use crate::schema::{SchemaFn, drop_nulls};
 
-/// The type of a line that answers an `extension_ui_request`.
-pub(crate) const UI_RESPONSE: &str = "extension_ui_response";
-
 /// A line is an object with a `type`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flat {
-    /// The type of the lines that answer a question, in protocols that know one.
-    pub answer_type: Option<&'static str>,
     /// Describes a response, successful or not.
     pub response: SchemaFn,
+    /// The commands whose success responses have `data` only at times.
+    pub optional_data: &'static [&'static str],
 }
 
 impl Envelope for Flat {
@@ -29,8 +26,8 @@ impl Envelope for Flat {
         &[]
     }
 
-    fn is_answer(&self, head: &Head) -> bool {
-        self.answer_type.is_some() && head.name.as_deref() == self.answer_type
+    fn is_answer(&self, _: &Head) -> bool {
+        false
     }
 
     fn parameters(&self, members: Map<String, Value>) -> Map<String, Value> {
@@ -66,6 +63,9 @@ impl Envelope for Flat {
         set(&mut success, "success", json!({ "const": true }));
         remove(&mut success, &["error", "code"]);
         match row.result {
+            Some(result) if self.optional_data.contains(&row.name) => {
+                success["properties"]["data"] = result(generator).to_value();
+            }
             Some(result) => set(&mut success, "data", result(generator).to_value()),
             None => remove(&mut success, &["data"]),
         }

@@ -30,7 +30,7 @@ pub(crate) trait Envelope: fmt::Debug + Sync {
     /// Returns the members that mark a line as an answer, if any do.
     fn answer_members(&self) -> &'static [&'static str];
 
-    /// Returns whether a line is the client's answer to something that the agent asked.
+    /// Returns whether a line is the client's answer to something that the agent asked, if that does not show by its name.
     fn is_answer(&self, head: &Head) -> bool;
 
     /// Returns the parameters of a command, given the members of its line.

@@ -17,8 +17,9 @@ use super::commands::QUEUE_MODES;
 /// What happened to a message.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Accepted {
-    /// `started` if it started a run, `queued` if it is in a queue.
-    #[schemars(extend("enum" = ["started", "queued"]))]
+    /// `started` if it started a run, `queued` if it is in a queue, `handled` if an extension dealt with it and nothing
+    /// follows.
+    #[schemars(extend("enum" = ["started", "queued", "handled"]))]
     pub disposition: &'static str,
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use bowline_core::model::Model;
 use bowline_core::reply::{
-    Answer, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics, SessionSummary,
-    ShellResult, State,
+    Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
+    SessionSummary, ShellResult, State,
 };
 use bowline_core::slash_command::{CommandKind, SlashCommand};
 use serde::Serialize;
@@ -64,6 +64,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             disposition: match disposition {
                 Disposition::Started => "started",
                 Disposition::Queued => "queued",
+                Disposition::Handled => "handled",
             },
         }),
         // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
@@ -91,6 +92,11 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::ThinkingLevels(levels) => Data::Levels(Levels { levels }),
         Answer::Shell(result) => Data::Shell(shell_result(result)),
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
+        Answer::Cancelled(CancelledChange::Switch) => Data::Switched(Switched { cancelled: true }),
+        Answer::Cancelled(CancelledChange::Fork) => Data::Forked(Forked { text: "", cancelled: true }),
+        Answer::Cancelled(CancelledChange::Navigation) => {
+            Data::Navigated(Navigated { leaf_id: None, text: None, summary_entry_id: None, cancelled: true })
+        }
         Answer::Statistics(statistics) => Data::Statistics(statistics_record(statistics)),
         Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),

@@ -14,3 +14,4 @@ mod shape;
 pub(crate) mod state_cache;
 pub(crate) mod steps;
 pub(crate) mod subagents;
+pub(crate) mod user_interface;

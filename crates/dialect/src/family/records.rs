@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
 use bowline_core::message::{Arguments, Content, Message};
+use bowline_core::ui::ExtensionError;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
 use schemars::JsonSchema;
@@ -80,6 +81,14 @@ pub(crate) enum EventRecord<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'event str>,
     },
+    /// An extension failed. The run goes on, but for a tool call that the extension was to decide on.
+    ExtensionError {
+        /// The extension's path, or what stands for it: `command:NAME`, `hook:EVENT`, `<runtime>`.
+        extension_path: &'event str,
+        /// What the extension was doing: the name of a hook, `command`, `load`, `process`.
+        event: &'event str,
+        error: &'event str,
+    },
 }
 
 /// The output of a tool.
@@ -135,6 +144,9 @@ impl<'event> EventRecord<'event> {
                 attempt: *attempt,
                 final_error: final_error.as_deref(),
             },
+            Event::ExtensionFailed(ExtensionError { extension, event, error }) => {
+                Self::ExtensionError { extension_path: extension, event, error }
+            }
             Event::RunEnd { .. }
             | Event::Settled(_)
             | Event::MessageUpdate { .. }
@@ -153,7 +165,7 @@ impl<'event> EventRecord<'event> {
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
             | Event::Display { .. }
-            | Event::ExtensionFailed(_)
+            | Event::Local(_)
             | Event::Subagent(_) => return None,
         })
     }
@@ -171,6 +183,7 @@ impl<'event> EventRecord<'event> {
             Self::ToolExecutionEnd { .. } => "tool_execution_end",
             Self::AutoRetryStart { .. } => "auto_retry_start",
             Self::AutoRetryEnd { .. } => "auto_retry_end",
+            Self::ExtensionError { .. } => "extension_error",
         }
     }
 
@@ -282,6 +295,11 @@ mod tests {
             Event::ToolEnd { call_id, tool, result: report, is_error: false, duration: Duration::ZERO },
             Event::RetryStart { attempt: 1, max_attempts: 2, delay: Duration::ZERO, error: String::new() },
             Event::RetryEnd { success: true, attempt: 1, final_error: None },
+            Event::ExtensionFailed(ExtensionError {
+                extension: String::new(),
+                event: String::new(),
+                error: String::new(),
+            }),
         ];
         for event in &events {
             let record = EventRecord::of(event).unwrap();

@@ -226,11 +226,12 @@ impl<E> Default for SubagentRecords<E> {
     }
 }
 
-impl<E: Default> SubagentRecords<E> {
-    /// Encodes what happened to a subagent. `encode` encodes an event of its session.
+impl<E> SubagentRecords<E> {
+    /// Encodes what happened to a subagent. `make` makes an encoder, which `encode` uses for an event of its session.
     pub fn encode(
         &mut self,
         event: &SubagentEvent,
+        make: impl FnOnce() -> E,
         encode: impl FnOnce(&mut E, &Event, &mut Vec<Record>),
         records: &mut Vec<Record>,
     ) {
@@ -248,7 +249,7 @@ impl<E: Default> SubagentRecords<E> {
             }
             SubagentEvent::Inner { id, event } => {
                 let mut inner = Vec::new();
-                encode(self.encoders.entry(Arc::clone(id)).or_default(), event, &mut inner);
+                encode(self.encoders.entry(Arc::clone(id)).or_insert_with(make), event, &mut inner);
                 records.extend(inner.into_iter().map(|record| wrapped(id, record)));
             }
         }

@@ -3,6 +3,7 @@
 use bowline_core::command::{Command, InterruptMode};
 
 use super::PROTOCOL_VERSION;
+use super::replies::Invoked;
 use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
@@ -27,8 +28,9 @@ const LARGEST_PAGE: u64 = 256;
 pub(super) const TABLE: &[Row] = &[
     Row {
         about: "Starts a run with a user message. It is acknowledged immediately; if it then fails, a second response \
-                with the same id reports the error.",
-        result: None,
+                with the same id reports the error. A message such as `/compact` that names a command is not sent to the \
+                model: the command is carried out, and the response has `data`.",
+        result: Some(schema_of::<Invoked>),
         ..family::PROMPT
     },
     Row {

@@ -13,19 +13,21 @@ mod unsupported;
 use std::sync::Arc;
 
 use bowline_core::command::InterruptMode;
-use bowline_core::event::{CompactionReason, Event};
+use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
+use bowline_core::model::Model;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, StateDetail, ToolResults, TruncatedAnswers, WhileCompacting,
+    IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults, TruncatedAnswers,
+    WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
-use bowline_core::{ErrorKind, SessionTag};
+use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::decode::Problem;
-use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::envelope::flat::Flat;
 use crate::family::error_code::ErrorCode;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
@@ -33,9 +35,10 @@ use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
 use crate::family::subagents::{FROM_BYTE, SubagentRecord, SubagentRecords};
+use crate::family::user_interface::{self, Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
-use crate::{Dialect, Incoming, json, single_session};
+use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
 
@@ -45,8 +48,9 @@ const PROTOCOL_VERSION: u64 = 1;
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &["prompt"] },
     commands: commands::TABLE,
+    answers: &[user_interface::RESPONSE],
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -59,6 +63,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     records.extend(variants::<EventRecord<'_>>(generator));
     records.extend(variants::<SubagentRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
+    records.push(Style::Omp { titles: true }.schema(generator));
     records
 }
 
@@ -84,6 +89,17 @@ enum OwnRecord<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error_kind: Option<ErrorKind>,
     },
+    /// What a command that a prompt named has to say.
+    CommandOutput { text: &'event str },
+    /// A command that a prompt named has renamed the session, or started another one.
+    SessionInfoUpdate {
+        /// Absent if the session has no name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'event str>,
+        session_id: &'event str,
+    },
+    /// A command that a prompt named has chosen the model.
+    ConfigUpdate { model: &'event Model, thinking_level: ThinkingLevel },
     /// An automatic compaction starts.
     AutoCompactionStart {
         /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
@@ -104,15 +120,17 @@ pub(crate) struct Omp {
     state_cache: StateCache,
     run: RunMessages,
     subagents: SubagentRecords<Self>,
+    user_interface: UserInterface,
 }
 
-impl Default for Omp {
-    fn default() -> Self {
+impl Omp {
+    pub fn new(options: &Options) -> Self {
         Self {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
             subagents: SubagentRecords::default(),
+            user_interface: UserInterface::new(Style::Omp { titles: options.window_titles }),
         }
     }
 }
@@ -127,6 +145,8 @@ impl Dialect for Omp {
             while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
+            questions: Questions::Asked,
+            slash_commands: SlashCommands::CarriedOut,
             ..Policy::default()
         }
     }
@@ -140,7 +160,13 @@ impl Dialect for Omp {
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| refuse(&problem));
-        single_session::forward(decoded, &PROTOCOL, responses::local, records)
+        single_session::forward(
+            decoded,
+            &PROTOCOL,
+            responses::local,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -149,7 +175,7 @@ impl Dialect for Omp {
                 let encode = |inner: &mut Self, event: &Event, records: &mut Vec<Record>| {
                     inner.event(SessionTag::FIRST, event, records);
                 };
-                self.subagents.encode(event, encode, records);
+                self.subagents.encode(event, || Self::new(&Options::default()), encode, records);
             }
             Event::RunEnd { messages, .. } => self.run.replace(messages),
             Event::Settled(outcome) => {
@@ -177,6 +203,7 @@ impl Dialect for Omp {
                 let outcome = CompactionOutcomeRecord::new(outcome, *will_retry);
                 records.push(plain(&OwnRecord::AutoCompactionEnd { outcome }));
             }
+            Event::Local(event) => records.push(plain(&local(event))),
             Event::RunStart
             | Event::TurnStart
             | Event::TurnEnd { .. }
@@ -185,7 +212,11 @@ impl Dialect for Omp {
             | Event::ToolProgress { .. }
             | Event::ToolEnd { .. }
             | Event::RetryStart { .. }
-            | Event::RetryEnd { .. } => records.extend(shared(event)),
+            | Event::RetryEnd { .. }
+            | Event::ExtensionFailed(_) => records.extend(shared(event)),
+            Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
+                records.extend(self.user_interface.encode(event));
+            }
             // The protocol has no records for these.
             Event::QueueChanged { .. }
             | Event::Delivering { .. }
@@ -196,11 +227,7 @@ impl Dialect for Omp {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
-            | Event::Ask(_)
-            | Event::StorageFailed { .. }
-            | Event::AskResolved { .. }
-            | Event::Display { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::StorageFailed { .. } => {}
         }
     }
 
@@ -221,6 +248,19 @@ impl Dialect for Omp {
                     ErrorCode::Refused(refusal.code),
                 ));
             }
+        }
+    }
+}
+
+/// Returns the record of what a command did which a prompt named.
+fn local(event: &LocalEvent) -> OwnRecord<'_> {
+    match event {
+        LocalEvent::Output(text) => OwnRecord::CommandOutput { text },
+        LocalEvent::SessionInfo { id, name } => {
+            OwnRecord::SessionInfoUpdate { title: name.as_deref(), session_id: id }
+        }
+        LocalEvent::Configuration { model, thinking_level } => {
+            OwnRecord::ConfigUpdate { model, thinking_level: *thinking_level }
         }
     }
 }
@@ -288,7 +328,10 @@ mod tests {
             for field in row.fields {
                 let line = format!(r#"{{"type":"{}","{}":{{"not":"it"}}}}"#, row.name, field.name);
                 let mut records = Vec::new();
-                assert_eq!(Omp::default().decode(Line::Text(line.clone()), &mut records), None);
+                assert_eq!(
+                    Omp::new(&Options::default()).decode(Line::Text(line.clone()), &mut records),
+                    None
+                );
                 let [Record::Plain(bytes)] = &records[..] else { panic!("{line}: {records:?}") };
                 assert!(String::from_utf8_lossy(bytes).contains("\"success\":false"), "{line}");
             }

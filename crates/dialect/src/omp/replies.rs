@@ -1,6 +1,7 @@
 //! The `data` of success responses where omp differs from the family, and omp's error texts.
 
-use bowline_core::reply::{Answer, Refusal, RefusalCode, ShellResult};
+use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode, ShellResult};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::slash_commands::AvailableCommands;
@@ -24,11 +25,21 @@ pub(super) enum Data<'reply> {
     State(Box<StateRecord<'reply>>),
     Shell(ShellResultRecord<'reply>),
     Commands(AvailableCommands<'reply>),
+    Invoked(Invoked),
+}
+
+/// Whether a prompt reached the model.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Invoked {
+    /// `false` if the prompt named a command, which was carried out instead.
+    pub agent_invoked: bool,
 }
 
 /// Returns the `data` of a success response, if it has any.
 pub(super) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache) -> Option<Data<'reply>> {
     match answer {
+        Answer::Accepted(Disposition::Handled) => Some(Data::Invoked(Invoked { agent_invoked: false })),
         Answer::Accepted(_) => None,
         Answer::State(state) => Some(Data::State(Box::new(StateRecord::new(state, cache)))),
         Answer::Shell(result) => Some(Data::Shell(shell_result(result))),

@@ -103,7 +103,7 @@ impl Events {
             Event::ThinkingLevelChanged { level, .. } => {
                 self.write(&EventRecord::ThinkingLevelSelect { level: level.as_str() }, records);
             }
-            // The protocol has no records for these.
+            // The protocol has no records for these, or they are about the user interface.
             Event::Delivering { .. }
             | Event::SummaryRetryScheduled { .. }
             | Event::SummaryRetryStart(_)
@@ -114,6 +114,7 @@ impl Events {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_)
             | Event::Subagent(_) => {}

@@ -13,6 +13,7 @@ mod records;
 mod replies;
 mod run_memory;
 mod streamed_answer;
+mod user_interface;
 
 use std::sync::Arc;
 
@@ -20,22 +21,24 @@ use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, CompactionAnswer, EndOfInput, ForkPoint, Order, Policy, PromptAnswer, TruncatedAnswers,
-    WhileRunning,
+    AbortAnswer, CompactionAnswer, EndOfInput, ForkPoint, Order, Policy, PromptAnswer, Questions,
+    TruncatedAnswers, WhileRunning,
 };
 use bowline_core::reply::{Answer, Reply};
 use bowline_wire::{Line, Record};
 
 use crate::decode::Problem;
-use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::envelope::flat::Flat;
 use crate::protocol::{Answered, Id, Protocol};
 use crate::{Dialect, Incoming, single_session};
+use user_interface::UserInterface;
 
 /// The definition of the protocol in the document.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "operator",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: replies::schema },
+    envelope: &Flat { response: replies::schema, optional_data: &[] },
     commands: commands::TABLE,
+    answers: &[],
     id: Id::Anything,
     answered: Answered::All,
     records: records::wrapped,
@@ -44,8 +47,13 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 };
 
 /// The definition of the protocol in the code.
-pub(crate) const FLAT_PROTOCOL: Protocol =
-    Protocol { dialect: "operator-flat", commands: commands::FLAT_TABLE, records: records::flat, ..PROTOCOL };
+pub(crate) const FLAT_PROTOCOL: Protocol = Protocol {
+    dialect: "operator-flat",
+    commands: commands::FLAT_TABLE,
+    answers: &[user_interface::RESPONSE],
+    records: records::flat,
+    ..PROTOCOL
+};
 
 /// Which of the two protocols a client was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +67,12 @@ pub(crate) enum Form {
 pub(crate) struct Operator {
     form: Form,
     events: events::Events,
+    user_interface: UserInterface,
 }
 
 impl Operator {
     pub fn new(form: Form) -> Self {
-        Self { form, events: events::Events::new(form) }
+        Self { form, events: events::Events::new(form), user_interface: UserInterface::default() }
     }
 
     fn protocol(&self) -> &'static Protocol {
@@ -91,6 +100,8 @@ impl Dialect for Operator {
                 // The client gives up after 30 seconds, and a summary can take longer.
                 compaction_answer: CompactionAnswer::WhenStarted,
                 while_running: WhileRunning::AllowedButCompaction,
+                // The document has no words for questions.
+                questions: Questions::Asked,
                 ..shared
             },
         }
@@ -99,10 +110,19 @@ impl Dialect for Operator {
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = self.protocol().decode(line).map_err(|problem| self.refuse(&problem));
         let respond = |origin: &Origin, info| replies::local(self.form, origin, info);
-        single_session::forward(decoded, self.protocol(), respond, records)
+        single_session::forward(
+            decoded,
+            self.protocol(),
+            respond,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
+        if self.form == Form::Code {
+            records.extend(self.user_interface.encode(event));
+        }
         self.events.encode(event, records);
     }
 

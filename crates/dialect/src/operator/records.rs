@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::messages::{Block, MessageRecord, ToolResultRecord};
+use super::user_interface;
 use crate::schema::{compaction_reasons, record, variants};
 
 /// The record of an event.
@@ -170,6 +171,12 @@ impl<'event> From<&'event CompactionResult> for CompactionRecord<'event> {
 
 /// Describes every record that is not a response, as in the code.
 pub(super) fn flat(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let mut records = events(generator);
+    records.push(user_interface::schema(generator));
+    records
+}
+
+fn events(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<EventRecord<'_>>(generator);
     records.push(record::<MessageUpdate<'_>>(generator));
     records
@@ -185,5 +192,5 @@ pub(super) fn wrapped(generator: &mut SchemaGenerator) -> Vec<Schema> {
             "required": ["type", "event"],
         })
     };
-    flat(generator).into_iter().map(wrap).collect()
+    events(generator).into_iter().map(wrap).collect()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bowline_core::command::Origin;
 use bowline_core::event::{Failure, RunOutcome};
-use bowline_core::reply::{Answer, Refusal, RefusalCode, Reply, State};
+use bowline_core::reply::{Answer, CancelledChange, Refusal, RefusalCode, Reply, State};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -235,6 +235,10 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
     let echo = || reply.origin.echo.as_deref().and_then(json::verbatim);
     match answer {
         Answer::SessionSwitched => Data::Switched(Switched { cancelled: false }),
+        Answer::Cancelled(CancelledChange::Fork) => {
+            Data::Forked(Forked { entry_id: echo(), cancelled: true })
+        }
+        Answer::Cancelled(_) => Data::Switched(Switched { cancelled: true }),
         Answer::Forked { .. } => Data::Forked(Forked { entry_id: echo(), cancelled: false }),
         Answer::Messages(messages) => Data::Messages(Messages { messages: messages::conversation(messages) }),
         Answer::LastAssistantText(text) => Data::LastText(LastText { text: text.as_deref() }),

@@ -120,6 +120,7 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::Ask(_)
             | Event::AskResolved { .. }
+            | Event::Local(_)
             | Event::Display { .. }
             | Event::ExtensionFailed(_)
             | Event::Subagent(_) => {}

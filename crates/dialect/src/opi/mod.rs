@@ -42,8 +42,9 @@ pub(crate) const OTHER_TOOLS: &[OtherTool] = &[OtherTool { name: "glob", instead
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "opi",
-    envelope: &Flat { answer_type: None, response: replies::schema },
+    envelope: &Flat { response: replies::schema, optional_data: &[] },
     commands: commands::TABLE,
+    answers: &[],
     id: Id::Text,
     answered: Answered::All,
     records: records::records,
@@ -84,6 +85,7 @@ impl Dialect for Opi {
             decoded.map_err(|refused| refused.record()),
             &PROTOCOL,
             replies::local,
+            single_session::unasked,
             records,
         )
     }

@@ -214,6 +214,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::ThinkingLevels(_)
         | Answer::Shell(_)
         | Answer::SessionSwitched
+        | Answer::Cancelled(_)
         | Answer::Statistics(_)
         | Answer::LastAssistantText(_)
         | Answer::Forked { .. }

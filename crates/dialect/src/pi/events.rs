@@ -17,6 +17,7 @@ use crate::delta_keys::DeltaKeys;
 use crate::family::answers::Entry;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::steps::{Bound, Delta, Step};
+use crate::family::user_interface::Style;
 use crate::json::{self, milliseconds};
 use crate::schema::{CommandId, compaction_reasons, variants};
 
@@ -154,6 +155,7 @@ enum OwnRecord<'event> {
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<EventRecord<'_>>(generator);
     records.extend(variants::<OwnRecord<'_>>(generator));
+    records.push(Style::Pi.schema(generator));
     records
 }
 
@@ -252,13 +254,15 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::ToolEnd { .. }
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
-        // Never emitted under this dialect's policy.
+        | Event::ExtensionFailed(_)
+        // About the user interface.
         | Event::Ask(_)
-        | Event::StorageFailed { .. }
         | Event::AskResolved { .. }
-            | Event::Display { .. }
-            | Event::ExtensionFailed(_)
-            // Encoded by the dialect, with what it remembers of each subagent.
-            | Event::Subagent(_) => return None,
+        | Event::Display { .. }
+        | Event::Local(_)
+        // Encoded with what is remembered of each subagent.
+        | Event::Subagent(_)
+        // Reported by the end of the run.
+        | Event::StorageFailed { .. } => return None,
     })
 }

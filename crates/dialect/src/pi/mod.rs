@@ -7,13 +7,15 @@ mod events;
 
 use bowline_core::SessionTag;
 use bowline_core::event::Event;
+use bowline_core::policy::{Policy, Questions};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use schemars::{Schema, SchemaGenerator};
 
-use crate::envelope::flat::{Flat, UI_RESPONSE};
+use crate::envelope::flat::Flat;
 use crate::family::state_cache::StateCache;
 use crate::family::subagents::{SubagentRecord, SubagentRecords};
+use crate::family::user_interface::{self, Style, UserInterface};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::variants;
@@ -22,8 +24,9 @@ use crate::{Dialect, Incoming, single_session};
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
-    envelope: &Flat { answer_type: Some(UI_RESPONSE), response: responses::schema },
+    envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: commands::TABLE,
+    answers: &[user_interface::RESPONSE],
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -38,17 +41,39 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
 }
 
 /// The dialect, with what it remembers between events and replies.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pi {
     events: events::Events,
     subagents: SubagentRecords<events::Events>,
     state_cache: StateCache,
+    user_interface: UserInterface,
+}
+
+impl Default for Pi {
+    fn default() -> Self {
+        Self {
+            subagents: SubagentRecords::default(),
+            events: events::Events::default(),
+            state_cache: StateCache::default(),
+            user_interface: UserInterface::new(Style::Pi),
+        }
+    }
 }
 
 impl Dialect for Pi {
+    fn policy(&self) -> Policy {
+        Policy { questions: Questions::Asked, ..Policy::default() }
+    }
+
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| responses::refuse(&problem));
-        single_session::forward(decoded, &PROTOCOL, responses::local, records)
+        single_session::forward(
+            decoded,
+            &PROTOCOL,
+            responses::local,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -56,9 +81,10 @@ impl Dialect for Pi {
             let encode = |events: &mut events::Events, event: &Event, records: &mut Vec<Record>| {
                 records.extend(events.encode(event));
             };
-            return self.subagents.encode(event, encode, records);
+            return self.subagents.encode(event, events::Events::default, encode, records);
         }
-        records.extend(self.events.encode(event));
+        let record = self.user_interface.encode(event).or_else(|| self.events.encode(event));
+        records.extend(record);
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {

@@ -38,6 +38,27 @@ pub(crate) fn compaction_reasons() -> [&'static str; 3] {
     [Manual, Threshold, Overflow].map(CompactionReason::as_str)
 }
 
+/// Describes a record whose form depends on one of its members. The type and the id are added to each form.
+pub(crate) fn record_union(about: &str, name: &str, forms: Vec<Schema>) -> Schema {
+    let form = |form: Schema| {
+        let mut form = form.to_value();
+        let mut properties = Map::new();
+        properties.insert("type".to_owned(), json!({ "const": name }));
+        properties.insert("id".to_owned(), json!({ "type": "string" }));
+        if let Value::Object(members) = form["properties"].take() {
+            properties.extend(members);
+        }
+        let mut required = vec![json!("type"), json!("id")];
+        if let Value::Array(names) = form["required"].take() {
+            required.extend(names);
+        }
+        (form["properties"], form["required"]) = (properties.into(), required.into());
+        form
+    };
+    let forms: Vec<_> = forms.into_iter().map(form).collect();
+    json_schema!({ "description": about, "oneOf": forms })
+}
+
 /// Describes a single record.
 pub(crate) fn record<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     T::json_schema(generator)
@@ -82,9 +103,18 @@ impl Protocol {
             })
             .collect();
 
+        let answers: Definitions =
+            self.answers.iter().map(|row| (camel_case(row.name) + "Answer", row.schema())).collect();
+
         let mut definitions = Map::new();
         definitions
-            .insert("Command".to_owned(), union("Every line that a client may send.", "oneOf", &commands));
+            .insert("Command".to_owned(), union("Every command that a client may send.", "oneOf", &commands));
+        let mut lines = vec![json!({ "$ref": "#/$defs/Command" }), json!({ "$ref": "#/$defs/Output" })];
+        if !answers.is_empty() {
+            let about = "Every line that answers a record of the agent. There is no response to it.";
+            definitions.insert("ClientAnswer".to_owned(), union(about, "oneOf", &answers));
+            lines.push(json!({ "$ref": "#/$defs/ClientAnswer" }));
+        }
         definitions.insert(
             "Output".to_owned(),
             json!({
@@ -99,6 +129,7 @@ impl Protocol {
         definitions
             .insert("Event".to_owned(), union("Every record that is not a response.", "oneOf", &records));
         definitions.extend(commands);
+        definitions.extend(answers);
         definitions.extend(plain::definitions(
             responses.into_iter().chain(records),
             &generator.take_definitions(true),
@@ -106,10 +137,12 @@ impl Protocol {
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": format!("bowline: the dialect {}", self.dialect),
-            "description": "Each line, in both directions, is one JSON object. $defs/Command is what a client sends, \
-                            $defs/Output what it receives. Later versions may add fields: ignore those that you do \
-                            not know.",
-            "anyOf": [{ "$ref": "#/$defs/Command" }, { "$ref": "#/$defs/Output" }],
+            "description": format!(
+                "Each line, in both directions, is one JSON object. $defs/Command {} what a client sends, $defs/Output \
+                 what it receives. Later versions may add fields: ignore those that you do not know.",
+                if self.answers.is_empty() { "is" } else { "and $defs/ClientAnswer are" }
+            ),
+            "anyOf": lines,
             "$defs": definitions,
         })
     }
@@ -129,6 +162,7 @@ impl Protocol {
             .or_else(|| named(record, self.envelope.name_member()))
             // The record of a fatal error is the same in every envelope.
             .or_else(|| named(record, "type"))
+            .or_else(|| named(&record["oneOf"][0], "type"))
             .unwrap_or_default()
     }
 

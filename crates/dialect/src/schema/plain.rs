@@ -98,7 +98,10 @@ fn name_variants(definitions: &mut Map<String, Value>) {
         let Some(choices) = choices.and_then(|key| definition[key].as_array_mut()) else { continue };
         for choice in choices.iter_mut().filter(|choice| choice.get("properties").is_some()) {
             let title = choice.as_object_mut().and_then(|choice| choice.shift_remove("title"));
-            let tag = || choice["properties"]["type"]["const"].as_str().map(|tag| camel_case(tag) + name);
+            // Of records with several forms, the type is the same.
+            let tag =
+                ["method", "type"].into_iter().find_map(|tag| choice["properties"][tag]["const"].as_str());
+            let tag = || tag.map(|tag| camel_case(tag) + name);
             let title = title.and_then(|title| title.as_str().map(ToOwned::to_owned)).or_else(tag);
             if let Some(title) = title {
                 let reference = json!({ "$ref": reference(&title) });

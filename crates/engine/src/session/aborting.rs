@@ -13,6 +13,9 @@ use crate::run::Phase;
 impl Session {
     /// Aborts what is in progress and replies when it is over, or at once where the policy says so.
     pub(super) fn abort(&mut self, origin: Origin) {
+        self.withdraw_dialogs();
+        self.stop_showing();
+        self.cancel_extension_commands(None);
         let replies_at_once = self.agent.policy().abort_answer == AbortAnswer::AtOnce;
         match &mut self.activity {
             Activity::Running(run) if !replies_at_once => {
@@ -59,6 +62,9 @@ impl Session {
         }
         let Some(run) = self.run_mut() else { return };
         run.abort();
+        self.withdraw_dialogs();
+        self.stop_showing();
+        let Some(run) = self.run_mut() else { return };
         match run.take_phase() {
             Phase::Answering(answering) => self.answer_aborted(*answering),
             Phase::Backoff(id) => {
@@ -75,6 +81,7 @@ impl Session {
             }
             Phase::Deciding => {}
         }
+        self.give_up_hooks();
     }
 
     /// Stops everything. What is due is still emitted; whoever drives the session waits until it is idle.
@@ -85,5 +92,6 @@ impl Session {
             self.stop();
         }
         self.abort_commands();
+        self.stop_extensions();
     }
 }

@@ -13,6 +13,7 @@ impl Session {
         if self.shutting_down {
             return self.reply(request.origin, Err(shutting_down()));
         }
+        let Some(request) = self.local_command(request) else { return };
         if matches!(request.command, Command::Prompt { .. }) {
             self.reply_on_receipt(&request.origin);
         }
@@ -25,7 +26,7 @@ impl Session {
             self.reply(request.origin, Ok(Answer::Done));
             self.stop();
             self.refuse_waiting_prompts();
-        } else if self.overtakes(&request.command) {
+        } else if self.overtakes(&request.command) && !self.waits_for_extensions(&request.command) {
             self.carry_out(request);
         } else {
             self.backlog.push_back(request);
@@ -47,7 +48,10 @@ impl Session {
 
     /// Tells whether the next request of the backlog can be carried out.
     fn may_continue(&self) -> bool {
-        self.backlog.front().is_some_and(|next| !self.must_wait() || self.reaches_run(&next.command))
+        self.backlog.front().is_some_and(|next| {
+            !self.waits_for_extensions(&next.command)
+                && (!self.must_wait() || self.reaches_run(&next.command))
+        })
     }
 
     /// Tells whether a command is for the run in progress, which would be over if the command waited for its end.
@@ -67,6 +71,20 @@ impl Session {
             || self.waits_for_compaction()
     }
 
+    /// Tells whether a command has to wait until extensions have registered, because they may change what it does.
+    fn waits_for_extensions(&self, command: &Command) -> bool {
+        let depends_on_them = brings_message(command)
+            || matches!(
+                command,
+                Command::GetCommands
+                    | Command::GetAvailableModels
+                    | Command::SetModel { .. }
+                    | Command::ChooseModel { .. }
+                    | Command::CycleModel
+            );
+        !self.is_started && depends_on_them
+    }
+
     /// Tells whether there is a compaction that requests wait for.
     fn waits_for_compaction(&self) -> bool {
         self.activity.is_compacting_on_request()
@@ -77,7 +95,7 @@ impl Session {
     /// wait for the runs that they would start.
     fn cancels_what_waits(&self, command: &Command) -> bool {
         *command == Command::Abort
-            && self.agent.policy().abort_answer == AbortAnswer::AtOnce
+            && (self.agent.policy().abort_answer == AbortAnswer::AtOnce || !self.is_started)
             && self.backlog.iter().any(|request| starts_run(&request.command))
             && !self.is_using_files()
     }
@@ -122,7 +140,9 @@ impl Session {
         if is_serial {
             return cancels || self.reaches_run(command) || (self.backlog.is_empty() && !self.must_wait());
         }
-        self.backlog.is_empty() || *command == Command::AbortShell
+        self.backlog.is_empty()
+            || *command == Command::AbortShell
+            || (!self.is_started && *command == Command::GetState)
     }
 
     /// Puts a request back to the front of the backlog, to be carried out when what is in progress is over.

@@ -12,7 +12,7 @@ use bowline_core::policy::CompactionAnswer;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_core::stream::StreamError;
 use bowline_session::{EntryBody, EntryId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::overflow::TRUNCATED_AGAIN;
 use super::{Continuation, Session};
@@ -107,6 +107,22 @@ impl Session {
             Ok(plan) => plan,
             Err(nothing) => return self.nothing_to_compact(reason, nothing, then),
         };
+        self.hook_compaction(reason, plan, instructions, then);
+    }
+
+    /// Asks the model for the summary of a compaction.
+    pub(super) fn summarize_plan(
+        &mut self,
+        reason: CompactionReason,
+        plan: Plan,
+        instructions: Option<String>,
+        then: Continuation,
+    ) {
+        let Some(model) = self.active_model().cloned() else {
+            let refusal = Refusal::new(RefusalCode::NoModel, "No model selected");
+            return self.end_compaction(reason, Err(refusal), then);
+        };
+        let limits = self.compaction_limits(&model);
         let subject = Subject::Compaction {
             history: plan.history.clone(),
             turn_prefix: plan.turn_prefix.clone(),
@@ -126,22 +142,30 @@ impl Session {
         result: Result<Summary, StreamError>,
         then: Continuation,
     ) {
-        let outcome =
-            result.map_err(summarization_failed).and_then(|summary| self.apply_summary(plan, summary));
+        let outcome = result
+            .map_err(summarization_failed)
+            .and_then(|summary| self.apply_summary(plan, summary, None, false));
         let is_futile = outcome.is_err() && reason == CompactionReason::Threshold;
         self.futile_compaction = is_futile.then_some(Futile::Failed);
         self.end_compaction(reason, outcome, then);
     }
 
     /// Writes the summary and rebuilds the conversation from the file, as anyone would who opens it.
-    fn apply_summary(&mut self, plan: Plan, summary: Summary) -> Result<Arc<CompactionResult>, Refusal> {
+    pub(super) fn apply_summary(
+        &mut self,
+        plan: Plan,
+        summary: Summary,
+        details: Option<Value>,
+        from_extension: bool,
+    ) -> Result<Arc<CompactionResult>, Refusal> {
+        let files = || json!({ "readFiles": plan.files.read, "modifiedFiles": plan.files.modified });
         let entry = self.transcript.append(EntryBody::Compaction {
             summary: summary.text.clone(),
             first_kept: Some(EntryId::from(&*plan.first_kept)),
             tokens_before: plan.tokens_before,
-            details: Some(json!({ "readFiles": plan.files.read, "modifiedFiles": plan.files.modified })),
+            details: Some(details.unwrap_or_else(files)),
             usage: Some(summary.usage),
-            from_hook: false,
+            from_hook: from_extension,
         })?;
         self.transcript.reload()?;
         let system = match self.system_prompt() {
@@ -156,6 +180,7 @@ impl Session {
             estimated_tokens_after: system + estimated_tokens(self.transcript.messages()),
             usage: summary.usage,
             files: plan.files,
+            from_extension,
         }))
     }
 
@@ -182,12 +207,14 @@ impl Session {
             Ok(result) => CompactionOutcome::Done(Arc::clone(result)),
             Err(refusal) => CompactionOutcome::Failed(worded(reason, &refusal.message)),
         };
+        self.show_compaction(reason, &outcome, will_retry);
         self.emit(Event::CompactionEnd { reason, outcome: announced, will_retry });
         self.proceed(then, outcome.map(Answer::Compacted));
     }
 
     /// Announces that a compaction was aborted, and gives up what waited for it.
     pub(super) fn compaction_aborted(&mut self, reason: CompactionReason, then: Continuation) {
+        self.show_failed_compaction(reason, None, true);
         self.emit(Event::CompactionEnd { reason, outcome: CompactionOutcome::Aborted, will_retry: false });
         self.abandon(then, "Compaction");
     }

@@ -34,6 +34,7 @@ impl Session {
             place: self.subagents.place.clone(),
             permits: Arc::clone(&self.subagents.permits),
             names: Arc::clone(&self.subagents.names),
+            extensions: self.extensions.iter().cloned().collect(),
         })
     }
 

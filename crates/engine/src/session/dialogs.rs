@@ -13,6 +13,9 @@ use super::Session;
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
 
+/// How many dialogs can be open at once. Further ones are cancelled at once.
+const MOST_DIALOGS: usize = 100;
+
 /// A dialog that is open.
 #[derive(Debug)]
 pub(crate) struct OpenDialog {
@@ -30,7 +33,8 @@ impl Session {
         reply: oneshot::Sender<DialogAnswer>,
     ) {
         let cannot_ask = self.agent.policy().questions == Questions::Assumed;
-        if cannot_ask || self.shutting_down || cancel.is_cancelled() {
+        let are_too_many = self.pending.dialogs().len() >= MOST_DIALOGS;
+        if cannot_ask || are_too_many || self.shutting_down || cancel.is_cancelled() {
             let _ = reply.send(DialogAnswer::Cancelled);
             return;
         }
@@ -72,8 +76,11 @@ impl Session {
         }
     }
 
-    /// Shows something to the user, if the client can show it.
+    /// Shows something to the user, if the client can show it. Extensions are told in any case: they may know a way.
     pub(super) fn show(&mut self, display: Display) {
+        if let Display::Notify { message, level } = &display {
+            self.tell_extensions(&HookEvent::UiNotify { message: message.clone(), level: *level });
+        }
         if self.agent.policy().questions == Questions::Assumed {
             return;
         }

@@ -26,18 +26,20 @@ const RUNTIME: &str = "<runtime>";
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionReplies {
     last_id: u64,
-    waiting: Vec<(Arc<str>, oneshot::Sender<Result<Answer, Refusal>>)>,
+    waiting: Vec<(Arc<str>, ReplySender)>,
 }
 
+type ReplySender = oneshot::Sender<Result<Answer, Refusal>>;
+
 impl ExtensionReplies {
-    fn add(&mut self, reply: oneshot::Sender<Result<Answer, Refusal>>) -> Origin {
+    fn add(&mut self, reply: ReplySender) -> Origin {
         self.last_id += 1;
         let id: Arc<str> = self.last_id.to_string().into();
         self.waiting.push((Arc::clone(&id), reply));
         Origin { id: Some(id), name: EXTENSION_COMMAND, echo: None }
     }
 
-    fn take(&mut self, origin: &Origin) -> Option<oneshot::Sender<Result<Answer, Refusal>>> {
+    fn take(&mut self, origin: &Origin) -> Option<ReplySender> {
         let id = origin.id.as_ref()?;
         let index = self.waiting.iter().position(|(waiting, _)| waiting == id)?;
         Some(self.waiting.swap_remove(index).1)
@@ -81,7 +83,7 @@ impl Session {
             ExtensionInput::SendUserMessage { message, queue, expands_templates } => {
                 let origin = Origin { id: None, name: EXTENSION_MESSAGE, echo: None };
                 self.unanswered.push(origin.clone());
-                let submission = Submission { origin, message, receipt: Receipt::Due };
+                let submission = Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() };
                 self.submit_from_extension(submission, queue, expands_templates);
             }
             ExtensionInput::AppendEntry { custom_type, data } => {
@@ -179,7 +181,7 @@ impl Session {
         let Some(model) = self.models.current().cloned() else { return };
         self.futile_compaction = None;
         match self.store(message.into_message(self.now())) {
-            Ok(recorded) => self.start_run(model, &recorded, None),
+            Ok(recorded) => self.start_run(model, &[recorded], None),
             Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
         }
     }

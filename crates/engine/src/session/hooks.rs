@@ -1,15 +1,285 @@
-//! Calling extensions at hooks.
+//! Calling extensions at hooks, and showing them events before anybody else.
 
-use bowline_core::hook::HookEvent;
+use std::sync::Arc;
+
+use bowline_core::event::Event;
+use bowline_core::hook::{HookEvent, HookKind, HookRole, TurnOutcome};
+use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::hook_points::HookPoint;
+use crate::extension::Mirror;
+use crate::hook_chain::{HookFailure, HookOutcome, call_all};
+use crate::hook_lane::AfterLane;
+use crate::input::Step;
+use crate::pending::{Awaited, PendingId};
+
+/// A hook that is being called.
+#[derive(Debug)]
+pub(crate) struct OpenHook {
+    pub point: HookPoint,
+    /// What happens if nobody answers.
+    unchanged: HookEvent,
+    cancel: CancellationToken,
+}
+
+impl OpenHook {
+    /// Returns a hook; `unchanged` is what happens if nobody answers.
+    pub fn new(point: HookPoint, unchanged: HookEvent, cancel: CancellationToken) -> Self {
+        Self { point, unchanged, cancel }
+    }
+}
 
 impl Session {
-    /// Tells the extensions that are not waited for of an event.
-    pub(super) fn tell_extensions(&self, event: &HookEvent) {
-        self.extensions.tell(event);
+    /// Calls extensions at a hook and then goes on; at once if none is waited for.
+    pub(super) fn hook(&mut self, event: HookEvent, point: HookPoint) {
+        self.tell_extensions(&event);
+        if self.extensions.is_awaited(event.kind(), event.tool()) {
+            self.call_extensions(event, point);
+        } else {
+            self.hook_done(point, HookOutcome::unchanged(event));
+        }
     }
 
-    /// Goes on once every extension has registered.
-    pub(super) fn extensions_ready(&mut self) {}
+    /// Tells whether extensions take part in a hook.
+    pub(super) fn is_hooked(&self, hook: HookKind) -> bool {
+        self.extensions.is_subscribed(hook, None)
+    }
+
+    /// Calls extensions at a hook.
+    pub(super) fn call_extensions(&mut self, event: HookEvent, point: HookPoint) -> PendingId {
+        self.mirror();
+        let extensions = self.extensions.awaiting(event.kind(), event.tool());
+        let cancel = CancellationToken::new();
+        let open = OpenHook::new(point, event.clone(), cancel.clone());
+        self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
+            let outcome = call_all(extensions, event, cancel, &reporter).await;
+            reporter.send(Step::HookDone(Box::new(outcome))).await;
+        })
+    }
+
+    /// Takes the outcome of a hook.
+    pub(super) fn hook_reported(&mut self, id: PendingId, outcome: HookOutcome) {
+        let Some(Awaited::Hook(open)) = self.pending.remove(id) else { return };
+        if matches!(open.point, HookPoint::Shown) {
+            return self.event_shown(id);
+        }
+        self.hook_done(open.point, outcome);
+    }
+
+    /// Goes on without the answer to a hook.
+    pub(super) fn give_up_hook(&mut self, id: PendingId) {
+        if let Some(Awaited::Hook(open)) = self.pending.awaited(id) {
+            open.cancel.cancel();
+            let outcome = HookOutcome::unchanged(open.unchanged.clone());
+            self.hook_reported(id, outcome);
+        }
+    }
+
+    /// Goes on without the answers to all hooks of the run, because it is aborted, and without those of messages that
+    /// wait for a queue.
+    pub(super) fn give_up_hooks(&mut self) {
+        self.stop_showing();
+        for id in self.pending.hooks(|point| point.is_of_run() || matches!(point, HookPoint::Input(_))) {
+            self.give_up_hook(id);
+        }
+    }
+
+    pub(super) fn hook_failed(&mut self, failure: HookFailure) {
+        let HookFailure { extension, hook, error } = failure;
+        self.ahead(|session| session.extension_failed(&extension, hook.as_str(), error));
+    }
+
+    /// Has what is emitted meanwhile go before what extensions hold back.
+    pub(super) fn ahead(&mut self, work: impl FnOnce(&mut Self)) {
+        let before = self.outputs.set_ahead(true);
+        work(self);
+        self.outputs.set_ahead(before);
+    }
+
+    /// Tells the extensions that are not waited for of an event.
+    pub(super) fn tell_extensions(&mut self, event: &HookEvent) {
+        if self.extensions.is_subscribed(event.kind(), event.tool()) {
+            // A delta changes nothing that is mirrored.
+            if event.kind().role() != HookRole::Streams {
+                self.mirror();
+            }
+            self.extensions.tell(event);
+        }
+    }
+
+    /// Lets extensions see an event before it is emitted. Those that want to hold it up are waited for.
+    pub(super) fn show_to_extensions(&mut self, event: HookEvent) {
+        // An abort waits for nobody.
+        if self.activity.is_stopping() || self.shutting_down {
+            self.mirror();
+            return self.extensions.tell_everyone(&event);
+        }
+        self.tell_extensions(&event);
+        if event.kind().role() == HookRole::Streams || !self.extensions.is_awaited(event.kind(), event.tool())
+        {
+            return;
+        }
+        let barrier = self.outputs.hold();
+        self.lane.push(event, barrier);
+        self.show_next();
+    }
+
+    fn show_next(&mut self) {
+        if let Some((event, barrier)) = self.lane.take_next() {
+            let id = self.call_extensions(event, HookPoint::Shown);
+            self.lane.set_showing(id, barrier);
+        }
+    }
+
+    fn event_shown(&mut self, id: PendingId) {
+        if let Some(barrier) = self.lane.shown(id) {
+            self.outputs.release(barrier);
+        }
+        self.show_next();
+        self.continue_after_lane();
+    }
+
+    /// Stops showing events to extensions; what was held back is emitted.
+    pub(super) fn stop_showing(&mut self) {
+        if let Some(id) = self.lane.clear()
+            && let Some(Awaited::Hook(open)) = self.pending.remove(id)
+        {
+            open.cancel.cancel();
+        }
+        self.outputs.release_all();
+        self.continue_after_lane();
+    }
+
+    /// Does something once extensions have seen all events before it; at once if there are none.
+    pub(super) fn after_events_shown(&mut self, then: AfterLane) {
+        if self.lane.is_idle() {
+            self.do_after_lane(then);
+        } else {
+            self.lane.wait(then);
+        }
+    }
+
+    fn continue_after_lane(&mut self) {
+        for then in self.lane.take_waiting() {
+            self.do_after_lane(then);
+        }
+    }
+
+    fn do_after_lane(&mut self, then: AfterLane) {
+        match then {
+            AfterLane::CallModel => self.call_model_now(),
+            AfterLane::ContinueBatch => self.continue_batch(),
+            AfterLane::Started => self.is_started = true,
+        }
+    }
+
+    /// Shows extensions what an event is to them.
+    pub(super) fn observe(&mut self, event: &Event) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        if let Some(event) = self.as_hook(event) {
+            self.show_to_extensions(event);
+        }
+    }
+
+    /// Returns what an event is to extensions, if anything. The usual end of a message or a turn is a hook of its own; here
+    /// are those that nothing can be changed about.
+    fn as_hook(&self, event: &Event) -> Option<HookEvent> {
+        let wants = |hook| self.extensions.is_subscribed(hook, None);
+        Some(match event {
+            Event::RunStart => HookEvent::AgentStart,
+            Event::RunEnd { messages, .. } if wants(HookKind::AgentEnd) => {
+                HookEvent::AgentEnd { messages: messages.clone() }
+            }
+            Event::Settled(outcome) => {
+                HookEvent::AgentSettled { aborted: *outcome == bowline_core::event::RunOutcome::Aborted }
+            }
+            Event::TurnStart => HookEvent::TurnStart { index: self.turn_index(), timestamp: self.now() },
+            Event::TurnEnd { message, tool_results } if wants(HookKind::TurnEnd) => {
+                let is_aborted = self.activity.is_stopping();
+                let outcome = if is_aborted { TurnOutcome::Aborted } else { TurnOutcome::Error };
+                self.turn_end_event(Arc::clone(message), tool_results.clone(), outcome)
+            }
+            Event::MessageStart(message) => HookEvent::MessageStart(Arc::clone(message)),
+            Event::MessageEnd { message, .. } => HookEvent::MessageEnd(Arc::clone(message)),
+            Event::MessageUpdate { usage, update } if wants(HookKind::MessageUpdate) => {
+                HookEvent::MessageUpdate { usage: *usage, update: update.clone() }
+            }
+            Event::ToolStart { call_id, tool, arguments } => HookEvent::ToolExecutionStart {
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                arguments: Arc::clone(arguments),
+            },
+            Event::ToolProgress { call_id, tool, arguments, partial }
+                if self.extensions.is_subscribed(HookKind::ToolExecutionUpdate, Some(tool)) =>
+            {
+                HookEvent::ToolExecutionUpdate {
+                    call_id: call_id.clone(),
+                    tool: tool.clone(),
+                    arguments: Arc::clone(arguments),
+                    content: partial.content.clone(),
+                    details: partial.details.clone(),
+                }
+            }
+            Event::ToolEnd { call_id, tool, result, is_error, duration }
+                if self.extensions.is_subscribed(HookKind::ToolExecutionEnd, Some(tool)) =>
+            {
+                HookEvent::ToolExecutionEnd {
+                    call_id: call_id.clone(),
+                    tool: tool.clone(),
+                    content: result.content.clone(),
+                    details: result.details.clone(),
+                    is_error: *is_error,
+                    duration: *duration,
+                }
+            }
+            Event::SessionNameChanged { name, .. } => {
+                HookEvent::SessionInfoChanged { name: Some(name.clone()) }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Gives extensions what has changed of the session since they were last called.
+    pub(super) fn mirror(&mut self) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        let wants_entries = self.extensions.iter().any(|extension| extension.wants_entries());
+        let appended = self.transcript.take_appended();
+        let entries: Vec<Arc<str>> = if wants_entries {
+            let lines = appended.iter().filter_map(|entry| self.transcript.file().written_entry(entry).ok());
+            lines.map(|line| line.get().into()).collect()
+        } else {
+            Vec::new()
+        };
+        let mirror = Arc::new(self.mirrored());
+        if self.last_mirror.as_ref() == Some(&mirror) && entries.is_empty() {
+            return;
+        }
+        for extension in self.extensions.iter() {
+            extension.mirror(&mirror, if extension.wants_entries() { &entries } else { &[] });
+        }
+        self.last_mirror = Some(mirror);
+    }
+
+    fn mirrored(&self) -> Mirror {
+        Mirror {
+            model: self.models.current().cloned(),
+            thinking_level: self.models.level(),
+            is_idle: self.activity.is_idle(),
+            has_pending_messages: self.queues.len() > 0,
+            active_tools: self.instructions.toolbox().names(),
+            all_tools: self.instructions.known_tools(),
+            commands: self.extensions.commands().into(),
+            session_name: self.transcript.file().name().map(ToOwned::to_owned),
+            session_id: self.id().to_owned(),
+            session_file: self.file().map(ToOwned::to_owned),
+            directory: self.transcript.working_directory().to_owned(),
+            leaf: self.transcript.leaf(),
+            context: self.context_usage(),
+        }
+    }
 }

@@ -21,8 +21,8 @@ impl Session {
 
     /// Resizes the images of a prompt.
     pub(super) fn resize_images(&mut self, submission: Submission) {
-        let Submission { origin, message, receipt } = submission;
-        let id = self.start_resizing(Awaited::Images, message);
+        let Submission { origin, message, receipt, additions } = submission;
+        let id = self.start_resizing(Awaited::Images { additions }, message);
         self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
     }
 
@@ -33,7 +33,7 @@ impl Session {
         queue: Queue,
         otherwise: IdleQueue,
     ) {
-        let Submission { origin, message, receipt } = submission;
+        let Submission { origin, message, receipt, .. } = submission;
         let queued = QueuedImages { origin, receipt, queue, otherwise };
         self.start_resizing(Awaited::QueuedImages(queued), message);
     }
@@ -56,7 +56,8 @@ impl Session {
             return self.reply(origin, Err(shutting_down()));
         }
         if !self.activity.is_running() && otherwise == IdleQueue::StartsRun {
-            return self.prompt(Submission { origin, message, receipt }, Some(queue));
+            let submission = Submission { origin, message, receipt, additions: Vec::new() };
+            return self.prompt(submission, Some(queue));
         }
         let answer = self.enqueue(message, queue);
         self.reply_accepted(origin, receipt, answer);
@@ -71,9 +72,9 @@ impl Session {
 
     /// Starts the run whose images are small enough.
     pub(super) fn images_resized(&mut self, id: PendingId, message: Draft) {
-        self.pending.remove(id);
-        if let Some(preparing) = self.activity.take_preparing() {
-            self.begin(Submission { origin: preparing.origin, message, receipt: preparing.receipt });
+        let Some(Awaited::Images { additions }) = self.pending.remove(id) else { return };
+        if let Some(Preparing { origin, receipt, .. }) = self.activity.take_preparing() {
+            self.prepare_start(Submission { origin, message, receipt, additions });
         }
     }
 

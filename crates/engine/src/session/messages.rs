@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::event::{EntryName, Event};
+use bowline_core::hook::HookEvent;
 use bowline_core::message::{BashExecutionMessage, Message};
 use bowline_core::reply::Refusal;
 
@@ -12,8 +13,8 @@ use crate::transcript::Recorded;
 impl Session {
     /// Records a message outside a run, or refuses it.
     pub(super) fn store(&mut self, message: Message) -> Result<Recorded, Refusal> {
-        let message = Arc::new(message);
-        let entry = self.transcript.add(Arc::clone(&message))?;
+        let mut message = Arc::new(message);
+        let entry = self.transcript.add(&mut message)?;
         Ok(Recorded { message, entry: Some(entry) })
     }
 
@@ -21,10 +22,10 @@ impl Session {
     /// message, but neither it nor what follows it in this run becomes part of the conversation, so that the file never
     /// holds a result without its call.
     pub(super) fn record(&mut self, message: Message) -> Recorded {
-        let message = Arc::new(message);
+        let mut message = Arc::new(message);
         let mut entry = None;
         if !self.has_storage_failed() {
-            match self.transcript.add(Arc::clone(&message)) {
+            match self.transcript.add(&mut message) {
                 Ok(written) => entry = Some(written),
                 Err(refusal) => self.storage_failed(refusal),
             }
@@ -39,6 +40,22 @@ impl Session {
     pub(super) fn announce(&mut self, recorded: &Recorded) {
         self.emit(Event::MessageStart(Arc::clone(&recorded.message)));
         self.announce_end(recorded);
+    }
+
+    /// Announces a message whose end extensions have seen already.
+    pub(super) fn announce_hooked(&mut self, recorded: &Recorded) {
+        self.emit(Event::MessageStart(Arc::clone(&recorded.message)));
+        self.announce_hooked_end(recorded);
+    }
+
+    pub(super) fn announce_hooked_end(&mut self, recorded: &Recorded) {
+        if !self.extensions.is_empty() {
+            self.tell_extensions(&HookEvent::MessageEnd(Arc::clone(&recorded.message)));
+        }
+        self.emit_unobserved(Event::MessageEnd {
+            message: Arc::clone(&recorded.message),
+            entry: recorded.entry.clone(),
+        });
     }
 
     pub(super) fn announce_end(&mut self, recorded: &Recorded) {

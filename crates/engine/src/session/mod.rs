@@ -6,27 +6,38 @@ mod aborting;
 mod admission;
 mod backoff;
 mod call_approval;
+mod call_hooks;
 mod commands;
 mod compacting;
 mod continuation;
 mod delegating;
 mod dialogs;
 mod extension_inputs;
+mod hook_points;
 mod hooks;
 mod images;
+mod local_commands;
+mod message_preparation;
 mod messages;
 mod missing_model;
 mod model_answer;
 mod overflow;
 mod panics;
+mod passed_on;
 mod prompting;
+mod request_hooks;
+mod run_preparation;
+mod session_hooks;
 mod steering;
 mod summarizing;
+mod summary_hooks;
 mod tool_calls;
+mod turn_boundaries;
 mod turns;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
@@ -40,8 +51,9 @@ use tokio::sync::oneshot;
 
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
-use crate::extension::About;
+use crate::extension::{About, Mirror};
 use crate::extensions::Extensions;
+use crate::hook_lane::{Lane, Outputs};
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
 use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
@@ -57,7 +69,12 @@ pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
+pub(crate) use hook_points::HookPoint;
+pub(crate) use hooks::OpenHook;
+use local_commands::LocalCommands;
+pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
+pub(crate) use passed_on::{Asker, PassedOn};
 pub(crate) use prompting::Receipt;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
@@ -81,10 +98,17 @@ pub struct Session {
     backlog: VecDeque<Request>,
     /// The requests that were received and not replied to, so that not even a panic loses a reply.
     unanswered: Vec<Origin>,
-    outputs: VecDeque<Output>,
+    outputs: Outputs,
+    local_commands: LocalCommands,
     shutting_down: bool,
     subagents: Roster,
     extensions: Extensions,
+    /// The events that extensions see before anybody else.
+    lane: Lane,
+    /// Whether extensions were told that the session has started.
+    is_started: bool,
+    /// What extensions were last told of the session.
+    last_mirror: Option<Arc<Mirror>>,
     extension_replies: ExtensionReplies,
     /// Messages of extensions that wait for the end of the turn.
     held_custom_messages: Vec<CustomMessageDraft>,
@@ -145,10 +169,14 @@ impl Session {
             held_command_results: Vec::new(),
             backlog: VecDeque::new(),
             unanswered: Vec::new(),
-            outputs: VecDeque::new(),
+            outputs: Outputs::default(),
+            local_commands: LocalCommands::default(),
             shutting_down: false,
             subagents,
+            is_started: extensions.is_empty(),
             extensions,
+            lane: Lane::default(),
+            last_mirror: None,
             extension_replies: ExtensionReplies::default(),
             held_custom_messages: Vec::new(),
             idle_waiters: Vec::new(),
@@ -163,7 +191,9 @@ impl Session {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
-            Input::Extension { host, input } => self.extension_input(host, *input),
+            Input::Extension { host, input } => {
+                self.ahead(|session| session.extension_input(host, *input));
+            }
             Input::Abort => {
                 self.stop();
                 self.abort_commands();
@@ -171,11 +201,12 @@ impl Session {
             Input::Shutdown => self.shut_down(),
         }
         self.work_off_backlog();
+        self.finish_handling();
     }
 
     /// Returns the next output.
     pub fn next_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.outputs.next()
     }
 
     /// Tells whether nothing is in progress: no run, no summary, no command, no request that waits.
@@ -217,11 +248,19 @@ impl Session {
             (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
+            (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),
+            (Awaited::Expansion(_), Step::Expanded(expansion)) => self.expanded(id, expansion),
+            (Awaited::ExtensionsStopped, Step::ExtensionsStopped) => drop(self.pending.remove(id)),
+            (_, Step::HookFailed(failure)) => self.hook_failed(failure),
+            (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {
+                self.extension_command_done(id, result);
+            }
+            (Awaited::PassedOn(_), Step::DialogOver(_)) => self.withdraw_passed_on(id),
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
-            (Awaited::Images, Step::ImagesResized(message)) => self.images_resized(id, message),
+            (Awaited::Images { .. }, Step::ImagesResized(message)) => self.images_resized(id, message),
             (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
                 self.queued_images_resized(id, message);
             }
@@ -258,16 +297,28 @@ impl Session {
         if let Some(run) = self.run_mut() {
             run.note(&event);
         }
-        self.outputs.push_back(Output::Event(event));
+        self.observe(&event);
+        self.outputs.push(Output::Event(event));
+    }
+
+    /// Emits an event that extensions have been told of.
+    fn emit_unobserved(&mut self, event: Event) {
+        if let Some(run) = self.run_mut() {
+            run.note(&event);
+        }
+        self.outputs.push(Output::Event(event));
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {
+        let Some((origin, result)) = self.local_command_done(origin, result) else { return };
         // Most requests are replied to before the next one arrives.
         if let Some(index) = self.unanswered.iter().rposition(|unanswered| *unanswered == origin) {
             self.unanswered.swap_remove(index);
         }
         if let Some(result) = self.reply_to_extension(&origin, result) {
-            self.outputs.push_back(Output::Reply(Reply { origin, result }));
+            let overtakes = result.as_ref().is_ok_and(Answer::is_snapshot);
+            let reply = Output::Reply(Reply { origin, result });
+            if overtakes { self.outputs.push_ahead(reply) } else { self.outputs.push(reply) }
         }
     }
 
@@ -277,6 +328,11 @@ impl Session {
 
     fn run_mut(&mut self) -> Option<&mut Run> {
         self.activity.run_mut()
+    }
+
+    /// Returns the number of the current turn, from 0.
+    fn turn_index(&self) -> u32 {
+        self.run().map_or(0, Run::turn_index)
     }
 
     fn system_prompt(&mut self) -> Prompt {

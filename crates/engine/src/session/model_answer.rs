@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use bowline_core::ErrorKind;
 use bowline_core::event::{Event, Failure, RunOutcome};
-use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason};
+use bowline_core::hook::{HookEvent, HookKind};
+use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, ToolCall};
 use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
 use bowline_core::usage::Usage;
@@ -13,6 +14,8 @@ use bowline_llm::{Assembly, ModelRequest};
 use futures_util::StreamExt;
 
 use super::Session;
+use super::hook_points::{FinishedAnswer, HookPoint};
+use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::Awaited;
 use crate::retry_delay::final_error;
@@ -35,9 +38,14 @@ pub(crate) enum AnswerStep {
 }
 
 impl Session {
-    /// Calls the model to go on with the conversation.
+    /// Calls the model to go on with the conversation, once extensions have seen all events so far.
     pub(super) fn call_model(&mut self) {
+        self.after_events_shown(AfterLane::CallModel);
+    }
+
+    pub(super) fn call_model_now(&mut self) {
         let Some(run) = self.activity.run_mut() else { return };
+        let is_aborted = run.is_aborted();
         if run.storage_failure().is_some() {
             return self.fail_for_storage();
         }
@@ -59,8 +67,13 @@ impl Session {
             options: self.agent.settings().request_options,
         };
         let providers = self.agent.providers().clone();
+        let adjustment = self.instructions.run_adjustment();
+        let hooks = self.request_hooks();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
-            request.system = system.text(&reporter).await;
+            request.system = adjustment.apply(system.text(&reporter).await);
+            if let Some(hooks) = hooks {
+                hooks.apply(&mut request, &reporter).await;
+            }
             let mut stream = providers.stream(request);
             while let Some(item) = stream.next().await {
                 let step = match item {
@@ -77,6 +90,9 @@ impl Session {
         let asked = Instant::now();
         let answering = Answering { id, assembly, asked, first_piece: None, is_announced: false };
         self.set_phase(Phase::Answering(Box::new(answering)));
+        if is_aborted {
+            self.abort_run();
+        }
     }
 
     /// Handles a step of the answer.
@@ -158,9 +174,29 @@ impl Session {
             self.announce_end(&recorded);
             return self.turn_failed(&recorded.message, &StreamError::new(FailureKind::Rejected, text));
         }
-        let calls: Vec<_> = answer.tool_calls().cloned().collect();
-        let recorded = self.record(Message::Assistant(answer));
-        self.announce_end(&recorded);
+        let calls = answer.tool_calls().cloned().collect();
+        let message = Arc::new(Message::Assistant(answer));
+        let finished = FinishedAnswer { message: Arc::clone(&message), calls, refusals, reason };
+        if self.extensions.is_awaited(HookKind::MessageEnd, None) {
+            self.call_extensions(HookEvent::MessageEnd(message), HookPoint::Answer(finished));
+        } else {
+            self.answer_hooked(finished);
+        }
+    }
+
+    /// Records a complete answer and carries out its calls.
+    pub(super) fn answer_hooked(&mut self, finished: FinishedAnswer) {
+        let FinishedAnswer { message, calls: told, refusals, reason } = finished;
+        let calls: Vec<_> =
+            message.as_assistant().map(|answer| answer.tool_calls().cloned().collect()).unwrap_or_default();
+        // An extension may have changed which calls there are.
+        let refusal_of = |call: &ToolCall| {
+            let place = told.iter().position(|told| told.id == call.id)?;
+            refusals.get(place).cloned().flatten()
+        };
+        let refusals = calls.iter().map(refusal_of).collect();
+        let recorded = self.record(Arc::unwrap_or_clone(message));
+        self.announce_hooked_end(&recorded);
         let message = recorded.message;
         let attempt = self.run_mut().map_or(0, Run::take_retries);
         if attempt > 0 {

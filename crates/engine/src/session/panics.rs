@@ -7,6 +7,7 @@ use bowline_core::message::StopReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::ui::DialogAnswer;
+use bowline_extension::Expansion;
 use bowline_tools::Outcome;
 
 use super::{Continuation, Session};
@@ -25,15 +26,20 @@ impl Session {
                 }
             }
             Some(&Awaited::Call { index }) => self.tool_ended(index, Outcome::error(text(message))),
+            Some(Awaited::Hook(_)) => self.give_up_hook(id),
+            Some(Awaited::ExtensionCommand(_)) => self.extension_command_done(id, Err(text(message))),
+            Some(Awaited::PassedOn(_)) => self.withdraw_passed_on(id),
             Some(Awaited::Dialog(_)) => self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn),
             Some(Awaited::Backoff) => self.backoff_over(id),
-            Some(Awaited::Images) => self.refuse_preparing(&refusal(&text(message))),
+            Some(Awaited::Images { .. }) => self.refuse_preparing(&refusal(&text(message))),
             Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),
             Some(Awaited::Summary) => self.summarized(Err(error())),
             Some(Awaited::SessionChange) => self.session_ready(id, Err(refusal(&text(message)))),
             Some(Awaited::State { .. }) => self.state_unavailable(id, refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
+            Some(Awaited::Expansion(_)) => self.expanded(id, Expansion::Unchanged),
+            Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),
             Some(Awaited::Question { .. }) | None => {}
         }
     }
@@ -42,7 +48,9 @@ impl Session {
     /// that have waited so far are carried out.
     pub fn recover_from_panic(&mut self, panic: &(dyn std::any::Any + Send)) {
         let error = text(&panic_message(panic));
+        self.stop_showing();
         self.pending.remove_all();
+        self.local_commands.clear();
         // What is in memory may have lost step with the file, which holds whatever was announced.
         let _ = self.transcript.reload();
         match &self.activity {

@@ -3,9 +3,12 @@
 use bowline_core::ErrorKind;
 use bowline_core::command::{Draft, Origin, Queue};
 use bowline_core::event::Failure;
+use bowline_core::hook::{InputSource, StartAdditions};
+use bowline_core::message::Message;
 use bowline_core::policy::{Advice, IdleQueue, PromptAnswer, WhileCompacting};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 
+use super::message_preparation::{Destination, Incoming};
 use super::{Continuation, Session};
 
 /// Clients match this text, so it is that of pi.
@@ -25,6 +28,8 @@ pub(crate) struct Submission {
     pub origin: Origin,
     pub message: Draft,
     pub receipt: Receipt,
+    /// What extensions add to the run that it starts.
+    pub additions: Vec<StartAdditions>,
 }
 
 /// Whether a message was replied to when it arrived.
@@ -37,29 +42,27 @@ pub(crate) enum Receipt {
 impl Session {
     /// Starts a run with a message, queues it, or refuses it. The message is on disk before it is accepted.
     pub(super) fn prompt(&mut self, submission: Submission, when_busy: Option<Queue>) {
-        let Submission { origin, message, receipt } = submission;
         let counts_as_running = self.activity.is_admitting()
             && self.agent.policy().while_compacting != WhileCompacting::PromptsRefused;
         if self.activity.is_running() || counts_as_running {
             return match when_busy {
-                Some(queue) if self.needs_resizing(&message) => {
-                    let submission = Submission { origin, message, receipt };
+                Some(queue) if self.needs_resizing(&submission.message) => {
                     self.resize_queued_images(submission, queue, IdleQueue::StartsRun);
                 }
                 Some(queue) => {
-                    let answer = self.enqueue(message, queue);
-                    self.reply_accepted(origin, receipt, answer);
+                    let answer = self.enqueue(submission.message, queue);
+                    self.reply_accepted(submission.origin, submission.receipt, answer);
                 }
-                None => self.reply(origin, Err(self.busy())),
+                None => self.reply(submission.origin, Err(self.busy())),
             };
         }
         if self.activity.is_summarizing() {
-            return self.reply(origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
+            return self.reply(submission.origin, Err(Refusal::new(RefusalCode::Compacting, COMPACTING)));
         }
         if let Err(refusal) = self.check_model() {
-            return self.refuse_with_advice(origin, refusal);
+            return self.refuse_with_advice(submission.origin, refusal);
         }
-        self.compact_if_full(Continuation::Admit(Submission { origin, message, receipt }));
+        self.compact_if_full(Continuation::Admit(submission));
     }
 
     /// Starts a run with a message of an extension, queues it, or refuses it.
@@ -67,15 +70,16 @@ impl Session {
         &mut self,
         submission: Submission,
         queue: Option<Queue>,
-        _expands_templates: bool,
+        expands: bool,
     ) {
-        self.prompt(submission, queue);
+        let destination = Destination::Run { when_busy: queue };
+        self.take_message(Incoming { submission, destination, source: InputSource::Extension, expands });
     }
 
     /// Starts a run with the message of a command that stopped the run before.
     pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
         let receipt = self.reply_on_receipt(&origin);
-        self.prompt(Submission { origin, message, receipt }, None);
+        self.prompt(Submission { origin, message, receipt, additions: Vec::new() }, None);
     }
 
     /// Starts a run in a conversation that has begun. Without one, the command is accepted and its run fails at once:
@@ -87,7 +91,7 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.announce_failed_run(Failure::new(ErrorKind::NoConversation, text));
         }
-        self.prompt(Submission { origin, message, receipt: Receipt::Due }, None);
+        self.prompt(Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() }, None);
     }
 
     /// Starts a run with a message that nothing stands in the way of, once its images are small enough.
@@ -95,30 +99,33 @@ impl Session {
         if self.needs_resizing(&submission.message) {
             return self.resize_images(submission);
         }
-        self.begin(submission);
+        self.prepare_start(submission);
     }
 
-    /// Starts a run with a message.
-    pub(super) fn begin(&mut self, submission: Submission) {
-        let Submission { origin, message, receipt } = submission;
-        let message = message.into_message(self.now());
+    /// Starts a run with messages that were accepted for it; the first one is the user's. They are on disk before the
+    /// prompt is replied to.
+    pub(super) fn begin(&mut self, submission: Submission, messages: Vec<Message>) {
+        let Submission { origin, receipt, additions, .. } = submission;
         self.futile_compaction = None;
-        // The model may have become unusable while the prompt waited for its images.
+        // The model may have become unusable while the prompt waited for its images or for extensions.
         let Some(model) = self.models.current().cloned() else {
             return self.reply(origin, Err(self.no_model()));
         };
-        match self.store(message) {
-            Ok(recorded) => {
-                let waiter = if self.agent.policy().prompt_answer == PromptAnswer::OnSettled {
-                    Some(origin)
-                } else {
-                    self.reply_accepted(origin, receipt, Answer::Accepted(Disposition::Started));
-                    None
-                };
-                self.start_run(model, &recorded, waiter);
+        let mut stored = Vec::new();
+        for message in messages {
+            match self.store(message) {
+                Ok(recorded) => stored.push(recorded),
+                Err(refusal) => return self.reply(origin, Err(refusal)),
             }
-            Err(refusal) => self.reply(origin, Err(refusal)),
         }
+        let waiter = if self.agent.policy().prompt_answer == PromptAnswer::OnSettled {
+            Some(origin)
+        } else {
+            self.reply_accepted(origin, receipt, Answer::Accepted(Disposition::Started));
+            None
+        };
+        self.instructions.set_run_additions(additions);
+        self.start_run(model, &stored, waiter);
     }
 
     /// Replies to a prompt before anything is known of it, where the policy says so.

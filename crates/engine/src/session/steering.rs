@@ -1,19 +1,23 @@
 //! Messages that reach a run in progress: the queues, and where a run takes from them.
 
-use bowline_core::command::{Draft, InterruptMode, Origin, Queue, QueueMode};
+use std::sync::Arc;
+
+use bowline_core::command::{Draft, InterruptMode, Queue, QueueMode};
 use bowline_core::event::{Event, QueueCause};
+use bowline_core::hook::{HookEvent, HookKind};
+use bowline_core::message::Message;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition};
 
 use super::Session;
-use super::prompting::{Receipt, Submission};
+use super::hook_points::HookPoint;
+use super::prompting::Submission;
+use crate::hook_chain::HookOutcome;
 use crate::run::TurnEnd;
 
 impl Session {
     /// Queues a message, or starts a run with it where the policy says so and nothing is running.
-    pub(super) fn steer(&mut self, origin: Origin, message: Draft, queue: Queue) {
-        let idle_queue = self.agent.policy().idle_queue;
-        let submission = Submission { origin, message, receipt: Receipt::Due };
+    pub(super) fn steer(&mut self, submission: Submission, queue: Queue, idle_queue: IdleQueue) {
         if self.activity.is_idle() && idle_queue == IdleQueue::StartsRun {
             return self.prompt(submission, None);
         }
@@ -67,16 +71,43 @@ impl Session {
         self.emit(Event::Delivering { queue, texts: self.queues.due(queue) });
     }
 
-    /// Moves the messages of a queue, one or all as its mode says, into the conversation.
-    pub(super) fn deliver(&mut self, queue: Queue) {
+    /// Moves the messages of a queue, one or all as its mode says, into the conversation, and calls the model. Extensions
+    /// see the messages first.
+    pub(super) fn deliver_and_call(&mut self, queue: Queue) {
+        if !self.extensions.is_awaited(HookKind::MessageEnd, None) {
+            self.deliver(queue, None);
+            return self.call_model();
+        }
+        let now = self.now();
+        let due = self.queues.due_messages(queue, now).into_iter().map(Arc::new).collect();
+        self.hook_messages(due, HookPoint::Delivery { queue });
+    }
+
+    /// Delivers the messages that extensions have seen, and calls the model.
+    pub(super) fn delivery_hooked(&mut self, queue: Queue, outcome: HookOutcome) {
+        let HookEvent::Context(messages) = outcome.event else { return };
+        self.deliver(queue, Some(messages));
+        self.call_model();
+    }
+
+    /// Moves the messages of a queue into the conversation, as they are in `hooked` if extensions have seen them.
+    fn deliver(&mut self, queue: Queue, hooked: Option<Vec<Arc<Message>>>) {
+        let mut hooked = hooked.map(Vec::into_iter);
         while let Some(message) = self.queues.pop(queue) {
-            self.emit_queues(QueueCause::Delivered);
-            let recorded = self.record(message.into_message(self.now()));
-            self.announce(&recorded);
+            if message.is_users() {
+                self.emit_queues(QueueCause::Delivered);
+            }
+            let message = match hooked.as_mut().and_then(Iterator::next) {
+                Some(hooked) => Arc::unwrap_or_clone(hooked),
+                None => message.into_message(self.now()),
+            };
+            let recorded = self.record(message);
+            self.announce_hooked(&recorded);
             if let Some(run) = self.run_mut() {
                 run.renew_for_message();
             }
-            if self.queues.mode(queue) == QueueMode::OneAtATime {
+            let is_one = self.queues.mode(queue) == QueueMode::OneAtATime;
+            if is_one || hooked.as_ref().is_some_and(|hooked| hooked.len() == 0) {
                 break;
             }
         }

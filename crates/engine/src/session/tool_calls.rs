@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{Event, ToolReport};
+use bowline_core::hook::{HookEvent, HookKind};
 use bowline_core::message::{Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
 use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::hook_points::HookPoint;
 use crate::call_gate::{GatedCall, Verdict};
+use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
 use crate::run::{Phase, Run};
-use crate::tool_call_states::{Batch, CallState, ProgressSlot, ToolStep};
+use crate::tool_call_states::{Batch, Call, CallState, ProgressSlot, ToolStep};
 
 /// How long a tool may take to stop before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
@@ -44,8 +47,21 @@ impl Session {
         while let Some(batch) = self.batch()
             && let Some(index) = batch.next_waiting()
             && batch.open_calls() < limit
+            && !batch.is_deciding()
         {
             self.take_up_call(index);
+        }
+        // Extensions decide about all calls that are taken up together before the first one of them runs.
+        if let Some(batch) = self.batch()
+            && !batch.is_deciding()
+        {
+            let cleared = batch.cleared();
+            if !cleared.is_empty() && !self.lane.is_idle() {
+                return self.after_events_shown(AfterLane::ContinueBatch);
+            }
+            for (index, started) in cleared {
+                self.run_call(index, started);
+            }
         }
         if self.batch().is_some_and(Batch::is_done) {
             self.finish_batch();
@@ -58,17 +74,35 @@ impl Session {
         let Some(call) = batch.call(index) else { return };
         let (call_id, tool, arguments) = (call.id.clone(), call.tool.clone(), Arc::clone(&call.arguments));
         let refusal = self.refuse_call(index, batch.reason(), &tool).or_else(|| call.refusal.clone());
-        let verdict = match refusal {
-            Some(reason) => Verdict::Refuse { reason },
-            None => {
-                let call = GatedCall { call_id: &call_id, tool: &tool, arguments: &arguments };
-                self.agent.gate().check(&call)
-            }
+        let event = HookEvent::ToolCall {
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+            arguments: Arc::clone(&arguments),
         };
         self.emit(Event::ToolStart { call_id, tool, arguments });
         let started = Instant::now();
+        if let Some(reason) = refusal {
+            return self.end_call(index, Outcome::error(reason), started);
+        }
+        self.set_call_state(index, CallState::Deciding { started });
+        self.tell_extensions(&event);
+        if self.extensions.is_awaited(HookKind::ToolCall, event.tool()) {
+            self.call_extensions(event, HookPoint::Call { index, started });
+            return;
+        }
+        self.check_call(index, started, None);
+    }
+
+    /// Lets the gate decide about a call, unless an extension wants the user to.
+    pub(super) fn check_call(&mut self, index: usize, started: Instant, asks: Option<String>) {
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let gated = GatedCall { call_id: &call.id, tool: &call.tool, arguments: &call.arguments };
+        let verdict = match (self.agent.gate().check(&gated), asks) {
+            (Verdict::Run, Some(reason)) => Verdict::Ask { reason },
+            (verdict, _) => verdict,
+        };
         match verdict {
-            Verdict::Run => self.run_call(index, started),
+            Verdict::Run => self.set_call_state(index, CallState::Cleared { started }),
             Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
             Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
         }
@@ -99,8 +133,15 @@ impl Session {
         Some(format!("There is no tool named {tool}. {known}"))
     }
 
-    /// Runs a call.
+    /// Runs a call, once extensions have seen all events so far.
     pub(super) fn run_call(&mut self, index: usize, started: Instant) {
+        if self.activity.is_stopping() {
+            return self.end_call(index, Outcome::error(NOT_STARTED), started);
+        }
+        if !self.lane.is_idle() {
+            self.set_call_state(index, CallState::Cleared { started });
+            return self.after_events_shown(AfterLane::ContinueBatch);
+        }
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let Some(tool) = self.instructions.toolbox().get(&call.tool) else {
             let text = format!("The tool {} was switched off.", call.tool);
@@ -157,6 +198,8 @@ impl Session {
         match step {
             ToolStep::Progress => {}
             ToolStep::Subagent(event) => self.subagent_reported(event),
+            ToolStep::ExtensionFailed(error) => self.emit(Event::ExtensionFailed(error)),
+            ToolStep::Asks(passed_on) => self.pass_on(index, passed_on),
             ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }
     }
@@ -165,7 +208,11 @@ impl Session {
     pub(super) fn tool_ended(&mut self, index: usize, outcome: Outcome) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let &CallState::Running { task, started, .. } = call.state() else { return };
+        let is_hooked = self.extensions.is_subscribed(HookKind::ToolResult, Some(&call.tool));
         self.pending.remove(task);
+        if is_hooked {
+            return self.hook_call_result(index, outcome, started);
+        }
         self.end_call(index, outcome, started);
         self.continue_batch();
     }
@@ -190,6 +237,7 @@ impl Session {
     pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let call_id = call.id.clone();
+        self.withdraw_questions_of(index);
         self.end_subagents_of(&call_id);
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let event = Event::ToolEnd {
@@ -210,23 +258,40 @@ impl Session {
     fn record_result(&mut self, index: usize) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let CallState::Done { outcome, result: None } = call.state() else { return };
-        let Outcome { content, details, is_error } = outcome.clone();
-        let recorded = self.record(Message::ToolResult(ToolResultMessage {
-            tool_call_id: call.id.clone(),
-            tool_name: call.tool.clone(),
-            content,
-            details,
-            is_error,
-            timestamp: self.now(),
-        }));
-        self.announce(&recorded);
+        let message = result_message(call, outcome, self.now());
+        let recorded = self.record(message);
+        match self.agent.policy().tool_results {
+            ToolResults::AsTheyEnd => self.announce(&recorded),
+            ToolResults::AfterAll => self.announce_hooked(&recorded),
+        }
         if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
             batch.set_result(index, recorded.message);
         }
     }
 
-    /// Records the results that are not recorded yet and ends the turn.
+    /// Records the results that are not recorded yet and ends the turn. Extensions see them first.
     fn finish_batch(&mut self) {
+        let now = self.now();
+        if self.extensions.is_awaited(HookKind::MessageEnd, None)
+            && let Some(batch) = self.batch()
+        {
+            let messages =
+                batch.unrecorded().map(|(call, outcome)| Arc::new(result_message(call, outcome, now)));
+            let messages: Vec<_> = messages.collect();
+            if !messages.is_empty() {
+                self.hook_messages(messages, HookPoint::CallMessages);
+                return;
+            }
+        }
+        self.record_batch();
+    }
+
+    pub(super) fn record_batch(&mut self) {
+        if self.batch().is_some_and(Batch::ends_run)
+            && let Some(run) = self.run_mut()
+        {
+            run.stop();
+        }
         if let Some((message, results)) = self.close_batch() {
             self.end_turn(message, results);
         }
@@ -251,7 +316,11 @@ impl Session {
             let started = call.started().unwrap_or_else(Instant::now);
             match call.state() {
                 CallState::Done { .. } => continue,
-                CallState::Asked { .. } | CallState::Running { .. } => {}
+                CallState::Asked { .. }
+                | CallState::Deciding { .. }
+                | CallState::Cleared { .. }
+                | CallState::Running { .. }
+                | CallState::Finishing { .. } => {}
                 CallState::Waiting => self.emit(Event::ToolStart {
                     call_id: call.id.clone(),
                     tool: call.tool.clone(),
@@ -274,6 +343,13 @@ impl Session {
             batch.set_state(index, state);
         }
     }
+}
+
+/// Returns the message that a call's outcome becomes.
+fn result_message(call: &Call, outcome: &Outcome, timestamp: u64) -> Message {
+    let Outcome { content, details, is_error, .. } = outcome.clone();
+    let (tool_call_id, tool_name) = (call.id.clone(), call.tool.clone());
+    Message::ToolResult(ToolResultMessage { tool_call_id, tool_name, content, details, is_error, timestamp })
 }
 
 /// Runs a tool and reports its outcome.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bowline_core::ErrorKind;
 use bowline_core::command::{Origin, Queue};
 use bowline_core::event::{Event, Failure, RunOutcome};
+use bowline_core::hook::HookKind;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::IdleQueue;
@@ -17,14 +18,17 @@ use crate::transcript::Recorded;
 
 impl Session {
     /// Starts a run with the message that was accepted for it. `waiter` is replied to when the run is over.
-    pub(super) fn start_run(&mut self, model: Arc<Model>, prompt: &Recorded, waiter: Option<Origin>) {
-        let run = Run::new(model, Arc::clone(&prompt.message), waiter);
-        self.activity = Activity::Running(Box::new(run));
+    pub(super) fn start_run(&mut self, model: Arc<Model>, prompt: &[Recorded], waiter: Option<Origin>) {
+        let messages = prompt.iter().map(|recorded| Arc::clone(&recorded.message)).collect();
+        self.activity = Activity::Running(Box::new(Run::new(model, messages, waiter)));
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
-        self.announce(prompt);
-        if self.agent.policy().idle_queue != IdleQueue::WaitsForTurn {
-            self.deliver(Queue::Steering);
+        for recorded in prompt {
+            self.announce_hooked(recorded);
+        }
+        if self.agent.policy().idle_queue != IdleQueue::WaitsForTurn && !self.queues.is_empty(Queue::Steering)
+        {
+            return self.deliver_and_call(Queue::Steering);
         }
         self.call_model();
     }
@@ -44,9 +48,18 @@ impl Session {
     /// Ends a turn and decides how the run goes on.
     pub(super) fn end_turn(&mut self, message: Arc<Message>, tool_results: Vec<Arc<Message>>) {
         let end = if tool_results.is_empty() { TurnEnd::Answer } else { TurnEnd::ToolResults };
-        let was_truncated = self.was_truncated_by_window(&message);
-        self.emit(Event::TurnEnd { message, tool_results });
+        if self.is_hooked(HookKind::TurnEnd) {
+            return self.hook_turn_end(end, message, tool_results);
+        }
+        self.emit_unobserved(Event::TurnEnd { message: Arc::clone(&message), tool_results });
+        self.turn_over(end, &message, false);
+    }
+
+    /// Decides how the run goes on after a turn; `continues` if an extension wants another one.
+    pub(super) fn turn_over(&mut self, end: TurnEnd, message: &Message, continues: bool) {
+        let was_truncated = self.was_truncated_by_window(message);
         self.record_held_commands();
+        self.add_held_custom_messages();
         let Some(run) = self.run() else { return };
         if run.storage_failure().is_some() {
             self.emit(Event::TurnStart);
@@ -55,8 +68,13 @@ impl Session {
         if run.is_aborted() {
             return self.end_run(RunOutcome::Aborted);
         }
+        if run.is_stopped() {
+            return self.end_run(RunOutcome::Done);
+        }
         if self.next_queue(end).is_some() || end == TurnEnd::ToolResults {
             self.compact_if_full(Continuation::NextTurn(end));
+        } else if continues {
+            self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
         } else {
@@ -73,10 +91,10 @@ impl Session {
             return self.fail_turn(&failure);
         }
         self.emit(Event::TurnStart);
-        if let Some(queue) = queue {
-            self.deliver(queue);
+        match queue {
+            Some(queue) => self.deliver_and_call(queue),
+            None => self.call_model(),
         }
-        self.call_model();
     }
 
     /// Counts a turn without a message of the user, and returns the failure of a run that has had too many of them.
@@ -135,15 +153,17 @@ impl Session {
 
     /// Ends the run: the one terminal event, then the replies to those who waited for it. Messages that were queued
     /// during a last compaction start another attempt instead.
-    pub(super) fn settle(&mut self, outcome: RunOutcome) {
+    pub(super) fn settle_now(&mut self, outcome: RunOutcome) {
         if outcome == RunOutcome::Done && self.next_queue(TurnEnd::Answer).is_some() {
             self.emit(Event::RunStart);
             return self.next_turn(TurnEnd::Answer);
         }
         self.cancel_retries();
         self.record_held_commands();
+        self.add_held_custom_messages();
         self.emit(Event::Settled(outcome.clone()));
         let Some(run) = self.activity.take_run() else { return };
+        self.instructions.end_run();
         let waiters = run.into_waiters();
         if let Some(origin) = waiters.prompt {
             self.reply(origin, Ok(Answer::RunOver(outcome)));

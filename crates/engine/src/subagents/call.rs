@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bowline_core::command::InterruptMode;
 use bowline_core::message::{Arguments, Content};
 use bowline_core::model::Model;
-use bowline_core::policy::{Order, PromptAnswer, Questions};
+use bowline_core::policy::{Order, PromptAnswer};
 use bowline_core::subagent::{Subagent, SubagentEvent, SubagentProgress, SubagentStatus};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
@@ -21,12 +21,14 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::child::{Child, Ended, Line, Place};
+use super::inherited::Inherited;
 use super::names::Names;
 use super::observer::{SHOWN_TASK, beginning};
 use super::orders::Orders;
 use super::plan::{Means, Plan};
 use super::{output_schema, results};
 use crate::agent::{Agent, ModelDefaults};
+use crate::extension::Extension;
 use crate::input::Step;
 use crate::pending::{Reporter, panic_message};
 use crate::tool_call_states::ToolStep;
@@ -57,6 +59,8 @@ pub(crate) struct Delegation {
     pub place: Place,
     pub permits: Arc<Semaphore>,
     pub names: Arc<Names>,
+    /// Those of the session, which take part in its subagents too.
+    pub extensions: Vec<Arc<dyn Extension>>,
 }
 
 /// What the children of a call are doing.
@@ -154,9 +158,10 @@ impl Delegation {
             Some(parent) => format!("{parent}.{name}"),
             None => name,
         };
+        // A task that begins with a slash is no command.
         let mut prompt = match context {
             Some(context) => format!("Background:\n{context}\n\nYour task:\n{}", plan.task),
-            None => plan.task.clone(),
+            None => format!("Your task:\n{}", plan.task),
         };
         if let Some(schema) = &plan.output_schema {
             prompt = format!("{prompt}\n\n{}", output_schema::instruction(schema));
@@ -206,6 +211,7 @@ impl Delegation {
         self.agent.with(|parts| {
             parts.toolbox = plan.toolbox;
             parts.resources = self.resources.clone();
+            parts.hosts = vec![Arc::new(Inherited(self.extensions.clone()))];
             parts.models = ModelDefaults {
                 chosen_model: Some(plan.model),
                 chosen_thinking_level: Some(plan.thinking),
@@ -216,11 +222,10 @@ impl Delegation {
             if !plan.agent.instructions.is_empty() {
                 parts.system_prompt.additions.push(plan.agent.instructions);
             }
-            // Nobody is connected to a child, so the parent's client neither queues messages for it nor is asked by it.
+            // Nobody is connected to a child: its messages come from the call, and its questions go to its parent.
             parts.policy.prompt_answer = PromptAnswer::OnAdmission;
             parts.policy.order = Order::Concurrent;
             parts.policy.interrupt_mode = InterruptMode::Wait;
-            parts.policy.questions = Questions::Assumed;
         })
     }
 

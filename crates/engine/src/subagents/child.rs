@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::SessionTag;
+use bowline_core::ask::{Ask, AskAnswer, AskId, Question};
 use bowline_core::command::{Command, Draft, Origin, Request};
 use bowline_core::event::{Event, RunOutcome};
 use bowline_core::reply::Reply;
@@ -13,7 +14,7 @@ use bowline_core::usage::Usage;
 use bowline_session::{Clock, Location};
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::call::Board;
 use super::observer::Observer;
@@ -22,7 +23,7 @@ use super::roster::Watch;
 use crate::agent::Agent;
 use crate::input::{Input, Inputs, Output, Report, Step, Tagged};
 use crate::pending::Reporter;
-use crate::session::Session;
+use crate::session::{PassedOn, Session};
 use crate::tool_call_states::ToolStep;
 
 /// How many reports of a child's tasks may wait.
@@ -88,6 +89,9 @@ struct Driven {
     is_followed: bool,
     /// How the last run ended, or why it did not begin.
     outcome: Option<Result<RunOutcome, String>>,
+    /// The questions that the parent asks the user. Dropping a guard withdraws its question.
+    questions: Vec<(AskId, DropGuard)>,
+    answers: (mpsc::UnboundedSender<AskAnswer>, mpsc::UnboundedReceiver<AskAnswer>),
 }
 
 /// Why a child is stopped.
@@ -140,6 +144,8 @@ impl Child {
             session_file,
             is_followed: false,
             outcome: None,
+            questions: Vec::new(),
+            answers: mpsc::unbounded_channel(),
         };
         driven.carry_out(prompt, output_schema, max_runtime).await
     }
@@ -187,6 +193,7 @@ impl Driven {
                     stop = Some(Stop::TookTooLong);
                     self.session.handle(Input::Abort);
                 }
+                Some(answer) = self.answers.1.recv() => self.session.handle(Input::Answer(answer)),
                 Some(tagged) = self.reports.recv() => self.report(tagged),
             }
         }
@@ -252,11 +259,17 @@ impl Driven {
                 self.outcome = Some(Err(refusal.message));
                 return;
             }
-            Output::Reply(_) => return,
+            // Only a client's session ends the process.
+            Output::Reply(_) | Output::Quit => return,
         };
         match event {
             // Of its own subagents. Whoever is above knows them by their ids.
             Event::Subagent(event) => self.tell(event).await,
+            Event::Ask(ask) => self.ask(ask).await,
+            Event::ExtensionFailed(error) => {
+                self.line.reporter.send(Step::Tool(ToolStep::ExtensionFailed(error))).await;
+            }
+            Event::AskResolved { id, .. } => self.questions.retain(|(open, _)| *open != id),
             Event::Settled(outcome) => {
                 self.follow(Event::Settled(outcome.clone())).await;
                 self.outcome = Some(Ok(outcome));
@@ -288,6 +301,18 @@ impl Driven {
                 () = self.tell(event) => {}
             }
         }
+    }
+
+    /// Has the parent ask the user.
+    async fn ask(&mut self, ask: Ask) {
+        let Ask { id, mut question, .. } = ask;
+        if let Question::Approval(approval) = &mut question {
+            approval.reason = format!("{} (subagent {})", approval.reason, self.id);
+        }
+        let withdrawn = CancellationToken::new();
+        self.questions.push((id, withdrawn.clone().drop_guard()));
+        let passed_on = PassedOn { id, question, answers: self.answers.0.clone(), withdrawn };
+        self.line.reporter.send(Step::Tool(ToolStep::Asks(passed_on))).await;
     }
 
     /// Ends the child.

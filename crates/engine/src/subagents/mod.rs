@@ -22,6 +22,7 @@
 
 mod call;
 mod child;
+mod inherited;
 mod listing;
 mod names;
 mod observer;

@@ -106,8 +106,10 @@ impl Driver {
 
     /// Handles a report of a task.
     fn take(&mut self, tagged: Tagged) {
-        if let Report::Step(step) = tagged.report {
-            self.handle(Input::Step(step));
+        match tagged.report {
+            Report::Step(step) => self.handle(Input::Step(step)),
+            Report::Extension { host, input } => self.handle(Input::Extension { host, input }),
+            Report::Opened(_) => {}
         }
     }
 
@@ -123,6 +125,7 @@ impl Driver {
             match &output {
                 Output::Event(event) => self.dialect.event(SessionTag::FIRST, event, &mut records),
                 Output::Reply(reply) => self.dialect.reply(SessionTag::FIRST, reply, &mut records),
+                Output::Quit => {}
             }
             for record in records {
                 let value = self.written(record);

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::ask::{Decision, Question};
 use bowline_core::command::{Command, SubagentName};
-use bowline_core::event::Event;
+use bowline_core::event::{AskEnd, Event};
+use bowline_core::hook::{HookKind, HookResult};
+use bowline_core::policy::Questions;
 use bowline_core::reply::Answer;
 use bowline_core::subagent::{SubagentEvent, Subscription};
 use bowline_engine::{Output, TaskTool};
@@ -18,6 +21,7 @@ use tokio::sync::Semaphore;
 
 use crate::driver::Driver;
 use crate::setup::Setup;
+use crate::test_extension::TestExtension;
 use crate::test_tools::{AskingGate, TestTool};
 
 fn setup() -> Setup {
@@ -407,6 +411,67 @@ async fn long_answers_are_truncated_and_the_file_is_named() {
     let file = first["fullOutputPath"].as_str().unwrap();
     assert!(first["truncated"] == true && text.ends_with(&format!("{file}]")));
     assert_eq!(std::fs::read_to_string(file).unwrap().len(), 100_000);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn extensions_decide_about_the_calls_of_subagents_and_see_nothing_else_of_them() {
+    let extension =
+        TestExtension::new("ext", &[HookKind::ToolCall, HookKind::ToolResult], |event, _| async move {
+            match event.tool().unwrap_or_default() {
+                "task" => Ok(HookResult::None),
+                "other" if event.kind() == HookKind::ToolCall => Ok(HookResult::None),
+                "quick" => Ok(HookResult::Block { reason: Some("not here".to_owned()), terminate: false }),
+                _ => Err("it broke".to_owned()),
+            }
+        });
+    let extension = extension.told(&[HookKind::AgentStart, HookKind::TurnStart, HookKind::SessionStart]);
+    let mut setup = setup().tool(TestTool::quick("quick")).tool(TestTool::quick("other"));
+    setup.hosts.push(Arc::new(extension.clone()));
+    setup.server.reply_in("try", Reply::new().tool("quick", json!({})).tool("other", json!({})));
+    let mut driver = setup.replies([calling(json!([{ "task": "try" }]))]).start();
+    driver.run("go").await;
+    let conversation = driver.requests()[2]["messages"].to_string();
+    assert!(conversation.contains("not here") && conversation.contains("other"), "{conversation}");
+    let failed = |output: &Output| matches!(output, Output::Event(Event::ExtensionFailed(error)) if error.error == "it broke");
+    assert!(driver.outputs().iter().any(failed));
+    let seen = extension.seen();
+    assert_eq!(seen.iter().filter(|name| *name == "agent_start").count(), 1, "{seen:?}");
+    assert_eq!(seen.iter().filter(|name| *name == "tool_call").count(), 3, "{seen:?}");
+    driver.finish();
+}
+
+#[tokio::test]
+async fn questions_of_subagents_go_to_the_client() {
+    let gate = || AskingGate::about("asked");
+    let asking = || {
+        let setup = setup().gate(gate()).tool(TestTool::quick("asked"));
+        let setup = setup.policy(|policy| policy.questions = Questions::Asked);
+        setup.server.reply_in("try", Reply::new().tool("asked", json!({})));
+        setup.replies([calling(json!([{ "name": "a", "task": "try" }]))])
+    };
+    for (decision, text) in [
+        (Decision::Allow, "\"asked\""),
+        (Decision::Deny { reason: Some("No!".to_owned()) }, "The user rejected this call. No!"),
+    ] {
+        let mut driver = asking().start();
+        driver.prompt("p", "go");
+        let ask = driver.until_asked().await;
+        let Question::Approval(approval) = &ask.question else { panic!() };
+        assert_eq!((&*approval.tool, &*approval.reason), ("asked", "it is dangerous (subagent a)"));
+        driver.answer(ask.id, decision);
+        driver.until_settled().await;
+        assert!(driver.requests()[2]["messages"].to_string().contains(text));
+        driver.finish();
+    }
+    // An abort withdraws the question before the run is over.
+    let mut driver = asking().start();
+    driver.prompt("p", "go");
+    let ask = driver.until_asked().await;
+    driver.send("a", Command::Abort);
+    driver.until_settled().await;
+    let resolved = |output: &Output| matches!(output, Output::Event(Event::AskResolved { id, cause: AskEnd::Withdrawn, .. }) if *id == ask.id);
+    assert!(driver.outputs().iter().any(resolved));
     driver.finish();
 }
 

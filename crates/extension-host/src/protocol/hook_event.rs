@@ -13,6 +13,7 @@ use bowline_core::hook::{
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::model::Model;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::ui::NotifyLevel;
 use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -247,6 +248,13 @@ pub enum HookEventRecord<'event> {
         #[schemars(extend("enum" = ["select", "confirm", "input", "editor"]))]
         kind: &'static str,
         title: &'event str,
+    },
+    /// An extension or a command hook notifies the user of something. Never waited for. Not a hook of pi.
+    UiNotify {
+        message: &'event str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(extend("enum" = ["info", "warning", "error"]))]
+        level: Option<&'static str>,
     },
     /// Another extension of the session emitted something on the bus. Never waited for. Not a hook of pi.
     Bus { channel: &'event str, data: &'event Value },
@@ -541,6 +549,9 @@ impl<'event> HookEventRecord<'event> {
                 Self::UiPromptStart { reason: "ui_prompt", kind, title }
             }
             HookEvent::UiPromptEnd { kind, title } => Self::UiPromptEnd { reason: "ui_prompt", kind, title },
+            HookEvent::UiNotify { message, level } => {
+                Self::UiNotify { message, level: level.map(NotifyLevel::as_str) }
+            }
         })
     }
 }

@@ -285,6 +285,8 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
         HookKind::ResourcesDiscover => {
             let paths: ResourcesDiscoverResult = read(hook, value)?;
             HookResult::Resources(DiscoveredPaths {
+                // The session knows which extension it is.
+                extension: String::new(),
                 skills: paths.skill_paths.unwrap_or_default(),
                 prompts: paths.prompt_paths.unwrap_or_default(),
             })

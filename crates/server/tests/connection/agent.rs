@@ -11,8 +11,8 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_dialect::Dialect;
 use bowline_engine::{
-    Agent, CallGate, GatedCall, ModelDefaults, Parts, RetrySettings, SessionPlan, Settings, SystemPrompt,
-    Verdict,
+    Agent, CallGate, GatedCall, Host, ModelDefaults, Parts, RetrySettings, SessionPlan, Settings,
+    SystemPrompt, Verdict,
 };
 use bowline_llm::{Providers, Sources};
 use bowline_server::{Connection, Limits};
@@ -30,6 +30,8 @@ pub struct World {
     pub home: TempDir,
     /// The callback by which the last call of the tool `lingering` reports.
     pub lingering: Arc<Mutex<Option<ProgressCallback>>>,
+    /// What brings extensions to sessions.
+    pub hosts: Vec<Arc<dyn Host>>,
 }
 
 type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -38,7 +40,7 @@ impl World {
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join("work")).unwrap();
-        Self { server: ModelServer::start(), home, lingering: Arc::default() }
+        Self { server: ModelServer::start(), home, lingering: Arc::default(), hosts: Vec::new() }
     }
 
     pub fn work(&self) -> PathBuf {
@@ -103,7 +105,7 @@ impl World {
                 durability: Durability::Flush,
             },
             gate: Arc::new(TestGate),
-            hosts: Vec::new(),
+            hosts: self.hosts.clone(),
             clock: Clock::System,
         })
     }

@@ -11,5 +11,6 @@ mod isolation;
 mod memory;
 mod numbered;
 mod opening;
+mod recorded_dialogs;
 mod single_session;
 mod two_sessions;

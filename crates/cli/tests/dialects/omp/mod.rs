@@ -4,6 +4,7 @@ mod commands;
 mod later_commands;
 mod prompting;
 mod runs;
+mod slash_commands;
 mod snapshots;
 mod starting;
 mod steering;

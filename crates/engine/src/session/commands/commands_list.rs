@@ -1,8 +1,10 @@
 //! The commands that a prompt can name.
 
 use bowline_core::command::Origin;
+use bowline_core::policy::SlashCommands;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
+use crate::local_commands;
 use crate::pending::JobOrder;
 use crate::session::Session;
 
@@ -10,7 +12,11 @@ impl Session {
     /// Replies with the commands that a prompt can name: those of extensions, then templates and skills, for which files
     /// are read.
     pub(super) fn get_commands(&mut self, origin: Origin) {
-        let mut commands = self.extensions.commands();
+        let mut commands = Vec::new();
+        if self.agent.policy().slash_commands == SlashCommands::CarriedOut {
+            commands.extend(local_commands::listed());
+        }
+        commands.extend(self.extensions.commands());
         let resources = self.instructions.resources().clone();
         if resources.is_none() {
             return self.reply(origin, Ok(Answer::Commands(commands)));

@@ -12,10 +12,13 @@ mod subagents;
 mod tree;
 
 use bowline_core::command::{Command, Request};
+use bowline_core::hook::{HookEvent, InputSource};
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
-use super::prompting::Submission;
+use super::hook_points::HookPoint;
+use super::message_preparation::{Destination, Incoming};
+use super::prompting::{Receipt, Submission};
 
 impl Session {
     /// Carries out a command. Commands that reply later, or between events, return early.
@@ -40,13 +43,39 @@ impl Session {
                 self.postpone(Request { origin, command });
                 return self.stop();
             }
+            Command::NewSession { .. }
+            | Command::SwitchSession { .. }
+            | Command::Fork { .. }
+            | Command::Clone => {
+                if let Some(request) = self.ask_about_session_change(Request { origin, command }) {
+                    self.change_session(request);
+                }
+                return;
+            }
             Command::Prompt { message, when_busy } => {
                 let receipt = self.prompt_receipt();
-                return self.prompt(Submission { origin, message, receipt }, when_busy);
+                let submission = Submission { origin, message, receipt, additions: Vec::new() };
+                let destination = Destination::Run { when_busy };
+                return self.take_message(Incoming {
+                    submission,
+                    destination,
+                    source: InputSource::Rpc,
+                    expands: true,
+                });
             }
             Command::AbortAndPrompt { message } => return self.prompt_after_abort(origin, message),
             Command::Continue { message } => return self.continue_conversation(origin, message),
-            Command::Enqueue { message, queue } => return self.steer(origin, message, queue),
+            Command::Enqueue { message, queue } => {
+                let submission = Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() };
+                let otherwise = self.agent.policy().idle_queue;
+                let destination = Destination::Queue { queue, otherwise };
+                return self.take_message(Incoming {
+                    submission,
+                    destination,
+                    source: InputSource::Rpc,
+                    expands: true,
+                });
+            }
             Command::Abort => return self.abort(origin),
             Command::AbortRetry => return self.abort_retry(origin),
             Command::Compact { instructions } => return self.compact(origin, instructions),
@@ -55,11 +84,10 @@ impl Session {
             }
             Command::ExportHtml { path } => return self.export_html(origin, path),
             Command::Shell { command, exclude_from_context } => {
-                return self.start_command(origin, command, exclude_from_context);
+                let directory = self.transcript.working_directory().to_owned();
+                let event = HookEvent::UserBash { command: command.clone(), exclude_from_context, directory };
+                return self.hook(event, HookPoint::Shell { origin, command, exclude_from_context });
             }
-            Command::SwitchSession { path } => return self.switch_session(origin, &path),
-            Command::Fork { entry } => return self.fork(origin, entry),
-            Command::Clone => return self.clone_session(origin),
             Command::ListSessions { query } => return self.list_sessions(origin, query),
             Command::DeleteSession { path } => return self.delete_session(origin, &path),
             Command::GetForkMessages => return self.fork_messages(origin),
@@ -68,7 +96,6 @@ impl Session {
             Command::GetSessionStatistics => return self.session_statistics(origin),
             Command::GetState => return self.get_state(origin),
             Command::GetCommands => return self.get_commands(origin),
-            Command::NewSession { parent } => self.new_session(parent),
             Command::AbortShell => Ok(self.abort_commands()),
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::event::Event;
+use bowline_core::hook::{HookEvent, ModelSource};
 use bowline_core::model::Model;
 use bowline_core::policy::UndeclaredLevels;
 use bowline_core::reply::{Answer, CycledModel, Refusal, RefusalCode, ThinkingState};
@@ -34,7 +35,7 @@ impl Session {
         if let Err(error) = self.agent.providers().check_credentials(&model) {
             return Err(Refusal::new(RefusalCode::NoCredentials, error.message));
         }
-        self.change_model(Arc::clone(&model), level)?;
+        self.change_model(Arc::clone(&model), level, ModelSource::Set)?;
         Ok(Answer::Model(model))
     }
 
@@ -61,7 +62,7 @@ impl Session {
         });
         let next = current.map_or(0, |index| (index + 1) % candidates.len());
         let (model, level) = candidates[next].clone();
-        self.change_model(Arc::clone(&model), level)?;
+        self.change_model(Arc::clone(&model), level, ModelSource::Cycle)?;
         let thinking_level = self.models.level();
         Ok(Answer::CycledModel(Some(CycledModel { model, thinking_level, is_scoped })))
     }
@@ -109,6 +110,9 @@ impl Session {
             entry = Some(self.transcript.append(EntryBody::ThinkingLevelChange { level })?);
             self.models.set_recorded(level);
         }
+        if !self.extensions.is_empty() {
+            self.show_to_extensions(HookEvent::ThinkingLevelSelect { level, previous: before });
+        }
         self.emit(Event::ThinkingLevelChanged { level, entry });
         Ok(())
     }
@@ -126,13 +130,22 @@ impl Session {
 
     /// Uses another model from the next call on, and fits the thinking level to it. `own` is the level that the user gave
     /// this model.
-    fn change_model(&mut self, model: Arc<Model>, own: Option<ThinkingLevel>) -> Result<(), Refusal> {
+    fn change_model(
+        &mut self,
+        model: Arc<Model>,
+        own: Option<ThinkingLevel>,
+        source: ModelSource,
+    ) -> Result<(), Refusal> {
         self.transcript.append(EntryBody::ModelChange {
             provider: model.provider.clone(),
             model_id: model.id.clone(),
         })?;
         let before = self.models.level();
-        self.models.set_model(model, own);
+        let previous = self.models.current().cloned();
+        self.models.set_model(Arc::clone(&model), own);
+        if !self.extensions.is_empty() {
+            self.show_to_extensions(HookEvent::ModelSelect { model, previous, source });
+        }
         self.futile_compaction = None;
         self.change_level(self.models.level(), before)
     }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use bowline_core::command::Origin;
+use bowline_core::command::{Command, Origin, Request};
 use bowline_core::event::Event;
+use bowline_core::hook::SessionReason;
 use bowline_core::policy::ForkPoint;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_session::EntryBody;
@@ -17,16 +18,35 @@ use crate::session::Session;
 use crate::transcript::Transcript;
 
 impl Session {
+    /// Carries out a command that changes to another session. What is in progress was stopped before.
+    pub(in crate::session) fn change_session(&mut self, request: Request) {
+        if self.needs_idle(&request.command) {
+            self.postpone(request);
+            return self.stop();
+        }
+        let Request { origin, command } = request;
+        match command {
+            Command::NewSession { parent } => {
+                let result = self.new_session(parent);
+                self.reply(origin, result);
+            }
+            Command::SwitchSession { path } => self.switch_session(origin, &path),
+            Command::Fork { entry } => self.fork(origin, entry),
+            Command::Clone => self.clone_session(origin),
+            _ => {}
+        }
+    }
+
     /// Starts another session. Nothing is written before its first message, so this takes no time.
-    pub(super) fn new_session(&mut self, parent: Option<String>) -> Result<Answer, Refusal> {
+    fn new_session(&mut self, parent: Option<String>) -> Result<Answer, Refusal> {
         let opened = self.agent.create(self.working_directory.clone(), parent)?;
-        self.change_to(opened)?;
+        self.change_to(opened, SessionReason::New)?;
         Ok(Answer::SessionSwitched)
     }
 
     /// Starts another session with what came before a message of the user, or, where the policy says so, with
     /// everything up to an entry.
-    pub(super) fn fork(&mut self, origin: Origin, entry: String) {
+    fn fork(&mut self, origin: Origin, entry: String) {
         let point = self.agent.policy().fork_point;
         self.copy_session(origin, move |file| match point {
             ForkPoint::AfterEntry => Ok((file.fork_after(&entry)?, Answer::Forked { text: String::new() })),
@@ -38,11 +58,11 @@ impl Session {
     }
 
     /// Starts another session with the conversation as it is.
-    pub(super) fn clone_session(&mut self, origin: Origin) {
+    fn clone_session(&mut self, origin: Origin) {
         self.copy_session(origin, |file| Ok((file.clone_at_leaf()?, Answer::SessionSwitched)));
     }
 
-    pub(super) fn switch_session(&mut self, origin: Origin, path: &Path) {
+    fn switch_session(&mut self, origin: Origin, path: &Path) {
         let path = self.working_directory.join(path);
         if self.file().is_some_and(|current| is_same_file(current, &path)) {
             return self.reply(origin, Ok(Answer::SessionSwitched));
@@ -103,18 +123,23 @@ impl Session {
         let Some(change) = self.activity.take_session_change() else { return };
         // The commands that ended meanwhile belong to the session that they were started in.
         self.record_held_commands();
-        let result = result.and_then(|(opened, answer)| self.change_to(opened).map(|()| answer));
+        let reason =
+            if change.kind == ChangeKind::Copy { SessionReason::Fork } else { SessionReason::Resume };
+        let result = result.and_then(|(opened, answer)| self.change_to(opened, reason).map(|()| answer));
         self.reply(change.origin, result);
     }
 
     /// Leaves the current session for another. If that one cannot be used, everything stays as it was.
-    fn change_to(&mut self, opened: OpenedSession) -> Result<(), Refusal> {
+    fn change_to(&mut self, opened: OpenedSession, reason: SessionReason) -> Result<(), Refusal> {
+        let (previous, target) = (self.file().map(ToOwned::to_owned), opened.file().map(ToOwned::to_owned));
+        self.leave_session(reason, target);
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
         self.futile_compaction = None;
         self.subagents.clear();
         self.drop_queued();
+        self.announce_session(reason, previous);
         Ok(())
     }
 

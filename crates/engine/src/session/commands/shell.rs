@@ -13,7 +13,12 @@ use crate::session::Session;
 
 impl Session {
     /// Starts a command and replies when it has ended.
-    pub(super) fn start_command(&mut self, origin: Origin, command: String, exclude_from_context: bool) {
+    pub(in crate::session) fn start_command(
+        &mut self,
+        origin: Origin,
+        command: String,
+        exclude_from_context: bool,
+    ) {
         let cancel = CancellationToken::new();
         let request = CommandRequest {
             command: command.clone(),
@@ -37,6 +42,21 @@ impl Session {
             let result = run_command(request, on_output).await.map_err(|error| error.to_string());
             reporter.send(Step::CommandDone(result)).await;
         });
+    }
+
+    /// Records and replies to a command that was not run here.
+    pub(in crate::session) fn answer_command(
+        &mut self,
+        origin: Origin,
+        command: String,
+        exclude_from_context: bool,
+        outcome: CommandOutcome,
+    ) {
+        let session_id = self.transcript.session_id().to_owned();
+        let cancel = CancellationToken::new();
+        let command = UserCommand { origin, command, exclude_from_context, session_id, cancel };
+        let result = self.command_result(&command, outcome).map(Answer::Shell);
+        self.reply(command.origin, result);
     }
 
     pub(in crate::session) fn command_output(&mut self, id: PendingId, delta: String) {

@@ -104,7 +104,7 @@ impl Session {
         self.read_session(origin, move |file, _| count(file));
     }
 
-    fn context_usage(&self) -> Option<ContextUsage> {
+    pub(in crate::session) fn context_usage(&self) -> Option<ContextUsage> {
         let tokens = reported_tokens(self.transcript.conversation().fresh());
         self.models.current().map(|model| ContextUsage { tokens, window: model.context_window })
     }

@@ -1,0 +1,171 @@
+//! What extensions see and decide when sessions start, change and end, and when the user runs a shell command.
+
+use std::path::PathBuf;
+
+use bowline_core::command::{Command, Origin, Request};
+use bowline_core::hook::{
+    DiscoverReason, ForkPosition, HookEvent, HookKind, HookResult, SessionReason, ShellAnswer,
+};
+use bowline_core::policy::ForkPoint;
+use bowline_core::reply::{Answer, CancelledChange};
+use bowline_tools::CommandOutcome;
+
+use super::Session;
+use super::hook_points::HookPoint;
+use crate::hook_chain::HookOutcome;
+use crate::hook_lane::AfterLane;
+use crate::input::{Output, Step};
+use crate::pending::Awaited;
+
+/// What an extension reads whose command was running when its session was left.
+const STALE: &str = "This extension ctx is stale after session replacement or reload.";
+
+impl Session {
+    /// Goes on once every extension has registered: the session has started.
+    pub(super) fn extensions_ready(&mut self) {
+        self.announce_session(SessionReason::Startup, None);
+    }
+
+    /// Tells extensions of the session that they are in.
+    pub(super) fn announce_session(&mut self, reason: SessionReason, previous_file: Option<PathBuf>) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        self.instructions.forget_discovered();
+        self.show_to_extensions(HookEvent::SessionStart { reason, previous_file });
+        let reason =
+            if reason == SessionReason::Reload { DiscoverReason::Reload } else { DiscoverReason::Startup };
+        let directory = self.transcript.working_directory().to_owned();
+        let event = HookEvent::ResourcesDiscover { directory, reason };
+        if self.extensions.is_awaited(HookKind::ResourcesDiscover, None) {
+            self.call_extensions(event, HookPoint::Resources);
+        } else {
+            self.tell_extensions(&event);
+            self.after_events_shown(AfterLane::Started);
+        }
+    }
+
+    /// Takes the places of skills and templates that extensions named.
+    pub(super) fn resources_hooked(&mut self, outcome: HookOutcome) {
+        for result in outcome.results {
+            if let HookResult::Resources(paths) = result {
+                self.instructions.add_resources(paths);
+            }
+        }
+        self.after_events_shown(AfterLane::Started);
+    }
+
+    /// Tells extensions that their session is left, and ends what they do in it.
+    pub(super) fn leave_session(&mut self, reason: SessionReason, target: Option<PathBuf>) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        self.withdraw_dialogs();
+        self.cancel_extension_commands(Some(STALE));
+        self.show_to_extensions(HookEvent::SessionShutdown { reason, target });
+    }
+
+    /// Asks extensions whether the client may change to another session. Returns the request if nobody is to be asked.
+    pub(super) fn ask_about_session_change(&mut self, request: Request) -> Option<Request> {
+        let event = match &request.command {
+            Command::NewSession { .. } => {
+                HookEvent::SessionBeforeSwitch { reason: SessionReason::New, target: None }
+            }
+            Command::SwitchSession { path } => {
+                let target = Some(self.working_directory.join(path));
+                HookEvent::SessionBeforeSwitch { reason: SessionReason::Resume, target }
+            }
+            Command::Fork { entry } => {
+                let position = match self.agent.policy().fork_point {
+                    ForkPoint::BeforeUserMessage => ForkPosition::Before,
+                    ForkPoint::AfterEntry => ForkPosition::At,
+                };
+                HookEvent::SessionBeforeFork { entry: entry.clone(), position }
+            }
+            Command::Clone => {
+                let entry = self.transcript.leaf().map(|leaf| leaf.to_string()).unwrap_or_default();
+                HookEvent::SessionBeforeFork { entry, position: ForkPosition::At }
+            }
+            _ => return Some(request),
+        };
+        self.tell_extensions(&event);
+        if !self.extensions.is_awaited(event.kind(), None) {
+            return Some(request);
+        }
+        self.call_extensions(event, HookPoint::SessionChange(request));
+        None
+    }
+
+    /// Changes to another session, unless an extension cancelled that.
+    pub(super) fn session_change_hooked(&mut self, request: Request, outcome: &HookOutcome) {
+        if outcome.is_cancelled() {
+            let change = match request.command {
+                Command::Fork { .. } => CancelledChange::Fork,
+                _ => CancelledChange::Switch,
+            };
+            return self.reply(request.origin, Ok(Answer::Cancelled(change)));
+        }
+        self.change_session(request);
+    }
+
+    /// Lets extensions answer a shell command of the user instead of running it.
+    pub(super) fn shell_hooked(
+        &mut self,
+        origin: Origin,
+        command: String,
+        exclude_from_context: bool,
+        outcome: HookOutcome,
+    ) {
+        let answers = outcome.results.into_iter().find_map(|result| match result {
+            HookResult::Shell(answer) => Some(answer),
+            _ => None,
+        });
+        match answers {
+            None => self.start_command(origin, command, exclude_from_context),
+            Some(answer) => {
+                self.answer_command(origin, command, exclude_from_context, command_outcome(answer));
+            }
+        }
+    }
+
+    /// Does what waits for the end of everything in progress.
+    pub(super) fn finish_handling(&mut self) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        self.release_idle_waiters();
+        if self.quits_when_idle && self.activity.is_idle() && self.pending.extension_commands().is_empty() {
+            self.quits_when_idle = false;
+            self.outputs.push(Output::Quit);
+        }
+    }
+
+    /// Tells extensions that the process ends, and ends them.
+    pub(super) fn stop_extensions(&mut self) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        self.extensions.give_up_waiting();
+        self.is_started = true;
+        self.withdraw_dialogs();
+        self.give_up_hooks();
+        self.cancel_extension_commands(None);
+        self.mirror();
+        let event = HookEvent::SessionShutdown { reason: SessionReason::Quit, target: None };
+        self.extensions.tell(&event);
+        let callees = self.extensions.awaiting(HookKind::SessionShutdown, None);
+        let stop = self.extensions.stop();
+        self.pending.start(Awaited::ExtensionsStopped, |reporter| async move {
+            let calls = callees.iter().map(|extension| extension.call(event.clone(), Default::default()));
+            let calls = futures_util::future::join_all(calls);
+            let _ = tokio::time::timeout(HookKind::SessionShutdown.limit(), calls).await;
+            stop.await;
+            reporter.send(Step::ExtensionsStopped).await;
+        });
+    }
+}
+
+fn command_outcome(answer: ShellAnswer) -> CommandOutcome {
+    let ShellAnswer { output, exit_code, cancelled, truncated, full_output_path } = answer;
+    CommandOutcome { output, exit_code, cancelled, truncated, full_output_path }
+}
