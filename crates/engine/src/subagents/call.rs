@@ -67,6 +67,13 @@ pub(crate) struct Delegation {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Board(Arc<Mutex<Vec<Slot>>>);
 
+/// What has changed on a board.
+struct Changes {
+    /// The children that have changed.
+    fresh: Vec<Arc<Subagent>>,
+    all: Vec<Arc<Subagent>>,
+}
+
 #[derive(Debug)]
 struct Slot {
     subagent: Arc<Subagent>,
@@ -87,8 +94,8 @@ impl Board {
         }
     }
 
-    /// Returns the children that have changed, and all of them if any has.
-    fn changes(&self) -> Option<(Vec<Arc<Subagent>>, Vec<Arc<Subagent>>)> {
+    /// Returns what has changed since this was last asked, if anything.
+    fn changes(&self) -> Option<Changes> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = slots.iter_mut().filter_map(|slot| {
             let is_fresh = std::mem::take(&mut slot.is_fresh);
@@ -96,7 +103,7 @@ impl Board {
         });
         let fresh: Vec<_> = fresh.collect();
         let all = slots.iter().map(|slot| Arc::clone(&slot.subagent)).collect();
-        (!fresh.is_empty()).then_some((fresh, all))
+        (!fresh.is_empty()).then_some(Changes { fresh, all })
     }
 
     /// Returns what is known of a child.
@@ -301,7 +308,7 @@ impl Delegation {
 
     /// Reports what has changed since the last report.
     async fn report(&self, board: &Board, context: &CallContext, line: &Line) {
-        let Some((fresh, all)) = board.changes() else { return };
+        let Some(Changes { fresh, all }) = board.changes() else { return };
         if !self.agent.settings().reports_progress {
             return;
         }

@@ -29,7 +29,7 @@ fn setup() -> Setup {
 }
 
 /// Returns a call of `task` with these tasks.
-fn calling(tasks: Value) -> Reply {
+fn calling(tasks: &Value) -> Reply {
     Reply::new().tool("task", json!({ "tasks": tasks }))
 }
 
@@ -69,7 +69,7 @@ async fn the_answer_of_a_subagent_is_the_result_and_its_session_has_a_file() {
     setup.server.reply_in("find the parser", Reply::new().tool("read", json!({ "path": "none.rs" })));
     setup.server.reply_in("find the parser", Reply::text("It is in parse.rs."));
     let tasks = json!([{ "name": "search", "task": "find the parser" }]);
-    let mut driver = setup.replies([calling(tasks), Reply::text("done")]).start();
+    let mut driver = setup.replies([calling(&tasks), Reply::text("done")]).start();
     driver.run("go").await;
     let (text, details, is_error) = result(&driver);
     assert_eq!((&*text, is_error), ("It is in parse.rs.", false));
@@ -108,7 +108,7 @@ async fn subagents_run_at_the_same_time_up_to_the_limit_and_results_keep_their_o
         setup.server.reply_in(&format!("task {number}"), answer);
     }
     let tasks = json!([{ "task": "task 0" }, { "task": "task 1" }, { "task": "task 2", "agent": "explore" }]);
-    let mut driver = setup.replies([calling(tasks), Reply::text("done")]).start();
+    let mut driver = setup.replies([calling(&tasks), Reply::text("done")]).start();
     driver.send("s", Command::SetSubagentSubscription { level: Subscription::Progress });
     driver.prompt("p", "go");
     driver.until_requests(3).await;
@@ -138,7 +138,7 @@ async fn subagents_run_at_the_same_time_up_to_the_limit_and_results_keep_their_o
 #[tokio::test]
 async fn what_subagents_use_is_part_of_the_statistics_of_the_session() {
     let tasks = json!([{ "task": "one" }, { "task": "two" }]);
-    let mut driver = setup().replies([calling(tasks)]).start();
+    let mut driver = setup().replies([calling(&tasks)]).start();
     driver.run("go").await;
     let Answer::Statistics(statistics) = driver.carry_out(Command::GetSessionStatistics).await else {
         panic!()
@@ -159,7 +159,7 @@ async fn abort_ends_streaming_and_waiting_subagents_and_their_tools() {
     let tasks = json!([
         { "name": "a", "task": "stream" }, { "name": "b", "task": "tool" }, { "name": "c", "task": "never" },
     ]);
-    let mut driver = setup.replies([calling(tasks)]).start();
+    let mut driver = setup.replies([calling(&tasks)]).start();
     driver.send("s", Command::SetSubagentSubscription { level: Subscription::Events });
     driver.prompt("p", "go");
     let is_running = |output: &Output| {
@@ -189,7 +189,7 @@ async fn abort_ends_streaming_and_waiting_subagents_and_their_tools() {
 async fn subagent_whose_tool_ignores_the_abort_is_dropped_and_reported() {
     let setup = setup().tool(TestTool::stuck("stuck"));
     setup.server.reply_in("hang", Reply::new().tool("stuck", json!({})));
-    let mut driver = setup.replies([calling(json!([{ "task": "hang" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "hang" }]))]).start();
     driver.send("s", Command::SetSubagentSubscription { level: Subscription::Events });
     driver.prompt("p", "go");
     driver.until_requests(2).await;
@@ -209,7 +209,7 @@ async fn failed_subagent_costs_its_task_and_not_the_others() {
         Reply::status(400).body(r#"{"type":"error","error":{"type":"x","message":"no such thing"}}"#);
     setup.server.reply_in("fail", refused);
     let tasks = json!([{ "task": "fail" }, { "task": "succeed" }]);
-    let mut driver = setup.replies([calling(tasks), Reply::text("fine"), Reply::text("done")]).start();
+    let mut driver = setup.replies([calling(&tasks), Reply::text("fine"), Reply::text("done")]).start();
     driver.run("go").await;
     let (text, details, is_error) = result(&driver);
     assert!(!is_error && text.starts_with("## task-1 (task) failed: "), "{text}");
@@ -225,7 +225,7 @@ async fn failed_subagent_costs_its_task_and_not_the_others() {
 async fn call_whose_subagents_all_fail_is_an_error() {
     let setup = setup();
     setup.server.reply_in("fail", Reply::status(400));
-    let mut driver = setup.replies([calling(json!([{ "task": "fail" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "fail" }]))]).start();
     driver.run("go").await;
     assert!(result(&driver).2);
     driver.finish();
@@ -236,7 +236,7 @@ async fn panic_in_a_tool_of_a_subagent_is_an_error_result_there() {
     let setup = setup().tool(TestTool::panicking("broken"));
     setup.server.reply_in("break", Reply::new().tool("broken", json!({})));
     setup.server.reply_in("break", Reply::text("It is broken."));
-    let mut driver = setup.replies([calling(json!([{ "task": "break" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "break" }]))]).start();
     driver.run("go").await;
     assert_eq!(result(&driver).0, "It is broken.");
     driver.finish();
@@ -245,12 +245,12 @@ async fn panic_in_a_tool_of_a_subagent_is_an_error_result_there() {
 #[tokio::test]
 async fn subagents_have_subagents_down_to_the_depth_limit() {
     let setup = setup();
-    let nested = calling(json!([{ "name": "inner", "task": "level two" }]));
+    let nested = calling(&json!([{ "name": "inner", "task": "level two" }]));
     setup.server.reply_in("level one", nested);
     setup.server.reply_in("level one", Reply::text("outer answer"));
-    setup.server.reply_in("level two", calling(json!([{ "task": "level three" }])));
+    setup.server.reply_in("level two", calling(&json!([{ "task": "level three" }])));
     setup.server.reply_in("level two", Reply::text("inner answer"));
-    let mut driver = setup.replies([calling(json!([{ "name": "outer", "task": "level one" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "name": "outer", "task": "level one" }]))]).start();
     driver.send("s", Command::SetSubagentSubscription { level: Subscription::Events });
     driver.run("go").await;
     assert_eq!(
@@ -281,7 +281,7 @@ async fn subagents_have_subagents_down_to_the_depth_limit() {
 async fn explore_has_only_tools_that_read() {
     let mut setup = setup();
     setup.settings.subagents.further_tools = Toolbox::builtin(&Options::default()).without("bash");
-    let mut driver = setup.replies([calling(json!([{ "task": "look", "agent": "explore" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "look", "agent": "explore" }]))]).start();
     driver.run("go").await;
     let tools = driver.requests()[1]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -292,7 +292,7 @@ async fn explore_has_only_tools_that_read() {
 #[tokio::test]
 async fn tools_and_model_of_a_task_are_those_that_it_names() {
     let tasks = json!([{ "task": "look", "tools": ["bash"], "model": "mock/m2" }]);
-    let mut driver = setup().replies([calling(tasks)]).start();
+    let mut driver = setup().replies([calling(&tasks)]).start();
     driver.run("go").await;
     let request = &driver.requests()[1];
     assert_eq!((&request["model"], request["tools"].as_array().unwrap().len()), (&"m2".into(), 1));
@@ -318,7 +318,7 @@ async fn task_that_cannot_be_started_is_refused_with_what_there_is() {
         (json!({ "task": "x", "model": "mock/m9" }), "m9"),
         (json!({ "agent": "explore" }), "tasks[0].task is missing"),
     ] {
-        let mut driver = setup().replies([calling(json!([{ "task": "fine" }, task]))]).start();
+        let mut driver = setup().replies([calling(&json!([{ "task": "fine" }, task]))]).start();
         driver.run("go").await;
         let (text, _, is_error) = result(&driver);
         assert!(is_error && text.replace("tasks[1]", "tasks[0]").contains(reason), "{text}");
@@ -340,7 +340,7 @@ async fn own_definitions_of_agents_are_used_and_broken_ones_explained() {
     std::fs::write(folder.join("poor.md"), "---\ndescription: d\ntools: teleport\n---\n").unwrap();
     let options = ResourceOptions { own_folder: setup.home.path().to_owned(), ..ResourceOptions::default() };
     setup.resources = Resources::new(options, |_| ());
-    let call = |agent: &str| calling(json!([{ "task": "look", "agent": agent }]));
+    let call = |agent: &str| calling(&json!([{ "task": "look", "agent": agent }]));
     let replies = [call("reviewer"), Reply::text("fine"), call("broken"), call("poor")];
     let mut driver = setup.replies(replies).start();
     driver.run("go").await;
@@ -364,7 +364,7 @@ async fn subagent_is_stopped_after_its_turns_and_after_its_time() {
     }
     setup.server.reply_in("sleep", Reply::mute());
     let tasks = json!([{ "name": "a", "task": "circle" }, { "name": "b", "task": "sleep" }]);
-    let mut driver = setup.replies([calling(tasks)]).start();
+    let mut driver = setup.replies([calling(&tasks)]).start();
     driver.run("go").await;
     let (text, details, _) = result(&driver);
     assert!(text.starts_with("## a (task) failed: The run was stopped after 2 turns"), "{text}");
@@ -384,7 +384,7 @@ async fn answer_that_has_to_be_json_is_asked_for_again() {
         setup.server.reply_in("fail", Reply::text("No."));
     }
     let tasks = json!([task("count"), task("fail")]);
-    let mut driver = setup.replies([calling(tasks)]).start();
+    let mut driver = setup.replies([calling(&tasks)]).start();
     driver.run("go").await;
     let text = result(&driver).0;
     assert!(
@@ -401,7 +401,7 @@ async fn long_answers_are_truncated_and_the_file_is_named() {
     let options = Options { temporary_directory: Some(setup.home.path().to_owned()), ..Options::default() };
     setup.toolbox = Toolbox::builtin(&options).with_tool(Arc::new(TaskTool::default()));
     setup.server.reply_in("long", Reply::text(&"word ".repeat(20_000)));
-    let mut driver = setup.replies([calling(json!([{ "name": "long", "task": "long" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "name": "long", "task": "long" }]))]).start();
     driver.run("go").await;
     let (text, details, _) = result(&driver);
     assert!(
@@ -429,7 +429,7 @@ async fn extensions_decide_about_the_calls_of_subagents_and_see_nothing_else_of_
     let mut setup = setup().tool(TestTool::quick("quick")).tool(TestTool::quick("other"));
     setup.hosts.push(Arc::new(extension.clone()));
     setup.server.reply_in("try", Reply::new().tool("quick", json!({})).tool("other", json!({})));
-    let mut driver = setup.replies([calling(json!([{ "task": "try" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "try" }]))]).start();
     driver.run("go").await;
     let conversation = driver.requests()[2]["messages"].to_string();
     assert!(conversation.contains("not here") && conversation.contains("other"), "{conversation}");
@@ -448,7 +448,7 @@ async fn questions_of_subagents_go_to_the_client() {
         let setup = setup().gate(gate()).tool(TestTool::quick("asked"));
         let setup = setup.policy(|policy| policy.questions = Questions::Asked);
         setup.server.reply_in("try", Reply::new().tool("asked", json!({})));
-        setup.replies([calling(json!([{ "name": "a", "task": "try" }]))])
+        setup.replies([calling(&json!([{ "name": "a", "task": "try" }]))])
     };
     for (decision, text) in [
         (Decision::Allow, "\"asked\""),
@@ -480,7 +480,7 @@ async fn gate_decides_about_the_calls_of_subagents_too() {
     let gate = AskingGate { asks_about: "asked", refuses: "refused" };
     let setup = setup().gate(gate).tool(TestTool::quick("asked")).tool(TestTool::quick("refused"));
     setup.server.reply_in("try", Reply::new().tool("asked", json!({})).tool("refused", json!({})));
-    let mut driver = setup.replies([calling(json!([{ "task": "try" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "try" }]))]).start();
     driver.run("go").await;
     let conversation = driver.requests()[2]["messages"].to_string();
     assert!(conversation.contains("needs the user's consent") && conversation.contains("it is forbidden"));
@@ -492,7 +492,7 @@ async fn transcript_of_a_subagent_is_read_while_it_runs_and_after() {
     let setup = setup();
     let gate = Gate::new();
     setup.server.reply_in("look", Reply::text("").gate(&gate).then_text("found"));
-    let mut driver = setup.replies([calling(json!([{ "name": "a", "task": "look" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "name": "a", "task": "look" }]))]).start();
     let read = |from_byte| Command::GetSubagentMessages {
         subagent: SubagentName { id: Some("a".to_owned()), session_file: None },
         from_byte,
@@ -526,7 +526,7 @@ async fn transcript_of_a_subagent_is_read_while_it_runs_and_after() {
 #[tokio::test]
 async fn sessions_in_memory_have_subagents_in_memory() {
     let setup = setup().in_memory();
-    let mut driver = setup.replies([calling(json!([{ "task": "look" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "look" }]))]).start();
     driver.run("go").await;
     let (text, details, _) = result(&driver);
     assert_eq!((&*text, &details["results"][0]["sessionFile"]), ("ok", &Value::Null));
@@ -538,7 +538,7 @@ async fn sessions_in_memory_have_subagents_in_memory() {
 async fn shutdown_ends_subagents() {
     let setup = setup();
     setup.server.reply_in("look", Reply::mute());
-    let mut driver = setup.replies([calling(json!([{ "task": "look" }]))]).start();
+    let mut driver = setup.replies([calling(&json!([{ "task": "look" }]))]).start();
     driver.prompt("p", "go");
     driver.until_requests(2).await;
     driver.shut_down();
