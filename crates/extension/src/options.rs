@@ -45,8 +45,9 @@ pub enum ResourceKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveredPath {
     pub kind: ResourceKind,
+    /// Relative to the folder of the extension, or absolute.
     pub path: PathBuf,
-    /// The name of the extension.
+    /// The name or the path of the extension.
     pub extension: String,
     /// The folder of the extension.
     pub base_folder: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
 
 use crate::folder_search::{self, Budget, LooseFiles, SKILL_FILE};
-use crate::list_filter::PathList;
+use crate::list_filter::{PathList, absolute};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
 use crate::project_settings;
 use crate::trust;
@@ -57,9 +57,11 @@ pub(crate) fn find(
         }
     }
     for extra in discovered.iter().filter(|extra| extra.kind == kind) {
-        let source = format!("extension:{}", extra.extension);
-        let source = origin(&source, Scope::Temporary, extra.base_folder.clone());
-        finder.named(&extra.path, &PathList::default(), &source);
+        let name = Path::new(&extra.extension).file_stem().unwrap_or_default().to_string_lossy();
+        let source = origin(&format!("extension:{name}"), Scope::Temporary, extra.base_folder.clone());
+        let base = extra.base_folder.as_deref().unwrap_or(working);
+        let path = absolute(&extra.path.to_string_lossy(), base, home);
+        finder.named(&path, &PathList::default(), &source);
     }
     if finder.budget.is_spent() {
         let what = kind.folder_name();

@@ -20,10 +20,11 @@ use crate::recording::Recorder;
 use crate::registry::{Known, Registry};
 use crate::replay::{self, Comparison, Replays};
 use crate::request::{AnswerStream, ModelRequest};
+use crate::request_hooks::{self, RequestHooks};
 use crate::scripted;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
-use crate::transport::{Outgoing, Prepared, Timeouts, Transport};
+use crate::transport::{self, Outgoing, Prepared, Timeouts, Transport};
 
 /// What the crate may know of its environment.
 #[derive(Clone, Default)]
@@ -91,6 +92,12 @@ impl Providers {
 
     /// Sends a request to a model. Dropping the stream cancels it.
     pub fn stream(&self, request: ModelRequest) -> AnswerStream {
+        self.stream_with(request, None)
+    }
+
+    /// Sends a request to a model; `hooks` may change it before. Signed requests stay as they are: a change would make
+    /// the signature wrong.
+    pub fn stream_with(&self, request: ModelRequest, hooks: Option<Arc<dyn RequestHooks>>) -> AnswerStream {
         if request.model.provider == scripted::PROVIDER {
             return scripted::stream(&self.inner.scripts, &request);
         }
@@ -108,8 +115,12 @@ impl Providers {
         transport.stream((api.decoder)(), async move {
             let address = inner.address(&request.model)?;
             let endpoint = inner.endpoint(&request.model, &address).await?;
-            let http = (api.request)(&request, &endpoint)?;
-            Ok(Prepared::Send(Outgoing { model: request.model, http, endpoint, address }))
+            let mut http = (api.request)(&request, &endpoint)?;
+            let hooks = hooks.filter(|_| request.model.api != "bedrock-converse-stream");
+            if let Some(hooks) = &hooks {
+                request_hooks::change(&**hooks, &mut http, &transport::secrets(&endpoint)).await?;
+            }
+            Ok(Prepared::Send(Outgoing { model: request.model, http, endpoint, address, hooks }))
         })
     }
 

@@ -29,6 +29,7 @@ use crate::recording::{Outcome, Recorder};
 use crate::redaction::Redactor;
 use crate::replay::RecordedAnswer;
 use crate::request::AnswerStream;
+use crate::request_hooks::RequestHooks;
 use crate::secret::Secret;
 
 /// The most that is read of an error body, and how long that may take.
@@ -96,6 +97,8 @@ pub(crate) struct Outgoing {
     pub(crate) http: HttpRequest,
     pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
+    /// Who is told that the answer has begun.
+    pub(crate) hooks: Option<Arc<dyn RequestHooks>>,
 }
 
 impl Outgoing {
@@ -277,7 +280,13 @@ impl Flow {
         let request = pool.client.post(url).headers(headers(&http.headers)?).body(outgoing.http.body);
         let limit = self.within_deadline(self.shared.timeouts.first_byte);
         let failure = match timeout(limit, pool.send(request)).await {
-            Ok(Ok(response)) => return Ok(Incoming::new(response, exchange)),
+            Ok(Ok(response)) => {
+                let incoming = Incoming::new(response, exchange);
+                if let Some(hooks) = outgoing.hooks {
+                    hooks.response(incoming.status(), incoming.headers()).await;
+                }
+                return Ok(incoming);
+            }
             Err(_) => self.overdue(),
             Ok(Err(error)) => trouble::before_answer(&error, &self.host, self.shared.timeouts.connect),
         };
@@ -494,7 +503,7 @@ async fn refusal(
 }
 
 /// Returns the secrets of an endpoint.
-fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
+pub(crate) fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = endpoint.headers.iter().map(|(_, value)| value.clone()).collect();
     let tokens = endpoint.headers.iter().filter_map(|(_, value)| value.expose().strip_prefix("Bearer "));
     secrets.extend(tokens.map(Secret::new));

@@ -168,7 +168,12 @@ impl Protocol {
 
     /// Returns whether the tags of an object match a schema.
     fn can_be(&self, choice: &Value, value: &Value) -> bool {
-        let properties = self.resolve(choice)["properties"].as_object();
+        let choice = self.resolve(choice);
+        let mut choices = ["anyOf", "oneOf"].into_iter().filter_map(|name| choice[name].as_array());
+        if choices.any(|choices| !choices.iter().any(|choice| self.can_be(choice, value))) {
+            return false;
+        }
+        let properties = choice["properties"].as_object();
         properties.into_iter().flatten().all(|(name, schema)| match (schema.get("const"), value.get(name)) {
             (Some(tag), Some(value)) => tag == value,
             _ => {

@@ -71,10 +71,11 @@ impl Session {
         let hooks = self.request_hooks();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
             request.system = adjustment.apply(system.text(&reporter).await);
-            if let Some(hooks) = hooks {
-                hooks.apply(&mut request, &reporter).await;
-            }
-            let mut stream = providers.stream(request);
+            let hooks = match hooks {
+                Some(hooks) => hooks.apply(&mut request, &reporter).await,
+                None => None,
+            };
+            let mut stream = providers.stream_with(request, hooks);
             while let Some(item) = stream.next().await {
                 let step = match item {
                     Ok(events) => AnswerStep::Events(events),

@@ -79,7 +79,7 @@ impl Session {
     /// Starts a run with the message of a command that stopped the run before.
     pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
         let receipt = self.reply_on_receipt(&origin);
-        self.prompt(Submission { origin, message, receipt, additions: Vec::new() }, None);
+        self.take_prompt(Submission { origin, message, receipt, additions: Vec::new() });
     }
 
     /// Starts a run in a conversation that has begun. Without one, the command is accepted and its run fails at once:
@@ -91,7 +91,13 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.announce_failed_run(Failure::new(ErrorKind::NoConversation, text));
         }
-        self.prompt(Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() }, None);
+        self.take_prompt(Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() });
+    }
+
+    /// Prepares a prompt of the client that is refused during a run.
+    fn take_prompt(&mut self, submission: Submission) {
+        let destination = Destination::Run { when_busy: None };
+        self.take_message(Incoming { submission, destination, source: InputSource::Rpc, expands: true });
     }
 
     /// Starts a run with a message that nothing stands in the way of, once its images are small enough.

@@ -391,6 +391,9 @@ async fn hooks_are_called_in_the_order_of_a_run() {
         "message_start",
         "context",
         "context_with_system",
+        "before_provider_headers",
+        "before_provider_request",
+        "after_provider_response",
         "message_start",
         "message_end",
         "tool_execution_start",
@@ -403,6 +406,9 @@ async fn hooks_are_called_in_the_order_of_a_run() {
         "turn_start",
         "context",
         "context_with_system",
+        "before_provider_headers",
+        "before_provider_request",
+        "after_provider_response",
         "message_start",
         "message_end",
         "turn_end",
@@ -681,5 +687,37 @@ async fn leaving_a_session_ends_the_commands_and_dialogs_of_its_extensions() {
     assert!(failures(&driver)[0].2.contains("stale"), "{:?}", failures(&driver));
     driver.until_idle().await;
     assert_eq!(extension.seen()[2..], ["session_shutdown", "session_start"]);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn request_is_changed_as_it_is_sent_and_its_key_is_not_shown() {
+    let hooks =
+        [HookKind::BeforeProviderHeaders, HookKind::BeforeProviderRequest, HookKind::AfterProviderResponse];
+    let shown = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&shown);
+    let extension = TestExtension::new("ext", &hooks, move |event, _| {
+        seen.lock().unwrap().push(format!("{event:?}"));
+        std::future::ready(Ok(match event {
+            HookEvent::BeforeProviderHeaders(_) => {
+                HookResult::Headers([("x-extra".to_owned(), Some("1".to_owned()))].into())
+            }
+            HookEvent::BeforeProviderRequest(mut payload) => {
+                payload["metadata"] = json!({ "user_id": "someone" });
+                HookResult::Payload(payload)
+            }
+            _ => HookResult::None,
+        }))
+    });
+    let mut driver = setup(&extension, [Reply::text("ok")]).start();
+    driver.run("go").await;
+    driver.until_idle().await;
+    let request = &driver.server.requests()[0];
+    assert_eq!(request.body["metadata"]["user_id"], "someone");
+    assert_eq!(request.header("x-extra"), Some("1"));
+    assert_eq!(request.header("x-api-key"), Some("sk-test"));
+    let shown = shown.lock().unwrap().join("\n");
+    assert!(shown.contains("anthropic-version") && shown.contains("status: 200"), "{shown}");
+    assert!(!shown.contains("sk-test"), "{shown}");
     driver.finish();
 }

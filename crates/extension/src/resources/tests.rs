@@ -91,9 +91,9 @@ fn commands_come_in_the_order_of_their_places() {
         .with(ResourceOptions { approval: Some(true), prompts, ..home.options() })
         .with_discovered(vec![DiscoveredPath {
             kind: ResourceKind::PromptTemplate,
-            path: home.path("elsewhere"),
-            extension: "finder".to_owned(),
-            base_folder: None,
+            path: "../elsewhere".into(),
+            extension: home.path("extensions/finder.py").display().to_string(),
+            base_folder: Some(home.path("extensions")),
         }]);
     home.write("elsewhere/found.md", "x");
     let expected = [
@@ -124,7 +124,7 @@ fn commands_come_in_the_order_of_their_places() {
     check("tpl", "auto", Scope::Project, Some("work/.bowline"));
     check("from-settings", "local", Scope::Project, None);
     check("mine", "auto", Scope::User, Some(".bowline"));
-    check("found", "extension:finder", Scope::Temporary, None);
+    check("found", "extension:finder", Scope::Temporary, Some("extensions"));
     check("skill:ag", "auto", Scope::User, Some(".agents"));
     assert_eq!(commands[0].kind, CommandKind::PromptTemplate);
     assert_eq!(info("skill:ps").path, home.path("work/.pi/skills/ps/SKILL.md"));

@@ -1,5 +1,6 @@
 //! An incoming answer: from the network, optionally recorded, or from a recording.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bowline_core::stream::StreamError;
@@ -53,6 +54,11 @@ impl Incoming {
 
     pub(super) fn status(&self) -> u16 {
         self.status
+    }
+
+    /// Returns all headers.
+    pub(super) fn headers(&self) -> BTreeMap<String, String> {
+        self.headers.iter().cloned().collect()
     }
 
     /// Returns the value of a header; `name` is in lower case.
