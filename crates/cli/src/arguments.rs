@@ -38,6 +38,8 @@ pub(crate) enum Action {
     ListModels,
     /// Writes a session as a web page.
     Export,
+    /// Lists, tests and calls MCP servers.
+    Mcp,
     /// Decides about the trust in a project.
     Trust,
     /// Prints a dialect as JSON Schema.
@@ -87,6 +89,7 @@ pub(crate) struct Arguments {
     pub tools: Option<Vec<String>>,
     pub exclude_tools: Vec<String>,
     pub no_tools: bool,
+    pub no_builtin_tools: bool,
     pub allow_mutating: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,

@@ -303,7 +303,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--tools",
         Some("-t"),
         Value("A,B"),
-        "Only these tools: read, bash, edit, write, grep, find, ls",
+        "Only these tools: read, bash, edit, write, grep, find, ls, or mcp__server__tool",
         |arguments, value| {
             let names = list(&value);
             if names.is_empty() {
@@ -332,7 +332,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag(Tools, "--no-builtin-tools", Some("-nbt"), Nothing, "Disable the built-in tools", |arguments, _| {
-        arguments.no_tools = true;
+        arguments.no_builtin_tools = true;
         Ok(())
     }),
     flag(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bowline_engine::Host;
 use bowline_extension::Resources;
 use bowline_extension_host::command_hooks::{CommandHooks, HookSources};
+use bowline_extension_host::{McpHost, McpOptions};
 use bowline_tools::Options;
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ pub(crate) fn choose(
     file: &SettingsFile,
     resources: &Resources,
     options: &Options,
+    mcp: McpOptions,
 ) -> Vec<Arc<dyn Host>> {
     let hooks = (!file.hooks.is_empty()).then(|| Value::from(file.hooks.clone()));
     let sources = HookSources {
@@ -26,5 +28,6 @@ pub(crate) fn choose(
         home: environment.user_home.clone(),
         resources: resources.clone(),
     };
-    vec![Arc::new(CommandHooks::new(sources, Arc::new(options.clone())))]
+    let hooks = CommandHooks::new(sources, Arc::new(options.clone()));
+    vec![Arc::new(hooks), Arc::new(McpHost::new(mcp))]
 }

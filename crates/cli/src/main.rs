@@ -20,6 +20,8 @@ mod hidden_input;
 mod hosts;
 mod list_models;
 mod local_time;
+mod mcp;
+mod mcp_servers;
 mod online_check;
 mod resources;
 mod rpc;
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Export => export::main(&arguments, choice.start()),
+        Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

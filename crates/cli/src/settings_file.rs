@@ -28,6 +28,9 @@ use crate::terminal::note;
 /// When the tool `bash` kills a command by default.
 const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_mins(10);
 
+/// How long the first prompt waits for MCP servers by default.
+const DEFAULT_MCP_START: Duration = Duration::from_secs(10);
+
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -80,6 +83,10 @@ pub(crate) struct SettingsFile {
     pub skill_commands: Option<bool>,
     /// What applies to a project that the user has not decided about.
     pub default_trust: DefaultTrust,
+    /// The MCP servers, not checked yet.
+    pub mcp_servers: Map<String, Value>,
+    /// How long the first prompt waits for MCP servers.
+    pub mcp_start_timeout_ms: Option<u64>,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
 }
@@ -271,6 +278,11 @@ impl SettingsFile {
                 "bowline: commands do not get the variables {names}; sandbox.environment in settings.json keeps them"
             ));
         })
+    }
+
+    /// Returns how long the first prompt waits for MCP servers.
+    pub fn mcp_start_timeout(&self) -> Duration {
+        self.mcp_start_timeout_ms.map_or(DEFAULT_MCP_START, Duration::from_millis)
     }
 
     /// Returns the time-outs for providers.

@@ -391,6 +391,23 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "whether a prompt can name a skill with `/skill:name`",
     },
     Setting {
+        path: "mcpServers",
+        kind: Named(|file, name, value| {
+            file.mcp_servers.insert(name.to_owned(), value.clone());
+            Ok(())
+        }),
+        default: "none",
+        example: r#"{"time": {"command": "uvx", "args": ["mcp-server-time"]}}"#,
+        about: "[MCP servers](mcp.md), by name; `mcp.json` in the same folder can have more",
+    },
+    Setting {
+        path: "mcpStartTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.mcp_start_timeout_ms = Some(value)),
+        default: "10000",
+        example: "30000",
+        about: "how long the first prompt waits for [MCP servers](mcp.md#when-servers-start) to get ready",
+    },
+    Setting {
         path: "defaultProjectTrust",
         kind: Choice(&["ask", "always", "never"], |file, value| {
             file.default_trust = match value {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use bowline_core::Policy;
 use bowline_core::model::Model;
+use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Start, Tools};
 use bowline_engine::{
     ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
 };
+use bowline_extension_host::McpOptions;
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
@@ -19,11 +21,12 @@ use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
 use crate::hosts;
+use crate::mcp_servers;
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
-use crate::tool_names::own_tools;
+use crate::tool_names::{is_of_server, own_tools};
 use crate::toolboxes;
 
 /// The longest file of instructions, in bytes.
@@ -45,27 +48,16 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    settings.offered_tools = offered_tools(arguments, start);
     warn_of_unknown_tools(&arguments.exclude_tools);
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
-    let options = Options {
-        shell: file.shell_path.clone(),
-        command_prefix: file.shell_command_prefix.clone(),
-        keeps_images: !settings.resize_images,
-        home_directory: environment.user_home.clone(),
-        own_folder: Some(environment.home.clone()),
-        temporary_directory: Some(environment.temporary_directory.clone()),
-        inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
-        sessions_end_with_process: arguments.no_session,
-        environment: command_environment(&file, &providers),
-        watcher: hardening::watcher(),
-        command_timeout: file.command_timeout(),
-    };
+    let options = tool_options(arguments, environment, &file, &providers, !settings.resize_images);
     let toolbox = toolboxes::with_defaults(&options, &file, start).select(&Selection {
         allow: allowed_tools(arguments, &file, start)?,
         exclude: arguments.exclude_tools.clone(),
-        none: arguments.no_tools,
+        none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
     settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let scope = scope(arguments, &file, &providers)?;
@@ -76,7 +68,9 @@ pub(crate) fn prepare(
     };
     let system_prompt = system_prompt(arguments, environment)?;
     let resources = resources::choose(arguments, environment, &file);
-    let hosts = hosts::choose(environment, &file, &resources, &options);
+    let can_ask = policy.questions != Questions::Assumed;
+    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
+    let hosts = hosts::choose(environment, &file, &resources, &options, mcp);
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -118,6 +112,41 @@ pub(crate) fn prepare(
     Ok(Prepared { parts, session })
 }
 
+/// Returns how the tools behave, and what they may know of the environment.
+fn tool_options(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+    providers: &Providers,
+    keeps_images: bool,
+) -> Options {
+    Options {
+        shell: file.shell_path.clone(),
+        command_prefix: file.shell_command_prefix.clone(),
+        keeps_images,
+        home_directory: environment.user_home.clone(),
+        own_folder: Some(environment.home.clone()),
+        temporary_directory: Some(environment.temporary_directory.clone()),
+        inherited_mark: environment.variable(bowline_tools::MARK_VARIABLE).map(ToOwned::to_owned),
+        sessions_end_with_process: arguments.no_session,
+        environment: command_environment(file, providers),
+        watcher: hardening::watcher(),
+        command_timeout: file.command_timeout(),
+    }
+}
+
+/// Returns what is known of MCP servers, without an agent.
+pub(crate) fn mcp_options(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<McpOptions, Failure> {
+    let providers = Providers::new(sources(environment, file))?;
+    let resources = resources::choose(arguments, environment, file);
+    let tools = tool_options(arguments, environment, file, &providers, false);
+    Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
+}
+
 /// Returns what commands get of the environment.
 fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnvironment {
     let providers = providers.clone();
@@ -126,11 +155,23 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 
 /// Reports excluded tools that do not exist. They may belong to extensions of pi, so they are no error.
 fn warn_of_unknown_tools(excluded: &[String]) {
-    for name in excluded.iter().filter(|name| bowline_tools::traits_of(name).is_none()) {
+    let is_unknown = |name: &&String| bowline_tools::traits_of(name).is_none() && !is_of_server(name);
+    for name in excluded.iter().filter(is_unknown) {
         let known = toolboxes::all(&Options::default()).names();
         let near = nearest(name, known.iter().map(String::as_str));
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
+    }
+}
+
+/// Returns which tools of others, such as MCP servers, may be used.
+fn offered_tools(arguments: &Arguments, start: &Start) -> Selection {
+    // What they do is unknown, so they count as mutating.
+    let is_read_only = start.tools != Tools::Usual && !arguments.allow_mutating;
+    Selection {
+        allow: arguments.tools.clone(),
+        exclude: arguments.exclude_tools.clone(),
+        none: arguments.no_tools || is_read_only,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, sessions, trust};
+use crate::{auth, mcp, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -78,6 +78,19 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         examples: "bowline export 0199 --out session.html --name \"What we did\"\n",
         takes_words: true,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
+    },
+    Subcommand {
+        name: "mcp",
+        action: Action::Mcp,
+        about: "MCP servers: list, test, call",
+        usage: mcp::USAGE,
+        examples: "\
+bowline mcp list
+bowline mcp test time
+bowline mcp call time get_current_time '{\"timezone\": \"Europe/Paris\"}'
+",
+        takes_words: true,
+        flags: &["--json", "--approve", "--no-approve"],
     },
     Subcommand {
         name: "trust",

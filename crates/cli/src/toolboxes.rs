@@ -35,7 +35,8 @@ pub(crate) fn listed(file: &SettingsFile) -> Option<Vec<String>> {
 /// Returns the tools that subagents may have although their parent does not: those that only read, unless the user chose
 /// the tools.
 pub(crate) fn for_subagents(options: &Options, arguments: &Arguments, file: &SettingsFile) -> Toolbox {
-    if arguments.tools.is_some() || arguments.no_tools || file.default_tools.is_some() {
+    let has_chosen = arguments.tools.is_some() || arguments.no_tools || arguments.no_builtin_tools;
+    if has_chosen || file.default_tools.is_some() {
         return Toolbox::default();
     }
     let builtin = Toolbox::builtin(options);

@@ -44,6 +44,7 @@ mod request_hooks;
 mod scripted;
 mod secret;
 mod setting_value;
+mod sharing;
 mod sse;
 mod transport;
 

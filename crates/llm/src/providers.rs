@@ -207,6 +207,14 @@ impl Providers {
         &self.inner.registry
     }
 
+    pub(crate) fn environment(&self) -> &HashMap<String, String> {
+        &self.inner.environment.0
+    }
+
+    pub(crate) fn commands(&self) -> &CommandCache {
+        &self.inner.commands
+    }
+
     pub(crate) fn transport(&self) -> &Transport {
         &self.inner.transport
     }

@@ -135,6 +135,11 @@ enum Stage {
 }
 
 impl Transport {
+    /// Returns the client for a scheme. `address` is for the error.
+    pub(crate) async fn client(&self, scheme: &str, address: &str) -> Result<reqwest::Client, StreamError> {
+        self.shared.pool(scheme, address).await.map(|pool| pool.client)
+    }
+
     /// Returns a transport that builds its clients on first use.
     pub(crate) fn new(
         timeouts: Timeouts,

@@ -65,4 +65,5 @@ pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};
+pub use truncate::{Limited, limit_text};
 pub use watch::{WATCH_ROLE, watch};

@@ -111,6 +111,34 @@ pub(crate) fn head(kept: &str, totals: Totals) -> Truncation {
     }
 }
 
+/// A text for a model that fits, and the details of what was cut from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limited {
+    pub text: String,
+    /// Absent when the whole text fits.
+    pub truncation: Option<Value>,
+}
+
+/// Limits a text as built-in tools do: to the lines at its head that fit, or to the beginning of its first line, with a note.
+pub fn limit_text(text: &str) -> Limited {
+    let mut shown = head(text, Totals::of(text));
+    if shown.limit.is_none() {
+        return Limited { text: shown.content, truncation: None };
+    }
+    if shown.first_line_exceeds_limit {
+        text[..text.floor_char_boundary(MAX_BYTES)].clone_into(&mut shown.content);
+        shown.first_line_exceeds_limit = false;
+        shown.last_line_partial = true;
+        shown.output_lines = 1;
+    }
+    let note = format!(
+        "Truncated to 2000 lines or 50KB: {} of {} are shown. Ask for less if you need the rest.",
+        format_size(shown.content.len()),
+        format_size(shown.totals.bytes)
+    );
+    Limited { text: format!("{}\n\n[{note}]", shown.content), truncation: Some(shown.details()) }
+}
+
 /// Returns the lines at the tail of a text that fit, or the end of the last line if it alone does not. `kept` is the
 /// text, or more of its tail than the limit.
 pub(crate) fn tail(kept: &str, totals: Totals) -> Truncation {
