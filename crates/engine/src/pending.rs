@@ -33,7 +33,7 @@ pub(crate) enum Awaited {
     /// A tool call of the current run, by its place in the answer.
     Call { index: usize },
     /// The user's answer about a tool call of the current run.
-    Question { index: usize },
+    Question { index: usize, title: String },
     /// The user's answer to a dialog of an extension.
     Dialog(OpenDialog),
     /// The user's answer to a question of a subagent.
