@@ -90,6 +90,10 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
+    /// The names of the tools that the client supplies from now on.
+    HostTools(Vec<String>),
+    /// The schemes of the addresses that the client serves from now on.
+    UriSchemes(Vec<String>),
     SubagentSubscription(Subscription),
     /// The subagents that are running.
     Subagents(Vec<Arc<Subagent>>),

@@ -169,9 +169,8 @@ impl Protocol {
     /// Returns whether the tags of an object match a schema.
     fn can_be(&self, choice: &Value, value: &Value) -> bool {
         let choice = self.resolve(choice);
-        let mut choices = ["anyOf", "oneOf"].into_iter().filter_map(|name| choice[name].as_array());
-        if choices.any(|choices| !choices.iter().any(|choice| self.can_be(choice, value))) {
-            return false;
+        if let Some(forms) = choice["oneOf"].as_array() {
+            return forms.iter().any(|form| self.can_be(form, value));
         }
         let properties = choice["properties"].as_object();
         properties.into_iter().flatten().all(|(name, schema)| match (schema.get("const"), value.get(name)) {

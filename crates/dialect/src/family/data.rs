@@ -18,6 +18,7 @@ use super::answers::{
     ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched,
     TokensRecord, Tree, Written,
 };
+use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
 use super::subagents::{SubagentMessagesRecord, Subagents, SubscriptionRecord};
@@ -54,6 +55,8 @@ pub(crate) enum Data<'reply> {
     Subscription(SubscriptionRecord),
     Subagents(Subagents<'reply>),
     SubagentMessages(SubagentMessagesRecord<'reply>),
+    HostTools(HostToolNames<'reply>),
+    UriSchemes(UriSchemes<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -136,6 +139,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             subagents: subagents.iter().map(|subagent| (&**subagent).into()).collect(),
         }),
         Answer::SubagentMessages(part) => Data::SubagentMessages(part.into()),
+        Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
+        Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
     })
 }
 

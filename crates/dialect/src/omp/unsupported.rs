@@ -6,11 +6,6 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("set_fast_mode", "no model has a fast mode here; choose a faster model with set_model"),
     ("handoff", "continue in a new session with new_session, or shorten this one with compact"),
     ("set_todos", "there is no todo list; put the tasks into a prompt"),
-    ("set_host_tools", "tools of the client cannot be called; the tools are in get_state"),
-    ("set_host_uri_schemes", "addresses of the client cannot be read; write the content to a file"),
-    ("host_tool_result", "no tool of the client was called"),
-    ("host_tool_update", "no tool of the client was called"),
-    ("host_uri_result", "no address of the client was read"),
     ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
     (
         "login",

@@ -273,6 +273,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),

@@ -226,6 +226,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => None,

@@ -8,6 +8,7 @@ use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::commands as family;
+use crate::family::host;
 use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
@@ -170,4 +171,6 @@ pub(super) const TABLE: &[Row] = &[
     subagents::SET_SUBAGENT_SUBSCRIPTION,
     subagents::GET_SUBAGENTS,
     subagents::GET_SUBAGENT_MESSAGES,
+    host::SET_HOST_TOOLS,
+    host::SET_HOST_URI_SCHEMES,
 ];

@@ -13,9 +13,10 @@ use bowline_wire::{Line, Record};
 use schemars::{Schema, SchemaGenerator};
 
 use crate::envelope::flat::Flat;
+use crate::family::host::{ANSWERS, HostCalls};
 use crate::family::state_cache::StateCache;
 use crate::family::subagents::{SubagentRecord, SubagentRecords};
-use crate::family::user_interface::{self, Style, UserInterface};
+use crate::family::user_interface::{Style, UserInterface};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::variants;
@@ -26,7 +27,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
     envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: commands::TABLE,
-    answers: &[user_interface::RESPONSE],
+    answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -47,6 +48,7 @@ pub(crate) struct Pi {
     subagents: SubagentRecords<events::Events>,
     state_cache: StateCache,
     user_interface: UserInterface,
+    host_calls: HostCalls,
 }
 
 impl Default for Pi {
@@ -56,6 +58,7 @@ impl Default for Pi {
             events: events::Events::default(),
             state_cache: StateCache::default(),
             user_interface: UserInterface::new(Style::Pi),
+            host_calls: HostCalls::new(Style::Pi),
         }
     }
 }
@@ -71,7 +74,7 @@ impl Dialect for Pi {
             decoded,
             &PROTOCOL,
             responses::local,
-            |answer| self.user_interface.decode(answer),
+            |answer| self.user_interface.decode(answer).or_else(|| self.host_calls.decode(answer)),
             records,
         )
     }
@@ -83,8 +86,13 @@ impl Dialect for Pi {
             };
             return self.subagents.encode(event, events::Events::default, encode, records);
         }
-        let record = self.user_interface.encode(event).or_else(|| self.events.encode(event));
-        records.extend(record);
+        records.extend(match event {
+            Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
+                self.user_interface.encode(event)
+            }
+            Event::HostCall(_) | Event::HostCallOver { .. } => self.host_calls.encode(event),
+            event => self.events.encode(event),
+        });
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
@@ -153,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_eight_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 8);
+    fn table_has_all_33_commands_of_pi_and_ten_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 10);
     }
 
     #[test]

@@ -246,8 +246,8 @@ impl Driven {
         match tagged.report {
             Report::Step(step) => self.session.handle(Input::Step(step)),
             Report::Extension { host, input } => self.session.handle(Input::Extension { host, input }),
-            // A child opens no other session.
-            Report::Opened(_) => {}
+            // A child opens no other session, and the tools of the client belong to its parent.
+            Report::Opened(_) | Report::HostCall(_) => {}
         }
     }
 

@@ -14,11 +14,6 @@ const REFUSED: &[&str] = &[
     r#"{ "type": "set_fast_mode", "enabled": true }"#,
     r#"{ "type": "handoff", "customInstructions": "be brief" }"#,
     r#"{ "type": "set_todos", "phases": [] }"#,
-    r#"{ "type": "set_host_tools", "tools": [] }"#,
-    r#"{ "type": "set_host_uri_schemes", "schemes": [] }"#,
-    r#"{ "type": "host_tool_result", "result": {} }"#,
-    r#"{ "type": "host_tool_update", "partialResult": {} }"#,
-    r#"{ "type": "host_uri_result" }"#,
     r#"{ "type": "get_login_providers" }"#,
     r#"{ "type": "login", "providerId": "x" }"#,
 ];

@@ -2,6 +2,7 @@
 
 mod commands_list;
 mod export;
+mod host;
 mod message_pages;
 mod models;
 mod navigation;
@@ -121,6 +122,8 @@ impl Session {
             Command::GetSubagents => Ok(Answer::Subagents(self.subagents.running())),
             Command::SetSubagentSubscription { level } => Ok(self.subscribe_to_subagents(level)),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
+            Command::SetHostTools { tools } => self.set_host_tools(tools),
+            Command::SetUriSchemes { schemes } => self.set_uri_schemes(schemes),
         };
         self.reply(origin, result);
     }
