@@ -13,7 +13,7 @@ use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    Settings, StreamRuleSettings, TodoSettings,
+    Settings, StreamRuleSettings, SubagentSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -80,6 +80,7 @@ pub(crate) struct SettingsFile {
     pub max_turns: Option<u32>,
     pub stream_rules: StreamRules,
     pub todos: Todos,
+    pub task: Task,
     /// The command hooks by event, as they are in the file.
     pub hooks: Map<String, Value>,
     /// Whether the hooks in Claude Code's settings are used, too.
@@ -132,6 +133,36 @@ impl Compaction {
         let general = self.limits.or(CompactionLimits::default());
         let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
         CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// What is set about subagents.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    pub enabled: Option<bool>,
+    pub max_concurrency: Option<NonZeroUsize>,
+    pub max_recursion_depth: Option<u32>,
+    /// 0 is no limit, as for the time.
+    pub max_turns: Option<u32>,
+    pub max_runtime_ms: Option<u64>,
+}
+
+impl Task {
+    fn settings(&self) -> SubagentSettings {
+        let defaults = SubagentSettings::default();
+        SubagentSettings {
+            max_parallel: self.max_concurrency.unwrap_or(defaults.max_parallel),
+            max_depth: self.max_recursion_depth.unwrap_or(defaults.max_depth),
+            max_turns: match self.max_turns {
+                None => defaults.max_turns,
+                limit => limit.filter(|turns| *turns > 0),
+            },
+            max_runtime: match self.max_runtime_ms {
+                None => defaults.max_runtime,
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            ..defaults
+        }
     }
 }
 
@@ -292,6 +323,7 @@ impl SettingsFile {
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
             offered_tools: Selection::default(),
+            subagents: self.task.settings(),
             host_call_limit: match self.host_tool_timeout_ms {
                 None => Some(DEFAULT_HOST_CALL_LIMIT),
                 Some(0) => None,

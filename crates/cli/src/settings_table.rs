@@ -56,6 +56,8 @@ pub(crate) struct Wrong {
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
+const MOST_SUBAGENTS: u64 = 100;
+const DEEPEST_SUBAGENTS: u64 = 8;
 const MOST_TURNS: u64 = 1_000_000;
 const MOST_REMINDERS: u64 = 100;
 /// More tokens than any model's window has.
@@ -293,6 +295,45 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "500",
         example: "100",
         about: "how often the model is called in a run for one message of yours; 0 is no limit",
+    },
+    Setting {
+        path: "task.enabled",
+        kind: Switch(|file, value| file.task.enabled = Some(value)),
+        default: "on in the dialect omp",
+        example: "true",
+        about: "whether the model can give [tasks to subagents](subagents.md)",
+    },
+    Setting {
+        path: "task.maxConcurrency",
+        kind: Number(MOST_SUBAGENTS, |file, value| {
+            file.task.max_concurrency = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "4",
+        example: "8",
+        about: "how many subagents of a session run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "task.maxRecursionDepth",
+        kind: Number(DEEPEST_SUBAGENTS, |file, value| {
+            file.task.max_recursion_depth = u32::try_from(value.max(1)).ok();
+        }),
+        default: "2",
+        example: "1",
+        about: "how deep subagents may be nested, at least 1; with 1, subagents have none of their own",
+    },
+    Setting {
+        path: "task.maxTurns",
+        kind: Number(MOST_TURNS, |file, value| file.task.max_turns = u32::try_from(value).ok()),
+        default: "100",
+        example: "30",
+        about: "how often a subagent may call its model; 0 is no limit",
+    },
+    Setting {
+        path: "task.maxRuntimeMs",
+        kind: Number(LONGEST_MS, |file, value| file.task.max_runtime_ms = Some(value)),
+        default: "3600000",
+        example: "600000",
+        about: "how long a subagent may take; 0 is no limit",
     },
     Setting {
         path: "hooks",

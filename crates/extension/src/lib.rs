@@ -1,6 +1,7 @@
-//! What users and projects add to the agent: context files, skills, prompt templates, instructions and stream rules, and
-//! whether a project is trusted to add any.
+//! What users and projects add to the agent: context files, skills, prompt templates, instructions, stream rules and
+//! definitions of agents for tasks, and whether a project is trusted to add any.
 
+pub mod agents;
 pub mod context_files;
 mod error;
 mod folder_search;

@@ -275,7 +275,10 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
-        | Answer::Todos(_) => Data::Nothing(Nothing {}),
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -228,7 +228,10 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
-        | Answer::Todos(_) => None,
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => None,
     }
 }
 
