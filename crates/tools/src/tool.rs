@@ -43,6 +43,8 @@ pub struct CallContext {
     pub takes_images: bool,
     /// The session that the call belongs to.
     pub session_id: Option<String>,
+    /// The id of the call in the model's answer, if a model made it.
+    pub call_id: Option<String>,
 }
 
 impl fmt::Debug for CallContext {

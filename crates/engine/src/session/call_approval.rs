@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bowline_core::ask::{Approval, Ask, AskAnswer, AskId, Decision, Question};
 use bowline_core::event::{AskEnd, Event};
+use bowline_core::hook::HookEvent;
 use bowline_core::policy::Questions;
 use bowline_core::ui::DialogAnswer;
 use bowline_tools::Outcome;
@@ -18,6 +19,9 @@ const DENIED: &str = "The user rejected this call.";
 
 /// What the model reads of a call that an abort overtook.
 const ABORTED: &str = "Aborted while waiting for the user's decision.";
+
+/// What extensions are told of the kind of the question.
+const APPROVAL_KIND: &str = "confirm";
 
 impl Session {
     /// Asks the user whether a call may run; where the client cannot be asked, it may not.
@@ -34,7 +38,10 @@ impl Session {
             arguments: Arc::clone(&call.arguments),
             reason,
         };
-        let question = self.pending.ask(Awaited::Question { index });
+        // Whoever calls the user to the screen needs to know of it, as of any dialog.
+        let title = approval.reason.clone();
+        self.tell_extensions(&HookEvent::UiPromptStart { kind: APPROVAL_KIND, title: title.clone() });
+        let question = self.pending.ask(Awaited::Question { index, title });
         self.set_call_state(index, CallState::Asked { question, started });
         let token = self.agent.clock().token();
         self.emit(Event::Ask(Ask { id: question.into(), token, question: Question::Approval(approval) }));
@@ -45,7 +52,7 @@ impl Session {
         let AskAnswer { id, decision } = answer;
         let id = PendingId::from(id);
         let index = match (self.pending.awaited(id), &decision) {
-            (Some(&Awaited::Question { index }), Decision::Allow | Decision::Deny { .. }) => index,
+            (Some(&Awaited::Question { index, .. }), Decision::Allow | Decision::Deny { .. }) => index,
             (Some(Awaited::Dialog(_)), _) => {
                 let answer =
                     if let Decision::Dialog(answer) = decision { answer } else { DialogAnswer::Cancelled };
@@ -99,9 +106,12 @@ impl Session {
         decision: Decision,
         cause: AskEnd,
     ) -> Option<Instant> {
-        self.pending.remove(id);
+        let asked = self.pending.remove(id);
         let started = self.batch()?.call(index)?.started()?;
         self.emit(Event::AskResolved { id: AskId::from(id), decision, cause });
+        if let Some(Awaited::Question { title, .. }) = asked {
+            self.tell_extensions(&HookEvent::UiPromptEnd { kind: APPROVAL_KIND, title });
+        }
         Some(started)
     }
 }

@@ -86,7 +86,7 @@ impl Session {
         }
         self.set_call_state(index, CallState::Deciding { started });
         self.tell_extensions(&event);
-        if self.extensions.is_awaited(HookKind::ToolCall, event.tool()) {
+        if self.is_awaited(HookKind::ToolCall, event.tool()) {
             self.call_extensions(event, HookPoint::Call { index, started });
             return;
         }
@@ -148,12 +148,13 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
-        let arguments = Arc::clone(&call.arguments);
+        let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let tool = self.with_addresses(tool, &arguments);
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -162,6 +163,7 @@ impl Session {
                 environment,
                 takes_images,
                 session_id,
+                call_id,
             };
             run_tool(tool, context, (*arguments).clone(), cancel, reporter)
         });
@@ -258,7 +260,7 @@ impl Session {
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.
     fn finish_batch(&mut self) {
         let now = self.now();
-        if self.extensions.is_awaited(HookKind::MessageEnd, None)
+        if self.is_awaited(HookKind::MessageEnd, None)
             && let Some(batch) = self.batch()
         {
             let messages =

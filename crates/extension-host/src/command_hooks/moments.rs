@@ -142,11 +142,10 @@ impl Shared {
         let fields = json!({"prompt": text});
         let asked = Asked { event, hook: HookKind::Input, names: &[], fields, call: None };
         let verdict = self.ask(asked, OWN_LIMITS, cancel).await;
-        let stopped = verdict.stop.as_ref().map(|reason| {
-            reason.clone().unwrap_or_else(|| "A UserPromptSubmit hook stopped the prompt.".to_owned())
-        });
-        if let Some(reason) = stopped.or_else(|| verdict.blocked().map(ToOwned::to_owned)) {
-            self.notify(reason, NotifyLevel::Warning).await;
+        if let Some(reason) = verdict.blocked() {
+            self.notify(reason.to_owned(), NotifyLevel::Warning).await;
+        }
+        if verdict.blocked().is_some() || verdict.stop.is_some() {
             return HookResult::Handled;
         }
         let Some(text) = verdict.context(event) else { return HookResult::None };
@@ -191,7 +190,7 @@ impl Shared {
     }
 
     async fn session_started(self: &Arc<Self>, reason: SessionReason, cancel: &CancellationToken) {
-        let has_messages = self.mirror().is_some_and(|mirror| mirror.leaf.is_some());
+        let has_messages = reason == SessionReason::Startup && self.has_messages().await;
         if let Some(source) = payload::source_of(reason, has_messages) {
             self.started_from(source, HookKind::SessionStart, cancel).await;
         }

@@ -12,8 +12,10 @@ use bowline_core::ui::{Display, ExtensionError, NotifyLevel};
 use bowline_engine::{About, Delivery, Extension, ExtensionInput, Mirror, SessionLink};
 use bowline_tools::BoxFuture;
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::Answer;
 use super::config::{ConfigWarning, HookConfig};
 use super::event::HookEventName;
 use super::payload::{self, Common};
@@ -248,13 +250,28 @@ impl Shared {
         for answered in &answers {
             self.warn(event, hook, answered).await;
             // A notification about a notification would have no end.
-            if event != HookEventName::Notification
-                && let Some(message) = &answered.answer.message
-            {
-                self.notify(message.clone(), NotifyLevel::Info).await;
+            if event != HookEventName::Notification {
+                self.show(&answered.answer).await;
             }
         }
         Verdict::new(answers.into_iter().map(|answered| answered.answer).collect())
+    }
+
+    /// Shows the user what a command has to say.
+    async fn show(&self, answer: &Answer) {
+        if let Some(message) = &answer.message {
+            self.notify(message.clone(), NotifyLevel::Info).await;
+        }
+        if let Some(Some(reason)) = &answer.stop {
+            self.notify(reason.clone(), NotifyLevel::Warning).await;
+        }
+    }
+
+    /// Tells whether the session has messages already.
+    pub async fn has_messages(&self) -> bool {
+        let (reply, context) = oneshot::channel();
+        self.recipient.send(ExtensionInput::GetContext { reply }).await;
+        context.await.is_ok_and(|context| !context.messages.is_empty())
     }
 
     fn input(&self, event: HookEventName, fields: Value) -> Map<String, Value> {
