@@ -8,7 +8,7 @@ schemas=$here/../../schema
 folder=$1
 python=$2
 
-npm_packages=(json-schema-to-typescript@15.0.4 typescript@5.9.3)
+npm_packages=(json-schema-to-typescript@15.0.4 typescript@5.9.3 @types/node@20.19.9)
 pip_packages=(datamodel-code-generator==0.35.0 mypy==1.18.2)
 
 state=$(cat "$schemas"/*.json "$here"/client.ts "$here"/client.py "$0" | sha256sum)

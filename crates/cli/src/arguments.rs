@@ -38,6 +38,7 @@ pub(crate) enum Action {
     Sessions,
     Auth,
     ListModels,
+    Extension,
     /// Writes a session as a web page.
     Export,
     /// Lists, tests and calls MCP servers.
@@ -109,6 +110,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The language of a new extension.
+    pub lang: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
     /// Warnings for stderr: flags without effect.

@@ -295,8 +295,16 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--out",
         Some("-o"),
         Value("FILE"),
-        "Where `bowline export` writes the page",
+        "Where `bowline export` writes the page, or the folder that `bowline extension new` creates one in",
         |arguments, value| set(&mut arguments.out, value),
+    ),
+    flag(
+        Subcommand,
+        "--lang",
+        None,
+        Value("LANGUAGE"),
+        "With extension new: python, typescript or sh",
+        |arguments, value| set(&mut arguments.lang, value),
     ),
     flag(
         Tools,

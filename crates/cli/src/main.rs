@@ -9,6 +9,7 @@ mod dialect_choice;
 mod echo;
 mod environment;
 mod export;
+mod extension;
 mod failure;
 mod flags;
 mod foreign_flags;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
+        Action::Extension => return finish(extension::main(&arguments)),
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),

@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, mcp, sessions, trust};
+use crate::{auth, extension, mcp, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -64,6 +64,19 @@ bowline auth check --online
 ",
         takes_words: true,
         flags: &["--provider", "--json", "--online"],
+    },
+    Subcommand {
+        name: "extension",
+        action: Action::Extension,
+        about: "extensions: new, check, list",
+        usage: extension::USAGE,
+        examples: "\
+bowline extension new gate --lang python
+bowline extension check gate
+bowline extension list
+",
+        takes_words: true,
+        flags: &["--lang", "--out", "--json"],
     },
     Subcommand {
         name: "export",

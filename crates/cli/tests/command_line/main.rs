@@ -6,6 +6,7 @@ mod auth;
 mod documentation;
 mod example_clients;
 mod export;
+mod extension;
 mod flags;
 mod foreign_flags;
 mod list_models;

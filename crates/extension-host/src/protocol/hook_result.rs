@@ -159,7 +159,13 @@ enum EntryDraftResult {
     /// Data that the model does not see.
     Custom { custom_type: String, data: Option<Value> },
     /// A message of the extension.
-    CustomMessage(CustomMessageResult),
+    CustomMessage {
+        custom_type: String,
+        content: TextOrBlocks,
+        #[serde(default)]
+        display: bool,
+        details: Option<Value>,
+    },
     /// Replaces what the model sees of an entry.
     ContextEdit { target_id: String, replacement: Option<Value> },
     /// A summary of everything before an entry.
@@ -441,7 +447,9 @@ impl From<EntryDraftResult> for EntryDraft {
     fn from(draft: EntryDraftResult) -> Self {
         match draft {
             EntryDraftResult::Custom { custom_type, data } => Self::Custom { custom_type, data },
-            EntryDraftResult::CustomMessage(message) => Self::Message(message.into()),
+            EntryDraftResult::CustomMessage { custom_type, content, display, details } => {
+                Self::Message(CustomMessageResult { custom_type, content, display, details }.into())
+            }
             EntryDraftResult::ContextEdit { target_id, replacement } => {
                 Self::ContextEdit { target: target_id, replacement }
             }

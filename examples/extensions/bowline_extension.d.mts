@@ -1,0 +1,1 @@
+../../sdk/typescript/bowline_extension.d.mts
