@@ -178,6 +178,18 @@ impl Activity {
         }
     }
 
+    /// Tells whether a prompt in preparation waits for this.
+    pub fn is_preparing(&self, id: PendingId) -> bool {
+        matches!(self, Self::Preparing(preparing) if preparing.id == id)
+    }
+
+    /// Ends the preparation of a prompt that waits for this.
+    pub fn end_preparing(&mut self, id: PendingId) {
+        if self.is_preparing(id) {
+            *self = Self::Idle;
+        }
+    }
+
     /// Ends the preparation of a prompt.
     pub fn take_preparing(&mut self) -> Option<Preparing> {
         match std::mem::take(self) {

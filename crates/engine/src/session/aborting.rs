@@ -13,9 +13,6 @@ use crate::run::Phase;
 impl Session {
     /// Aborts what is in progress and replies when it is over, or at once where the policy says so.
     pub(super) fn abort(&mut self, origin: Origin) {
-        self.withdraw_dialogs();
-        self.stop_showing();
-        self.cancel_extension_commands(None);
         let replies_at_once = self.agent.policy().abort_answer == AbortAnswer::AtOnce;
         match &mut self.activity {
             Activity::Running(run) if !replies_at_once => {

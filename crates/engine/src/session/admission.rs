@@ -17,6 +17,9 @@ impl Session {
         if matches!(request.command, Command::Prompt { .. }) {
             self.reply_on_receipt(&request.origin);
         }
+        if matches!(request.command, Command::Abort | Command::AbortAndPrompt { .. }) {
+            self.stop_waiting_for_extensions();
+        }
         if self.waits_for_compaction()
             && matches!(request.command, Command::Abort | Command::AbortAndPrompt { .. })
         {
@@ -35,13 +38,20 @@ impl Session {
 
     /// Carries out the requests that need not wait any longer.
     pub(super) fn work_off_backlog(&mut self) {
-        while self.may_continue()
-            && let Some(request) = self.backlog.pop_front()
-        {
-            self.carry_out(request);
-            if self.shutting_down {
-                self.abort_run();
-                self.abort_commands();
+        loop {
+            while self.may_continue()
+                && let Some(request) = self.backlog.pop_front()
+            {
+                self.carry_out(request);
+                if self.shutting_down {
+                    self.abort_run();
+                    self.abort_commands();
+                }
+            }
+            // An abort that waits for what came before it does not wait for extensions.
+            let has_abort = self.backlog.iter().any(|request| request.command == Command::Abort);
+            if !has_abort || !self.give_up_exclusive_hooks() {
+                return;
             }
         }
     }

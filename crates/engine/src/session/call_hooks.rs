@@ -65,7 +65,7 @@ impl Session {
             is_error: outcome.is_error,
         };
         self.tell_extensions(&event);
-        if !self.extensions.is_awaited(HookKind::ToolResult, event.tool()) || self.activity.is_stopping() {
+        if !self.is_awaited(HookKind::ToolResult, event.tool()) || self.activity.is_stopping() {
             self.end_call(index, outcome, started);
             return self.continue_batch();
         }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use bowline_core::event::Event;
 use bowline_core::hook::{HookEvent, HookKind, HookRole, TurnOutcome};
+use bowline_core::reply::{Refusal, RefusalCode};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::hook_points::HookPoint;
+use super::message_preparation::Destination;
 use crate::extension::Mirror;
 use crate::hook_chain::{HookFailure, HookOutcome, call_all};
 use crate::hook_lane::AfterLane;
@@ -28,17 +30,28 @@ impl OpenHook {
     pub fn new(point: HookPoint, unchanged: HookEvent, cancel: CancellationToken) -> Self {
         Self { point, unchanged, cancel }
     }
+
+    /// Cancels it and returns what waited for it.
+    pub fn cancelled(self) -> HookPoint {
+        self.cancel.cancel();
+        self.point
+    }
 }
 
 impl Session {
     /// Calls extensions at a hook and then goes on; at once if none is waited for.
     pub(super) fn hook(&mut self, event: HookEvent, point: HookPoint) {
         self.tell_extensions(&event);
-        if self.extensions.is_awaited(event.kind(), event.tool()) {
+        if self.is_awaited(event.kind(), event.tool()) {
             self.call_extensions(event, point);
         } else {
             self.hook_done(point, HookOutcome::unchanged(event));
         }
+    }
+
+    /// Tells whether extensions are waited for at a hook. An abort and the end of the process wait for nobody.
+    pub(super) fn is_awaited(&self, hook: HookKind, tool: Option<&str>) -> bool {
+        !self.activity.is_stopping() && !self.shutting_down && self.extensions.is_awaited(hook, tool)
     }
 
     /// Tells whether extensions take part in a hook.
@@ -61,6 +74,7 @@ impl Session {
     /// Takes the outcome of a hook.
     pub(super) fn hook_reported(&mut self, id: PendingId, outcome: HookOutcome) {
         let Some(Awaited::Hook(open)) = self.pending.remove(id) else { return };
+        self.activity.end_preparing(id);
         if matches!(open.point, HookPoint::Shown) {
             return self.event_shown(id);
         }
@@ -85,6 +99,48 @@ impl Session {
         }
     }
 
+    /// Goes on without what extensions are asked or shown, because of an abort.
+    pub(super) fn stop_waiting_for_extensions(&mut self) {
+        if self.extensions.is_empty() {
+            return;
+        }
+        self.withdraw_dialogs();
+        self.stop_showing();
+        self.cancel_extension_commands(None);
+        // A prompt that is prepared is refused by the abort; a message for a queue stays.
+        let is_given_up = |point: &HookPoint| match point {
+            HookPoint::Resources => true,
+            HookPoint::Input(incoming) => matches!(incoming.destination, Destination::Queue { .. }),
+            _ => false,
+        };
+        for id in self.pending.hooks(is_given_up) {
+            self.give_up_hook(id);
+        }
+        let is_refused =
+            |point: &HookPoint| matches!(point, HookPoint::SessionChange(_) | HookPoint::Input(_));
+        for id in self.pending.hooks(is_refused) {
+            if self.activity.is_preparing(id) {
+                continue;
+            }
+            let Some(Awaited::Hook(open)) = self.pending.remove(id) else { continue };
+            let (origin, text) = match open.cancelled() {
+                HookPoint::SessionChange(request) => (request.origin, "Opening the session was aborted"),
+                HookPoint::Input(incoming) => (incoming.submission.origin, "the prompt was aborted"),
+                _ => continue,
+            };
+            self.reply(origin, Err(Refusal::new(RefusalCode::Cancelled, text)));
+        }
+    }
+
+    /// Goes on without the answers to the hooks that later commands wait for. Returns whether there were any.
+    pub(super) fn give_up_exclusive_hooks(&mut self) -> bool {
+        let open = self.pending.hooks(HookPoint::is_exclusive);
+        for id in &open {
+            self.give_up_hook(*id);
+        }
+        !open.is_empty()
+    }
+
     pub(super) fn hook_failed(&mut self, failure: HookFailure) {
         let HookFailure { extension, hook, error } = failure;
         self.ahead(|session| session.extension_failed(&extension, hook.as_str(), error));
@@ -104,20 +160,18 @@ impl Session {
             if event.kind().role() != HookRole::Streams {
                 self.mirror();
             }
-            self.extensions.tell(event);
+            if self.activity.is_stopping() || self.shutting_down {
+                self.extensions.tell_everyone(event);
+            } else {
+                self.extensions.tell(event);
+            }
         }
     }
 
     /// Lets extensions see an event before it is emitted. Those that want to hold it up are waited for.
     pub(super) fn show_to_extensions(&mut self, event: HookEvent) {
-        // An abort waits for nobody.
-        if self.activity.is_stopping() || self.shutting_down {
-            self.mirror();
-            return self.extensions.tell_everyone(&event);
-        }
         self.tell_extensions(&event);
-        if event.kind().role() == HookRole::Streams || !self.extensions.is_awaited(event.kind(), event.tool())
-        {
+        if event.kind().role() == HookRole::Streams || !self.is_awaited(event.kind(), event.tool()) {
             return;
         }
         let barrier = self.outputs.hold();

@@ -77,7 +77,7 @@ impl Session {
             streaming_behavior: streaming_behavior.filter(|_| is_running),
         };
         self.tell_extensions(&event);
-        if !self.extensions.is_awaited(HookKind::Input, None) {
+        if !self.is_awaited(HookKind::Input, None) {
             return self.expand(incoming);
         }
         let (origin, receipt) = (incoming.submission.origin.clone(), incoming.submission.receipt);
@@ -90,7 +90,6 @@ impl Session {
 
     /// Goes on with a message that extensions have seen.
     pub(super) fn input_hooked(&mut self, mut incoming: Incoming, outcome: HookOutcome) {
-        let aborts = self.activity.take_preparing().map(|preparing| preparing.aborts).unwrap_or_default();
         let is_handled = outcome.results.contains(&HookResult::Handled) || outcome.stops_run();
         let HookOutcome { event, results } = outcome;
         if let HookEvent::Input { text, images, .. } = event {
@@ -103,9 +102,6 @@ impl Session {
         } else {
             incoming.submission.additions.extend(start_additions(results));
             self.expand(incoming);
-        }
-        for origin in aborts {
-            self.reply(origin, Ok(Answer::Done));
         }
     }
 
@@ -132,7 +128,7 @@ impl Session {
     /// Admits a message whose skill or template was read.
     pub(super) fn expanded(&mut self, id: PendingId, expansion: Expansion) {
         let Some(Awaited::Expansion(mut incoming)) = self.pending.remove(id) else { return };
-        self.activity.take_preparing();
+        self.activity.end_preparing(id);
         match expansion {
             Expansion::Unchanged => {}
             Expansion::Expanded(text) => incoming.submission.message.text = text,

@@ -178,7 +178,7 @@ impl Session {
         let calls = answer.tool_calls().cloned().collect();
         let message = Arc::new(Message::Assistant(answer));
         let finished = FinishedAnswer { message: Arc::clone(&message), calls, refusals, reason };
-        if self.extensions.is_awaited(HookKind::MessageEnd, None) {
+        if self.is_awaited(HookKind::MessageEnd, None) {
             self.call_extensions(HookEvent::MessageEnd(message), HookPoint::Answer(finished));
         } else {
             self.answer_hooked(finished);

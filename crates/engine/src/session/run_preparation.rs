@@ -59,9 +59,6 @@ impl Session {
 
     /// Goes on with a prompt that extensions have added to.
     pub(super) fn start_hooked(&mut self, mut submission: Submission, outcome: HookOutcome) {
-        if self.activity.take_preparing().is_none() {
-            return;
-        }
         self.tell_extensions(&outcome.event);
         submission.additions.extend(start_additions(outcome.results));
         self.prepare_messages(submission);
@@ -75,7 +72,7 @@ impl Session {
         let kept = self.queues.take_for_prompt();
         let added = submission.additions.iter_mut().filter_map(|additions| additions.message.take());
         messages.extend(kept.into_iter().chain(added).map(|draft| draft.into_message(now)));
-        if !self.extensions.is_awaited(HookKind::MessageEnd, None) {
+        if !self.is_awaited(HookKind::MessageEnd, None) {
             return self.begin(submission, messages);
         }
         let (origin, receipt) = (submission.origin.clone(), submission.receipt);
@@ -91,9 +88,6 @@ impl Session {
         messages: Vec<Message>,
         outcome: HookOutcome,
     ) {
-        if self.activity.take_preparing().is_none() {
-            return;
-        }
         let messages = match outcome.event {
             HookEvent::Context(hooked) => hooked.into_iter().map(Arc::unwrap_or_clone).collect(),
             _ => messages,

@@ -37,7 +37,7 @@ impl Session {
             if reason == SessionReason::Reload { DiscoverReason::Reload } else { DiscoverReason::Startup };
         let directory = self.transcript.working_directory().to_owned();
         let event = HookEvent::ResourcesDiscover { directory, reason };
-        if self.extensions.is_awaited(HookKind::ResourcesDiscover, None) {
+        if self.is_awaited(HookKind::ResourcesDiscover, None) {
             self.call_extensions(event, HookPoint::Resources);
         } else {
             self.tell_extensions(&event);
@@ -89,7 +89,7 @@ impl Session {
             _ => return Some(request),
         };
         self.tell_extensions(&event);
-        if !self.extensions.is_awaited(event.kind(), None) {
+        if !self.is_awaited(event.kind(), None) {
             return Some(request);
         }
         self.call_extensions(event, HookPoint::SessionChange(request));
@@ -124,6 +124,24 @@ impl Session {
             None => self.start_command(origin, command, exclude_from_context),
             Some(answer) => {
                 self.answer_command(origin, command, exclude_from_context, command_outcome(answer));
+            }
+        }
+    }
+
+    /// Ends the shell commands that extensions have not let run yet.
+    pub(super) fn cancel_shell_hooks(&mut self) {
+        for id in self.pending.hooks(|point| matches!(point, HookPoint::Shell { .. })) {
+            if let Some(Awaited::Hook(open)) = self.pending.remove(id)
+                && let HookPoint::Shell { origin, command, exclude_from_context } = open.cancelled()
+            {
+                let outcome = CommandOutcome {
+                    output: String::new(),
+                    exit_code: None,
+                    cancelled: true,
+                    truncated: false,
+                    full_output_path: None,
+                };
+                self.answer_command(origin, command, exclude_from_context, outcome);
             }
         }
     }

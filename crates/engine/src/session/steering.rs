@@ -74,7 +74,7 @@ impl Session {
     /// Moves the messages of a queue, one or all as its mode says, into the conversation, and calls the model. Extensions
     /// see the messages first.
     pub(super) fn deliver_and_call(&mut self, queue: Queue) {
-        if !self.extensions.is_awaited(HookKind::MessageEnd, None) {
+        if !self.is_awaited(HookKind::MessageEnd, None) {
             self.deliver(queue, None);
             return self.call_model();
         }

@@ -44,7 +44,7 @@ impl Session {
             will_retry: matches!(then, Continuation::CallAgain { .. }),
         }));
         self.tell_extensions(&event);
-        if !self.extensions.is_awaited(HookKind::SessionBeforeCompact, None) {
+        if !self.is_awaited(HookKind::SessionBeforeCompact, None) {
             return self.summarize_plan(reason, plan, instructions, then);
         }
         let id = self.call_extensions(event, HookPoint::Compaction { instructions });
@@ -157,7 +157,7 @@ impl Session {
             instructions: instructions.clone(),
         }));
         self.tell_extensions(&event);
-        if !self.extensions.is_awaited(HookKind::SessionBeforeTree, None) {
+        if !self.is_awaited(HookKind::SessionBeforeTree, None) {
             return self.carry_out_navigation(navigation, summarize, instructions, then);
         }
         let id = self.call_extensions(event, HookPoint::Navigation { summarize, instructions });

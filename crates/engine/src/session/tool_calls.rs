@@ -86,7 +86,7 @@ impl Session {
         }
         self.set_call_state(index, CallState::Deciding { started });
         self.tell_extensions(&event);
-        if self.extensions.is_awaited(HookKind::ToolCall, event.tool()) {
+        if self.is_awaited(HookKind::ToolCall, event.tool()) {
             self.call_extensions(event, HookPoint::Call { index, started });
             return;
         }
@@ -258,7 +258,7 @@ impl Session {
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.
     fn finish_batch(&mut self) {
         let now = self.now();
-        if self.extensions.is_awaited(HookKind::MessageEnd, None)
+        if self.is_awaited(HookKind::MessageEnd, None)
             && let Some(batch) = self.batch()
         {
             let messages =

@@ -21,7 +21,7 @@ impl Session {
         tool_results: Vec<Arc<Message>>,
     ) {
         let event = self.turn_end_event(message, tool_results, TurnOutcome::Completed);
-        if self.extensions.is_awaited(HookKind::TurnEnd, None) {
+        if self.is_awaited(HookKind::TurnEnd, None) {
             self.call_extensions(event, HookPoint::TurnEnd { end });
         } else {
             self.turn_end_hooked(end, HookOutcome::unchanged(event));

@@ -18,6 +18,7 @@ mod overflow;
 mod panics;
 mod policies;
 mod questions;
+mod random_extensions;
 mod retries;
 mod setup;
 mod shutdown;

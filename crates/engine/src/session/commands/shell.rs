@@ -109,6 +109,7 @@ impl Session {
 
     /// Kills every user-initiated command. Each still gets its own reply.
     pub(in crate::session) fn abort_commands(&mut self) -> Answer {
+        self.cancel_shell_hooks();
         for command in self.pending.user_commands() {
             command.cancel.cancel();
         }
