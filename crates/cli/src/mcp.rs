@@ -192,6 +192,7 @@ impl Mcp {
                 environment: Vec::new(),
                 takes_images: true,
                 session_id: None,
+                call_id: None,
             };
             Ok(tool.call(context, arguments.clone()).await)
         })?;

@@ -65,6 +65,7 @@ impl Workshop {
             environment: vec![("WORKSHOP".to_owned(), "open".to_owned())],
             takes_images: self.takes_images,
             session_id: None,
+            call_id: None,
         }
     }
 

@@ -25,6 +25,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Tells whether the calls of an answer that calls it run one after the other.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
     /// Runs the tool; dropping the future kills every process that it started.
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome>;
 }
@@ -43,6 +48,8 @@ pub struct CallContext {
     pub takes_images: bool,
     /// The session that the call belongs to.
     pub session_id: Option<String>,
+    /// The id that the model gave the call.
+    pub call_id: Option<String>,
 }
 
 impl fmt::Debug for CallContext {

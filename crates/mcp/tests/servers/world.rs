@@ -136,6 +136,7 @@ impl World {
             environment: Vec::new(),
             takes_images: true,
             session_id: Some("session".to_owned()),
+            call_id: None,
         }
     }
 
