@@ -65,7 +65,8 @@ fn object(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
 
 fn text(name: &str, schema: &Value) -> String {
     let name = name.to_ascii_lowercase();
-    let mut text = if name.contains("path") || name.contains("file") { SAMPLE_FILE } else { "sample" }.to_owned();
+    let mut text =
+        if name.contains("path") || name.contains("file") { SAMPLE_FILE } else { "sample" }.to_owned();
     let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or_default().min(1000);
     while (text.len() as u64) < least {
         text.push('x');

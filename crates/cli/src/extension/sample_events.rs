@@ -115,10 +115,9 @@ impl Samples {
             HookKind::SessionBeforeSwitch => {
                 HookEvent::SessionBeforeSwitch { reason: SessionReason::New, target: None }
             }
-            HookKind::SessionBeforeFork => HookEvent::SessionBeforeFork {
-                entry: "00000001".to_owned(),
-                position: ForkPosition::Before,
-            },
+            HookKind::SessionBeforeFork => {
+                HookEvent::SessionBeforeFork { entry: "00000001".to_owned(), position: ForkPosition::Before }
+            }
             HookKind::SessionBeforeCompact => {
                 HookEvent::SessionBeforeCompact(Box::new(self.compaction_preparation()))
             }
@@ -161,16 +160,13 @@ impl Samples {
                 previous: None,
                 source: ModelSource::Set,
             },
-            HookKind::ThinkingLevelSelect => HookEvent::ThinkingLevelSelect {
-                level: ThinkingLevel::High,
-                previous: ThinkingLevel::Off,
-            },
+            HookKind::ThinkingLevelSelect => {
+                HookEvent::ThinkingLevelSelect { level: ThinkingLevel::High, previous: ThinkingLevel::Off }
+            }
             HookKind::UiPromptStart => {
                 HookEvent::UiPromptStart { kind: "confirm", title: "A sample".to_owned() }
             }
-            HookKind::UiPromptEnd => {
-                HookEvent::UiPromptEnd { kind: "confirm", title: "A sample".to_owned() }
-            }
+            HookKind::UiPromptEnd => HookEvent::UiPromptEnd { kind: "confirm", title: "A sample".to_owned() },
             HookKind::UiNotify => {
                 HookEvent::UiNotify { message: "A sample".to_owned(), level: Some(NotifyLevel::Info) }
             }
@@ -185,7 +181,7 @@ impl Samples {
             HookKind::Input => HookEvent::Input {
                 text: "What is in this folder?".to_owned(),
                 images: Vec::new(),
-                source: InputSource::Client,
+                source: InputSource::Rpc,
                 streaming_behavior: None,
             },
             HookKind::BeforeAgentStart => HookEvent::BeforeAgentStart {
@@ -309,8 +305,7 @@ fn output() -> Vec<Content> {
 }
 
 fn entry(kind: &str, more: &Value) -> Arc<str> {
-    let mut entry =
-        json!({ "type": kind, "id": "00000004", "parentId": "00000003", "timestamp": "2026-01-01T00:00:00.000Z" });
+    let mut entry = json!({ "type": kind, "id": "00000004", "parentId": "00000003", "timestamp": "2026-01-01T00:00:00.000Z" });
     if let (Some(entry), Some(more)) = (entry.as_object_mut(), more.as_object()) {
         entry.extend(more.clone());
     }

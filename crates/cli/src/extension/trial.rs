@@ -46,6 +46,8 @@ pub(super) struct Trial {
     /// What the client of a session would be told of.
     problems: Vec<ExtensionError>,
     is_ready: bool,
+    /// Whether dialogs are answered as by somebody who agrees to everything, or closed.
+    pub user_agrees: bool,
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
@@ -60,6 +62,8 @@ impl Trial {
                 kept.push(Line { direction, text: text.to_owned() });
             }
         }));
+        // What is reported is shown with the rest.
+        plan.report = Box::new(|_| {});
         let (link, session) = DetachedSession::new();
         let about =
             About { session_id: "trial".to_owned(), session_file: None, directory: directory.clone() };
@@ -73,20 +77,25 @@ impl Trial {
             commands: BTreeMap::new(),
             problems: Vec::new(),
             is_ready: false,
+            user_agrees: true,
             lines,
         })
     }
 
-    /// Waits until every extension has registered or failed, and tells them what a session would.
-    pub async fn become_ready(&mut self) {
+    /// Waits until every extension has registered or failed, and tells them what a session would. Returns how long it
+    /// took.
+    pub async fn become_ready_timed(&mut self) -> Duration {
+        let start = Instant::now();
         while !self.is_ready {
-            let Some(input) = self.session.next().await else { return };
+            let Some(input) = self.session.next().await else { break };
             self.take(input);
         }
+        let took = start.elapsed();
         let mirror = Arc::new(self.mirror());
         for extension in self.extensions() {
             extension.mirror(&mirror, &[]);
         }
+        took
     }
 
     /// Returns the extensions that were started.
@@ -125,6 +134,13 @@ impl Trial {
         std::mem::take(&mut self.problems)
     }
 
+    /// Takes what was reported as wrong with one extension.
+    pub fn problems_of(&mut self, name: &str) -> Vec<ExtensionError> {
+        let (its, others) = self.take_problems().into_iter().partition(|problem| problem.extension == name);
+        self.problems = others;
+        its
+    }
+
     /// Ends the extensions.
     pub async fn stop(&mut self) {
         let stop = tokio::time::timeout(LONGEST_STOP, self.attached.stop());
@@ -158,7 +174,10 @@ impl Trial {
                 self.commands.insert(extension, commands);
             }
             ExtensionInput::Failed(error) => self.problems.push(error),
-            ExtensionInput::Dialog { dialog, reply, .. } => drop(reply.send(answer(&dialog))),
+            ExtensionInput::Dialog { dialog, reply, .. } => {
+                let answer = if self.user_agrees { answer(&dialog) } else { DialogAnswer::Cancelled };
+                drop(reply.send(answer));
+            }
             ExtensionInput::Command { reply, .. } => {
                 let message = "there is no session: the extension is only tried out".to_owned();
                 drop(reply.send(Err(Refusal { code: RefusalCode::SessionUnavailable, message })));
