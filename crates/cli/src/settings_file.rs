@@ -10,7 +10,8 @@ use bowline_core::command::QueueMode;
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
-    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings,
+    CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
+    Settings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -52,6 +53,8 @@ pub(crate) struct SettingsFile {
     pub shell_command_prefix: Option<String>,
     /// How many tool calls of an answer run at the same time.
     pub max_parallel_tools: Option<NonZeroUsize>,
+    /// How long a client may say nothing about a call of one of its tools; 0 is without end.
+    pub host_tool_timeout_ms: Option<u64>,
     /// When the tool `bash` kills a command by default; 0 is never.
     pub command_timeout_ms: Option<u64>,
     /// What commands get of the environment, and which variables they get in any case.
@@ -229,6 +232,11 @@ impl SettingsFile {
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
             offered_tools: Selection::default(),
+            host_call_limit: match self.host_tool_timeout_ms {
+                None => Some(DEFAULT_HOST_CALL_LIMIT),
+                Some(0) => None,
+                Some(limit) => Some(Duration::from_millis(limit)),
+            },
         }
     }
 

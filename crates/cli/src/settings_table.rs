@@ -188,6 +188,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how many tool calls of an answer run at the same time, at least 1; the others wait",
     },
     Setting {
+        path: "hostToolTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.host_tool_timeout_ms = Some(value)),
+        default: "1800000",
+        example: "60000",
+        about: "how long a client may send neither a result nor an update for a call of one of [its tools](host-tools.md); 0 is no limit",
+    },
+    Setting {
         path: "sandbox.environment.inherit",
         kind: Choice(&["scrubbed", "core", "all"], |file, value| {
             file.command_variables = match value {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::host::{HostTool, UriScheme};
 use crate::message::{Content, Message, UserMessage};
 use crate::thinking::ThinkingLevel;
 
@@ -148,6 +149,15 @@ pub enum Command {
     },
     ExportHtml {
         path: Option<PathBuf>,
+    },
+
+    /// Replaces the tools that the client supplies.
+    SetHostTools {
+        tools: Vec<HostTool>,
+    },
+    /// Replaces the schemes of the addresses that the client serves.
+    SetUriSchemes {
+        schemes: Vec<UriScheme>,
     },
 }
 

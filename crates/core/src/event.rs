@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
+use crate::host::{HostCall, HostCallId};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
 use crate::stream::{StreamError, Update};
@@ -142,6 +143,13 @@ pub enum Event {
         display: Display,
     },
     ExtensionFailed(ExtensionError),
+    /// The client is to run one of its tools, or to read or write one of its addresses.
+    HostCall(HostCall),
+    /// A call of the client is over. Where the client did not end it, it is to stop, with this random part of an id.
+    HostCallOver {
+        id: HostCallId,
+        cancel: Option<UiToken>,
+    },
 }
 
 /// Why a question is no longer open.

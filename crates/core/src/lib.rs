@@ -10,6 +10,7 @@ pub mod command;
 pub mod error_kind;
 pub mod event;
 pub mod hook;
+pub mod host;
 pub mod message;
 pub mod model;
 pub mod policy;

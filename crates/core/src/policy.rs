@@ -21,6 +21,7 @@ pub struct Policy {
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
+    pub host_tool_names: HostToolNames,
     pub advice: Advice,
     pub end_of_input: EndOfInput,
     /// How many steering messages are delivered at once, unless the settings say.
@@ -46,6 +47,15 @@ pub enum Questions {
     Assumed,
     /// The client is asked.
     Asked,
+}
+
+/// Which names the tools of a client may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostToolNames {
+    /// Also those of built-in tools, which they replace.
+    MayReplaceBuiltIn,
+    /// Only names that no tool has.
+    MustBeNew,
 }
 
 /// What the texts of refused prompts advise.
@@ -207,6 +217,7 @@ impl Default for Policy {
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,
+            host_tool_names: HostToolNames::MayReplaceBuiltIn,
             advice: Advice::WithCommands,
             end_of_input: EndOfInput::Aborts,
             steering_mode: QueueMode::OneAtATime,

@@ -89,6 +89,10 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
+    /// The names of the tools that the client supplies from now on.
+    HostTools(Vec<String>),
+    /// The schemes of the addresses that the client serves from now on.
+    UriSchemes(Vec<String>),
 }
 
 impl Answer {

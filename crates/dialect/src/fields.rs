@@ -31,6 +31,12 @@ pub(crate) enum Kind {
     FilledText,
     Boolean,
     TextOrBoolean,
+    /// A list of texts.
+    Texts,
+    /// A list of objects, each of which fits a schema. The engine checks what they hold.
+    Objects(ItemSchema),
+    /// The output of a tool: `{"content":[…],"details":…}`.
+    ToolOutput,
     /// An integer of at least 1.
     Count,
     OneOf(&'static [&'static str]),
@@ -46,6 +52,16 @@ pub(crate) enum Kind {
     Attachments,
     /// The options of a prompt as in operator-use.
     PromptOptions,
+}
+
+/// Describes the items of a list.
+#[derive(Debug)]
+pub(crate) struct ItemSchema(pub fn() -> Value);
+
+impl PartialEq for ItemSchema {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0)() == (other.0)()
+    }
 }
 
 impl Field {
@@ -98,6 +114,25 @@ impl Kind {
             Self::FilledText => json!({ "type": "string", "minLength": 1 }),
             Self::Boolean => json!({ "type": "boolean" }),
             Self::TextOrBoolean => json!({ "type": ["string", "boolean"] }),
+            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            Self::Objects(item) => json!({ "type": "array", "items": (item.0)() }),
+            Self::ToolOutput => json!({
+                "type": "object",
+                "properties": {
+                    "content": { "type": "array", "description": "The output for the model.", "items": {
+                        "type": "object",
+                        "properties": {
+                            "type": { "enum": ["text", "image"] },
+                            "text": { "type": "string", "description": "Of a text." },
+                            "data": { "type": "string", "description": "Of an image: it, in base64." },
+                            "mimeType": { "type": "string", "description": "Of an image: the media type, such as `image/png`." },
+                        },
+                        "required": ["type"],
+                    } },
+                    "details": { "description": "Details for clients that the model does not see." },
+                },
+                "required": ["content"],
+            }),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
             Self::OneOf(names) => json!({ "enum": names }),
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
@@ -123,6 +158,9 @@ impl Kind {
             Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::TextOrBoolean => "a string, true or false".to_owned(),
+            Self::Texts => "a list of strings".to_owned(),
+            Self::Objects(_) => "a list of objects".to_owned(),
+            Self::ToolOutput => "an object with a list of content".to_owned(),
             Self::Count => "an integer of at least 1".to_owned(),
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
@@ -140,6 +178,9 @@ impl Kind {
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::TextOrBoolean => value.is_string() || value.is_boolean(),
+            Self::Texts => value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string)),
+            Self::Objects(_) => value.as_array().is_some_and(|objects| objects.iter().all(Value::is_object)),
+            Self::ToolOutput => value.get("content").is_some_and(Value::is_array),
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),

@@ -14,6 +14,7 @@
 //! | `opi::held_back::HeldBack` | opi | **reorders**: records wait until the outcome of a retry is known |
 //! | `opi::conversation_memory::ConversationMemory` | opi | arguments are shown as the model wrote them, which a message does not keep |
 //! | `open_questions::OpenQuestions` | pi, omp, operator-flat | an answer has the id of its question on the wire |
+//! | `family::host::HostCalls` | pi, omp | a report has the id of its call on the wire |
 //! | `operator::message_ids::MessageIds` | operator, operator-flat | messages of one role and millisecond are numbered |
 //! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
 //! | `operator::streamed_answer::StreamedAnswer` | operator, operator-flat | every delta ends with the members of its message |
@@ -49,6 +50,7 @@ use bowline_core::SessionTag;
 use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Origin, Request};
 use bowline_core::event::Event;
+use bowline_core::host::HostReport;
 use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_core::session_tag::SessionRequest;
@@ -87,6 +89,8 @@ pub enum Incoming {
     Request { session: SessionTag, request: Request },
     /// The user's answer to a question that a session asked.
     Answer { session: SessionTag, answer: AskAnswer },
+    /// What the client says about something that a session asked it to do.
+    HostReport { session: SessionTag, report: Box<HostReport> },
     /// Opens another session under this tag.
     Open { session: SessionTag, origin: Origin, request: SessionRequest },
     /// Closes a session.

@@ -156,6 +156,8 @@ impl Dialect for PiClassic {
             | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
+            | Event::HostCall(_)
+            | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_) => {}
         }
     }

@@ -4,6 +4,7 @@ use bowline_core::SessionTag;
 use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
 use bowline_core::event::{AskEnd, Event};
+use bowline_core::host::HostReport;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_extension::Expansion;
 use bowline_tools::CommandOutcome;
@@ -13,6 +14,7 @@ use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
 use crate::extension::{CommandResult, ExtensionInput};
 use crate::hook_chain::{HookFailure, HookOutcome};
+use crate::host::{HostCallEnd, HostRequest};
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
@@ -29,6 +31,10 @@ pub enum Input {
     Step(TaskStep),
     /// An extension wants something; `host` is the place of its host.
     Extension { host: usize, input: Box<ExtensionInput> },
+    /// A tool wants the client to do something.
+    HostCall(Box<HostRequest>),
+    /// The client says something about what it was asked to do.
+    HostReport(Box<HostReport>),
     /// What is in progress is to be stopped; nobody is replied to for it.
     Abort,
     /// The session is to end: everything is stopped.
@@ -69,6 +75,8 @@ pub(crate) enum Step {
     ExtensionsStopped,
     /// A slash command of an extension is over.
     ExtensionCommandDone(Result<CommandResult, String>),
+    /// A call of the client timed out or is not wanted any more.
+    HostCallOver(HostCallEnd),
     /// A dialog timed out or was withdrawn.
     DialogOver(AskEnd),
     /// The task panicked, with this message.
@@ -91,6 +99,8 @@ pub enum Report {
     Opened(Box<Result<OpenedSession, Refusal>>),
     /// An extension of the session wants something. It becomes an [`Input`].
     Extension { host: usize, input: Box<ExtensionInput> },
+    /// A tool of the session wants the client to do something. It becomes an [`Input`].
+    HostCall(Box<HostRequest>),
 }
 
 /// The way back into a session for its tasks.

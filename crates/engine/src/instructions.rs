@@ -162,6 +162,17 @@ impl Instructions {
         taken
     }
 
+    /// Returns where the tool with this name comes from, but for built-in tools that are not enabled.
+    pub fn tool_source(&self, name: &str) -> Option<&ToolSource> {
+        self.tools.source(name)
+    }
+
+    /// Replaces what the model is told about the tools beside what they say themselves.
+    pub fn set_tool_notes(&mut self, notes: Vec<String>) {
+        self.tools.set_notes(notes);
+        self.change();
+    }
+
     /// Enables these tools and no others from the next call of the model on.
     pub fn enable_tools(&mut self, names: Vec<String>) {
         self.tools.enable(names);

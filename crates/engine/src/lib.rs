@@ -21,6 +21,7 @@ mod extension;
 mod extensions;
 mod hook_chain;
 mod hook_lane;
+mod host;
 mod input;
 mod instructions;
 mod local_commands;
@@ -43,9 +44,11 @@ pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
     OfferedTool, SessionContext, SessionLink, ToolSource,
 };
+pub use host::HostRequest;
 pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use session::Session;
 pub use settings::{
-    CompactionLimits, CompactionSettings, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, SessionPlan, Settings,
+    CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
+    SessionPlan, Settings,
 };
 pub use system_prompt::SystemPrompt;

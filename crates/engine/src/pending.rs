@@ -12,12 +12,14 @@ use std::sync::{Arc, Weak};
 use bowline_core::ask::AskId;
 use bowline_core::command::{Origin, Queue};
 use bowline_core::hook::StartAdditions;
+use bowline_core::host::HostCallId;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::State;
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::OpenHostCall;
 use crate::input::{Inputs, Step, TaskStep};
 use crate::session::{HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
@@ -44,6 +46,8 @@ pub(crate) enum Awaited {
     ExtensionsStopped,
     /// The end of a slash command of an extension.
     ExtensionCommand(RunningCommand),
+    /// What the client was asked to do.
+    HostCall(OpenHostCall),
     /// The end of the wait before the model is called again.
     Backoff,
     /// The images of a prompt that has not started its run yet.
@@ -233,6 +237,18 @@ impl Pending {
 
 impl From<PendingId> for AskId {
     fn from(id: PendingId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<PendingId> for HostCallId {
+    fn from(id: PendingId) -> Self {
+        Self(id.0)
+    }
+}
+
+impl From<HostCallId> for PendingId {
+    fn from(id: HostCallId) -> Self {
         Self(id.0)
     }
 }

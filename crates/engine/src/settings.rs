@@ -30,11 +30,17 @@ pub struct Settings {
     pub max_parallel_tools: NonZeroUsize,
     /// Which tools of clients, extensions and MCP servers are enabled.
     pub offered_tools: Selection,
+    /// How long a client may say nothing about a call of one of its tools; `None` is without end.
+    pub host_call_limit: Option<Duration>,
 }
 
 /// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
 /// runs out of file descriptors nor starves the machine.
 pub const DEFAULT_MAX_PARALLEL_TOOLS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// Long enough for work that a person has a part in, short enough that a client that forgot a call does not hold a run
+/// forever.
+pub const DEFAULT_HOST_CALL_LIMIT: Duration = Duration::from_mins(30);
 
 /// When and how a failed call of the model is tried again.
 #[derive(Debug, Clone)]
@@ -99,6 +105,7 @@ impl Default for Settings {
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
             offered_tools: Selection::default(),
+            host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
         }
     }
 }

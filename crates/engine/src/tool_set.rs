@@ -18,6 +18,8 @@ pub(crate) struct ToolSet {
     chosen: Option<Vec<String>>,
     /// The enabled tools.
     enabled: Toolbox,
+    /// What is to be said about the tools beside what they say themselves.
+    notes: Vec<String>,
 }
 
 /// What offered tools add to the system prompt.
@@ -42,7 +44,14 @@ impl Offered {
 impl ToolSet {
     /// Returns a set with built-in tools; `allowed` limits what others may offer.
     pub fn new(built_in: Toolbox, allowed: Selection) -> Self {
-        Self { enabled: built_in.clone(), built_in, allowed, offered: Vec::new(), chosen: None }
+        Self {
+            enabled: built_in.clone(),
+            built_in,
+            allowed,
+            offered: Vec::new(),
+            chosen: None,
+            notes: Vec::new(),
+        }
     }
 
     /// Returns the enabled tools.
@@ -80,6 +89,18 @@ impl ToolSet {
         self.offered.sort_by(|one, other| one.source.cmp(&other.source));
         self.rebuild();
         taken
+    }
+
+    /// Returns where the tool with this name comes from, but for built-in tools that are not enabled.
+    pub fn source(&self, name: &str) -> Option<&ToolSource> {
+        let offered = self.offered.iter().find(|offered| offered.name() == name);
+        let built_in = || self.built_in.get(name).map(|_| &ToolSource::BuiltIn);
+        offered.map(|offered| &offered.source).or_else(built_in)
+    }
+
+    /// Replaces what is to be said about the tools beside what they say themselves.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
     }
 
     /// Enables these tools and no others. Unknown names are ignored.
@@ -133,6 +154,7 @@ impl ToolSet {
             advice.snippets.extend(snippet.map(|snippet| format!("{}: {snippet}", offered.name())));
             advice.guidelines.extend(offered.tool.guidelines.iter().cloned());
         }
+        advice.guidelines.extend(self.notes.iter().cloned());
         advice
     }
 
@@ -147,7 +169,10 @@ impl ToolSet {
     }
 
     fn rebuild(&mut self) {
-        let offered = self.offered.iter().filter(|offered| self.allows(offered.name()));
+        // The client has named its tools itself.
+        let is_allowed =
+            |offered: &&Offered| offered.source == ToolSource::Client || self.allows(offered.name());
+        let offered = self.offered.iter().filter(is_allowed);
         let offered: Vec<(String, bool, Arc<dyn Tool>)> = offered
             .map(|offered| {
                 (offered.name().to_owned(), offered.tool.is_active, Arc::clone(&offered.tool.tool))

@@ -241,6 +241,10 @@ impl Connection {
             Some(Incoming::Answer { session, answer }) => {
                 self.take_input(session, Input::Answer(answer), output);
             }
+            // As late as any other if the session is gone.
+            Some(Incoming::HostReport { session, report }) => {
+                self.take_input(session, Input::HostReport(report), output);
+            }
             Some(Incoming::Open { session, origin, request }) => {
                 if let Some(reply) = self.sessions.open(session, origin, request) {
                     self.reply(session, &reply);
@@ -269,6 +273,9 @@ impl Connection {
             Report::Step(step) => drop(self.take_input(session, Input::Step(step), output)),
             Report::Extension { host, input } => {
                 drop(self.take_input(session, Input::Extension { host, input }, output));
+            }
+            Report::HostCall(request) => {
+                drop(self.take_input(session, Input::HostCall(request), output));
             }
             Report::Opened(result) => {
                 if let Some(reply) = self.sessions.finish_opening(session, *result) {

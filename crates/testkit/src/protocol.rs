@@ -168,7 +168,11 @@ impl Protocol {
 
     /// Returns whether the tags of an object match a schema.
     fn can_be(&self, choice: &Value, value: &Value) -> bool {
-        let properties = self.resolve(choice)["properties"].as_object();
+        let choice = self.resolve(choice);
+        if let Some(forms) = choice["oneOf"].as_array() {
+            return forms.iter().any(|form| self.can_be(form, value));
+        }
+        let properties = choice["properties"].as_object();
         properties.into_iter().flatten().all(|(name, schema)| match (schema.get("const"), value.get(name)) {
             (Some(tag), Some(value)) => tag == value,
             _ => {

@@ -62,6 +62,7 @@ pub use kills::finish_commands;
 pub use orphans::adopt_orphans;
 pub use piped_command::{KeptOutput, PipedCommand, PipedEnding, PipedOutcome, run_piped};
 pub use process_tree::VARIABLE as MARK_VARIABLE;
+pub use read::show_text;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use base64::Engine;
-use bowline_core::message::Content;
+use bowline_core::message::{Arguments, Content};
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +50,14 @@ struct Span {
 }
 
 impl Span {
+    /// Returns what the arguments of a call ask for.
+    fn of(arguments: &Arguments) -> Self {
+        Self {
+            first: integer(arguments, "offset").unwrap_or(1).max(1),
+            limit: integer(arguments, "limit").map(|limit| limit.max(1)),
+        }
+    }
+
     fn holds(self, line: usize) -> bool {
         line >= self.first && self.limit.is_none_or(|limit| line - self.first < limit)
     }
@@ -86,12 +94,23 @@ fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         let size = format_size(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
         return Err(Error::Binary { path: given.to_owned(), size });
     }
-    let span = Span {
-        first: integer(arguments, "offset").unwrap_or(1).max(1),
-        limit: integer(arguments, "limit").map(|limit| limit.max(1)),
-    };
+    let span = Span::of(arguments);
     let passage = Passage::read(reader, span, given, cancel)?;
-    passage.outcome(span, given)
+    passage.outcome(span, given, Origin::File)
+}
+
+/// Returns what `read` with these arguments shows of a text that comes from elsewhere, such as an address.
+pub fn show_text(text: &str, name: &str, arguments: &Arguments) -> Outcome {
+    let span = Span::of(arguments);
+    let passage = Passage::read(text.as_bytes(), span, name, &CancellationToken::new());
+    passage.and_then(|passage| passage.outcome(span, name, Origin::Elsewhere)).unwrap_or_else(Outcome::from)
+}
+
+/// Where a text comes from, which decides what can be done about a line that is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    File,
+    Elsewhere,
 }
 
 /// Reads an image and resizes it to fit. Returns it with a note on the change, or why it cannot be shown.
@@ -202,9 +221,10 @@ impl Passage {
         self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
     }
 
-    fn outcome(self, span: Span, given: &str) -> Result<Outcome, Error> {
+    fn outcome(self, span: Span, given: &str, origin: Origin) -> Result<Outcome, Error> {
         if self.file_lines == 0 && span.first == 1 {
-            return Ok(Outcome::text("(the file is empty)"));
+            let what = if origin == Origin::File { "the file" } else { given };
+            return Ok(Outcome::text(format!("({what} is empty)")));
         }
         if self.span.lines == 0 {
             return Err(Error::OffsetPastEnd {
@@ -217,7 +237,7 @@ impl Passage {
         let shown = truncate::head(&decoded, self.span);
         let mut text = shown.content.clone();
         let mut notes = Vec::new();
-        notes.extend(self.continuation(span, given, &shown));
+        notes.extend(self.continuation(span, given, origin, &shown));
         // The last kept character may be incomplete, but it is beyond what is shown.
         if shown.content.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(&self.kept).is_err() {
             notes.push("Bytes that are not UTF-8 are shown as \u{fffd}.".to_owned());
@@ -235,14 +255,20 @@ impl Passage {
     }
 
     /// Returns how to read on, if there is more.
-    fn continuation(&self, span: Span, given: &str, shown: &Truncation) -> Option<String> {
+    fn continuation(&self, span: Span, given: &str, origin: Origin, shown: &Truncation) -> Option<String> {
         let (first, next, lines) = (span.first, span.first + shown.output_lines, self.file_lines);
         if shown.first_line_exceeds_limit {
+            let way = match origin {
+                Origin::File => format!(
+                    " See a part of it with bash: sed -n '{first}p' {} | cut -c 1-2000.",
+                    quote(given)
+                ),
+                Origin::Elsewhere => String::new(),
+            };
             return Some(format!(
-                "Line {first} has {}, more than the {} that fit. See a part of it with bash: sed -n '{first}p' {} | cut -c 1-2000. Other lines: offset={}.",
+                "Line {first} has {}, more than the {} that fit.{way} Other lines: offset={}.",
                 format_size(self.first_line),
                 format_size(MAX_BYTES),
-                quote(given),
                 first + 1,
             ));
         }

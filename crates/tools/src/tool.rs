@@ -48,7 +48,7 @@ pub struct CallContext {
     pub takes_images: bool,
     /// The session that the call belongs to.
     pub session_id: Option<String>,
-    /// The id that the model gave the call.
+    /// The id of the call in the model's answer, if a model made it.
     pub call_id: Option<String>,
 }
 

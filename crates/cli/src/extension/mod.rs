@@ -72,3 +72,34 @@ fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     bowline_tools::finish_commands(LONGEST_KILL);
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use bowline_core::hook::{HookKind, HookRole};
+
+    #[test]
+    fn guide_lists_every_hook_with_what_it_can_do() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/extensions.md");
+        let guide = std::fs::read_to_string(path).unwrap();
+        let (_, section) = guide.split_once("## Hooks").unwrap();
+        let (section, _) = section.split_once("\n## ").unwrap();
+        let listed: Vec<String> = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+            .filter_map(|(name, rest)| Some(format!("{name} {}", rest.split_once(" |")?.0)))
+            .filter(|row| !row.starts_with('@'))
+            .collect();
+        let expected: Vec<String> = HookKind::ALL
+            .iter()
+            .map(|hook| {
+                let role = match hook.role() {
+                    HookRole::Decides => "decides",
+                    HookRole::Observes => "observes",
+                    HookRole::Streams => "streams",
+                };
+                format!("{} {role}", hook.as_str())
+            })
+            .collect();
+        assert_eq!(listed, expected);
+    }
+}

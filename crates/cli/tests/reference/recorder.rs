@@ -85,6 +85,12 @@ impl Recorder {
         self.agent.until(|record| event(record)["type"] == name);
     }
 
+    /// Waits for a record that the client answers, and returns its id.
+    pub fn wait_for_id(&mut self, name: &str) -> Value {
+        let mut records = self.agent.until(|record| record["type"] == name);
+        records.pop().unwrap()["id"].take()
+    }
+
     /// Makes the model fail once and then answer.
     pub fn fail_once(&self, answer: &str) {
         self.server.reply(Reply::status(503).body(r#"{"error":{"message":"Overloaded"}}"#));

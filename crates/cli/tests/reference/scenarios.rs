@@ -76,6 +76,35 @@ fn run_family(recorder: &mut Recorder, end: &str) {
     assert_eq!(recorder.agent.response(&refused)["success"], false);
 }
 
+/// Has the client run a tool of its own and serve an address, and aborts both.
+fn run_host(recorder: &mut Recorder, end: &str) {
+    let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    let tool = json!({ "name": "open_file", "description": "Opens a file in the editor.", "parameters": parameters });
+    recorder.request(json!({ "type": "set_host_tools", "tools": [tool] }));
+    let scheme = json!({ "scheme": "notes", "description": "the user's notes", "writable": true });
+    recorder.request(json!({ "type": "set_host_uri_schemes", "schemes": [scheme] }));
+    let open = || Reply::new().tool("open_file", json!({ "path": "main.c" }));
+    let read = || Reply::new().tool("read", json!({ "path": "notes://todo" }));
+    for answer in [open(), read(), Reply::text("It is open.")] {
+        recorder.server.reply(answer);
+    }
+    recorder.send(json!({ "type": "prompt", "message": "Open main.c." }));
+    let id = recorder.wait_for_id("host_tool_call");
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    recorder
+        .send_verbatim(json!({ "type": "host_tool_update", "id": id, "partialResult": text("Opening…") }));
+    recorder.send_verbatim(json!({ "type": "host_tool_result", "id": id, "result": text("It is open.") }));
+    let id = recorder.wait_for_id("host_uri_request");
+    recorder.send_verbatim(json!({ "type": "host_uri_result", "id": id, "content": "- buy milk" }));
+    recorder.wait_for(end);
+    for (call, name) in [(open(), "host_tool_call"), (read(), "host_uri_request")] {
+        recorder.server.reply(call);
+        recorder.send(json!({ "type": "prompt", "message": "Again." }));
+        recorder.wait_for(name);
+        recorder.request(json!({ "type": "abort" }));
+    }
+}
+
 /// Aborts an endless response. `text` is the field of a prompt that holds its text.
 fn run_abort(recorder: &mut Recorder, text: &str) {
     let gate = Gate::new();
@@ -107,6 +136,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
+    run_host(&mut recorder, "agent_settled");
     recorder.record_user_interface(PI_DIALOGS);
     recorder.record_lines([json!({
         "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
@@ -143,6 +173,11 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "branch", "entryId": messages["messages"][0]["entryId"] }));
     recorder.request_all(&["new_session"]);
     recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    // Takes up the last of the answers above, which no summary needed.
+    recorder.request_all(&["new_session"]);
+    recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
+    recorder.wait_for("agent_end");
+    run_host(&mut recorder, "agent_end");
     recorder.record_user_interface(OMP_DIALOGS);
     recorder.record_lines([json!({
         "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",

@@ -4,5 +4,7 @@
 
 mod builtin;
 mod commands;
+mod host_addresses;
+mod host_tools;
 mod images;
 mod replacing;

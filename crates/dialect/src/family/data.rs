@@ -18,6 +18,7 @@ use super::answers::{
     ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched,
     TokensRecord, Tree, Written,
 };
+use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
 
@@ -50,6 +51,8 @@ pub(crate) enum Data<'reply> {
     Written(Written<'reply>),
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
+    HostTools(HostToolNames<'reply>),
+    UriSchemes(UriSchemes<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -125,6 +128,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             next_cursor: page.next_cursor.as_deref(),
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
+        Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
+        Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
     })
 }
 

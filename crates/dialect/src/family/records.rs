@@ -164,6 +164,8 @@ impl<'event> EventRecord<'event> {
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
+            | Event::HostCall(_)
+            | Event::HostCallOver { .. }
             | Event::Display { .. }
             | Event::Local(_) => return None,
         })

@@ -170,6 +170,7 @@ impl UserInterface {
 
     /// Returns a client's answer for the session, if it answers an open question.
     pub fn decode(&self, answer: &ClientAnswer) -> Option<Incoming> {
+        answer.row.filter(|row| row.name == RESPONSE.name)?;
         let line: Map<String, Value> = serde_json::from_str(&answer.line).ok()?;
         let id = line.get("id")?.as_str()?;
         let consent = match self.style {
@@ -239,7 +240,7 @@ impl UserInterface {
 
 impl Style {
     /// Returns the id of a request: a UUID, or 16 digits.
-    fn id(self, token: UiToken) -> String {
+    pub fn id(self, token: UiToken) -> String {
         match self {
             Self::Pi => uuid(token),
             Self::Omp { .. } => format!("{:016x}", token.0 & u128::from(u64::MAX)),
@@ -420,7 +421,7 @@ mod tests {
         let mut user_interface = UserInterface::new(style);
         user_interface.encode(event);
         let line = format!(r#"{{"type":"extension_ui_response","id":"{}"{members}}}"#, style.id(TOKEN));
-        match user_interface.decode(&ClientAnswer { row: None, id: None, line })? {
+        match user_interface.decode(&ClientAnswer { row: Some(&RESPONSE), id: None, line })? {
             Incoming::Answer { answer: AskAnswer { id: AskId(7), decision }, .. } => Some(decision),
             other => panic!("{other:?}"),
         }
@@ -476,7 +477,7 @@ mod tests {
         let mut user_interface = UserInterface::new(Style::Pi);
         let answer = |user_interface: &UserInterface, id: &str| {
             let line = format!(r#"{{"type":"extension_ui_response","id":{id},"value":"x"}}"#);
-            user_interface.decode(&ClientAnswer { row: None, id: None, line })
+            user_interface.decode(&ClientAnswer { row: Some(&RESPONSE), id: None, line })
         };
         let id = format!("{:?}", uuid(TOKEN));
         assert_eq!(answer(&user_interface, &id), None);

@@ -10,6 +10,7 @@ use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
 use crate::family::answers::MessagesPage;
 use crate::family::commands as family;
+use crate::family::host;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text};
 use crate::local_data::Negotiated;
@@ -133,4 +134,6 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Negotiated>),
         action: Negotiate("protocolVersion"),
     },
+    host::SET_HOST_TOOLS,
+    host::SET_HOST_URI_SCHEMES,
 ];

@@ -17,8 +17,8 @@ use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::{
-    IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults, TruncatedAnswers,
-    WhileCompacting,
+    HostToolNames, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults,
+    TruncatedAnswers, WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
@@ -29,12 +29,13 @@ use serde::Serialize;
 use crate::decode::Problem;
 use crate::envelope::flat::Flat;
 use crate::family::error_code::ErrorCode;
+use crate::family::host::{ANSWERS, HostCalls, HostRecord};
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
-use crate::family::user_interface::{self, Style, UserInterface};
+use crate::family::user_interface::{Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{record, variants};
 use crate::{Dialect, Incoming, Options, json, single_session};
@@ -49,7 +50,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
     envelope: &Flat { response: responses::schema, optional_data: &["prompt"] },
     commands: commands::TABLE,
-    answers: &[user_interface::RESPONSE],
+    answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
     records,
@@ -62,6 +63,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     records.extend(variants::<EventRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
     records.push(Style::Omp { titles: true }.schema(generator));
+    records.extend(variants::<HostRecord<'_>>(generator));
     records
 }
 
@@ -118,15 +120,18 @@ pub(crate) struct Omp {
     state_cache: StateCache,
     run: RunMessages,
     user_interface: UserInterface,
+    host_calls: HostCalls,
 }
 
 impl Omp {
     pub fn new(options: &Options) -> Self {
+        let style = Style::Omp { titles: options.window_titles };
         Self {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
-            user_interface: UserInterface::new(Style::Omp { titles: options.window_titles }),
+            user_interface: UserInterface::new(style),
+            host_calls: HostCalls::new(style),
         }
     }
 }
@@ -142,6 +147,7 @@ impl Dialect for Omp {
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
             questions: Questions::Asked,
+            host_tool_names: HostToolNames::MustBeNew,
             slash_commands: SlashCommands::CarriedOut,
             ..Policy::default()
         }
@@ -160,7 +166,7 @@ impl Dialect for Omp {
             decoded,
             &PROTOCOL,
             responses::local,
-            |answer| self.user_interface.decode(answer),
+            |answer| self.user_interface.decode(answer).or_else(|| self.host_calls.decode(answer)),
             records,
         )
     }
@@ -206,6 +212,9 @@ impl Dialect for Omp {
             | Event::ExtensionFailed(_) => records.extend(shared(event)),
             Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
                 records.extend(self.user_interface.encode(event));
+            }
+            Event::HostCall(_) | Event::HostCallOver { .. } => {
+                records.extend(self.host_calls.encode(event));
             }
             // The protocol has no records for these.
             Event::QueueChanged { .. }
@@ -294,8 +303,8 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`, `get_messages_page`, `get_available_commands` and `negotiate_protocol`.
-        assert_eq!(commands::TABLE.len(), 29 + 4);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol` and two for host tools.
+        assert_eq!(commands::TABLE.len(), 29 + 6);
     }
 
     #[test]

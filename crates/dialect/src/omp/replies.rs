@@ -55,6 +55,8 @@ pub(super) fn reword(refusal: &mut Refusal) {
     } else if refusal.message.contains("forking") {
         // omp calls a fork a branch.
         refusal.message = refusal.message.replace("forking", "branching");
+    } else if refusal.message.starts_with("Host URI scheme is reserved") {
+        refusal.message = refusal.message.replace("by bowline", "by OMP");
     }
 }
 

@@ -116,6 +116,8 @@ impl Events {
             | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
+            | Event::HostCall(_)
+            | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_) => {}
         }
     }

@@ -272,7 +272,9 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => Data::Nothing(Nothing {}),
+        | Answer::Exported { .. }
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -225,7 +225,9 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Navigated(_)
         | Answer::Written { .. }
         | Answer::Sessions(_)
-        | Answer::Exported { .. } => None,
+        | Answer::Exported { .. }
+        | Answer::HostTools(_)
+        | Answer::UriSchemes(_) => None,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::commands as family;
+use crate::family::host;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
 use crate::protocol_info;
@@ -166,4 +167,6 @@ pub(super) const TABLE: &[Row] = &[
     family::EXPORT_HTML,
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,
+    host::SET_HOST_TOOLS,
+    host::SET_HOST_URI_SCHEMES,
 ];

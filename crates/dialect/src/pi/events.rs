@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
 use crate::family::answers::Entry;
+use crate::family::host::HostRecord;
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
 use crate::family::steps::{Bound, Delta, Step};
 use crate::family::user_interface::Style;
@@ -156,6 +157,7 @@ pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<EventRecord<'_>>(generator);
     records.extend(variants::<OwnRecord<'_>>(generator));
     records.push(Style::Pi.schema(generator));
+    records.extend(variants::<HostRecord<'_>>(generator));
     records
 }
 
@@ -255,9 +257,11 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)
-        // About the user interface.
+        // Asked of the client.
         | Event::Ask(_)
         | Event::AskResolved { .. }
+        | Event::HostCall(_)
+        | Event::HostCallOver { .. }
         | Event::Display { .. }
         | Event::Local(_)
         // Reported by the end of the run.

@@ -12,8 +12,9 @@ use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
 use crate::envelope::flat::Flat;
+use crate::family::host::{ANSWERS, HostCalls};
 use crate::family::state_cache::StateCache;
-use crate::family::user_interface::{self, Style, UserInterface};
+use crate::family::user_interface::{Style, UserInterface};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::{Dialect, Incoming, single_session};
@@ -23,7 +24,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
     envelope: &Flat { response: responses::schema, optional_data: &[] },
     commands: commands::TABLE,
-    answers: &[user_interface::RESPONSE],
+    answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
     records: events::records,
@@ -37,6 +38,7 @@ pub(crate) struct Pi {
     events: events::Events,
     state_cache: StateCache,
     user_interface: UserInterface,
+    host_calls: HostCalls,
 }
 
 impl Default for Pi {
@@ -45,6 +47,7 @@ impl Default for Pi {
             events: events::Events::default(),
             state_cache: StateCache::default(),
             user_interface: UserInterface::new(Style::Pi),
+            host_calls: HostCalls::new(Style::Pi),
         }
     }
 }
@@ -60,14 +63,19 @@ impl Dialect for Pi {
             decoded,
             &PROTOCOL,
             responses::local,
-            |answer| self.user_interface.decode(answer),
+            |answer| self.user_interface.decode(answer).or_else(|| self.host_calls.decode(answer)),
             records,
         )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
-        let record = self.user_interface.encode(event).or_else(|| self.events.encode(event));
-        records.extend(record);
+        records.extend(match event {
+            Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
+                self.user_interface.encode(event)
+            }
+            Event::HostCall(_) | Event::HostCallOver { .. } => self.host_calls.encode(event),
+            event => self.events.encode(event),
+        });
     }
 
     fn reply(&mut self, _session: SessionTag, reply: &Reply, records: &mut Vec<Record>) {
@@ -136,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_five_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 5);
+    fn table_has_all_33_commands_of_pi_and_seven_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 7);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod dialogs;
 mod extension_inputs;
 mod hook_points;
 mod hooks;
+mod host_calls;
 mod images;
 mod local_commands;
 mod message_preparation;
@@ -52,6 +53,7 @@ use crate::agent::{Agent, OpenedSession};
 use crate::extension::{About, Mirror};
 use crate::extensions::Extensions;
 use crate::hook_lane::{Lane, Outputs};
+use crate::host::Addresses;
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
 use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
@@ -111,6 +113,8 @@ pub struct Session {
     idle_waiters: Vec<oneshot::Sender<()>>,
     /// Whether an extension wants the process to end.
     quits_when_idle: bool,
+    /// The schemes of the addresses that the client serves.
+    addresses: Addresses,
 }
 
 /// What a client can switch for this session; nothing is written back to the settings.
@@ -174,6 +178,7 @@ impl Session {
             held_custom_messages: Vec::new(),
             idle_waiters: Vec::new(),
             quits_when_idle: false,
+            addresses: Addresses::default(),
             agent,
         })
     }
@@ -187,6 +192,8 @@ impl Session {
             Input::Extension { host, input } => {
                 self.ahead(|session| session.extension_input(host, *input));
             }
+            Input::HostCall(request) => self.open_host_call(*request),
+            Input::HostReport(report) => self.host_reported(*report),
             Input::Abort => {
                 self.stop();
                 self.abort_commands();
@@ -251,6 +258,7 @@ impl Session {
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }
+            (Awaited::HostCall(_), Step::HostCallOver(end)) => self.cancel_host_call(id, end),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images { .. }, Step::ImagesResized(message)) => self.images_resized(id, message),
             (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {

@@ -12,6 +12,7 @@ use bowline_tools::Outcome;
 
 use super::{Continuation, Session};
 use crate::activity::{Activity, Summarizing, SummarySubject};
+use crate::host::HostCallEnd;
 use crate::pending::{Awaited, PendingId, panic_message};
 use crate::run::{Phase, Run, Shown};
 
@@ -29,6 +30,7 @@ impl Session {
             Some(Awaited::Hook(_)) => self.give_up_hook(id),
             Some(Awaited::ExtensionCommand(_)) => self.extension_command_done(id, Err(text(message))),
             Some(Awaited::Dialog(_)) => self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn),
+            Some(Awaited::HostCall(_)) => self.cancel_host_call(id, HostCallEnd::Aborted),
             Some(Awaited::Backoff) => self.backoff_over(id),
             Some(Awaited::Images { .. }) => self.refuse_preparing(&refusal(&text(message))),
             Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),

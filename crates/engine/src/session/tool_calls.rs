@@ -166,13 +166,14 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
-        let arguments = Arc::clone(&call.arguments);
+        let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let call_id = Some(call.id.clone());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let tool = self.with_addresses(tool, &arguments);
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,

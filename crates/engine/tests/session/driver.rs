@@ -109,6 +109,7 @@ impl Driver {
         match tagged.report {
             Report::Step(step) => self.handle(Input::Step(step)),
             Report::Extension { host, input } => self.handle(Input::Extension { host, input }),
+            Report::HostCall(request) => self.handle(Input::HostCall(request)),
             Report::Opened(_) => {}
         }
     }

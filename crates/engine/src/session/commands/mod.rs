@@ -2,6 +2,7 @@
 
 mod commands_list;
 mod export;
+mod host;
 mod message_pages;
 mod models;
 mod navigation;
@@ -115,6 +116,8 @@ impl Session {
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
+            Command::SetHostTools { tools } => self.set_host_tools(tools),
+            Command::SetUriSchemes { schemes } => self.set_uri_schemes(schemes),
         };
         self.reply(origin, result);
     }
