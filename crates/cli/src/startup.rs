@@ -11,7 +11,7 @@ use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{
     ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
 };
-use bowline_extension_host::McpOptions;
+use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
@@ -165,6 +165,33 @@ pub(crate) fn mcp_options(
     let resources = resources::choose(arguments, environment, file);
     let tools = tool_options(arguments, environment, file, &providers, false);
     Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
+}
+
+/// Returns what extensions are started with outside of a session.
+pub(crate) fn extension_plan(
+    arguments: &Arguments,
+    environment: &Environment,
+    entry: &Entry,
+    places: Places,
+) -> Result<Plan, Failure> {
+    let file = SettingsFile::of_user(environment)?;
+    let providers = Providers::new(sources(environment, &file))?;
+    let resources = resources::choose(arguments, environment, &file);
+    let options = Arc::new(tool_options(arguments, environment, &file, &providers, false));
+    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, false);
+    Ok(hosts::plan(&Materials {
+        arguments,
+        environment,
+        file: &file,
+        resources: &resources,
+        options: &options,
+        providers: &providers,
+        entry,
+        policy: &Policy { questions: Questions::Asked, ..Policy::default() },
+        places,
+        may_have_extensions: true,
+        mcp,
+    }))
 }
 
 /// Returns what commands get of the environment.

@@ -15,6 +15,7 @@ mod agent;
 mod call_gate;
 mod compaction;
 mod conversation;
+mod detached_session;
 mod estimate;
 mod extension;
 mod extensions;
@@ -42,6 +43,7 @@ mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use detached_session::DetachedSession;
 pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
     OfferedTool, SessionContext, SessionLink, ToolSource,

@@ -6,6 +6,7 @@
 mod actor;
 mod commands;
 mod dialogs;
+mod examples;
 mod failures;
 mod flags;
 mod hooks;
