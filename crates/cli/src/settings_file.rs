@@ -77,6 +77,10 @@ pub(crate) struct SettingsFile {
     pub hooks: Map<String, Value>,
     /// Whether the hooks in Claude Code's settings are used, too.
     pub imports_claude_hooks: bool,
+    /// Paths of extensions, and what to leave out.
+    pub extensions: Vec<String>,
+    pub extension_start_timeout_ms: Option<u64>,
+    pub extension_hook_timeout_ms: Option<u64>,
     /// Paths of skills and of prompt templates, and what to leave out.
     pub skills: Vec<String>,
     pub prompts: Vec<String>,
@@ -155,6 +159,13 @@ impl SettingsFile {
             Err(error) if error.is_not_found() => Ok(Self::default()),
             Err(error) => Err(Failure::File(error)),
         }
+    }
+
+    /// Returns the members of a file as they are; an empty object if it cannot be read.
+    pub fn read_plain(path: &Path) -> Value {
+        let text = bowline_files::read_text(path, LARGEST).unwrap_or_default();
+        let value = serde_json::from_str(text.trim_start_matches('\u{feff}'));
+        value.unwrap_or_else(|_| Value::Object(Map::new()))
     }
 
     /// Returns the settings in a text, or what is wrong with it.

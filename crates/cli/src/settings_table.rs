@@ -335,6 +335,28 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "`reserveTokens` and `keepRecentTokens` of some models, by `provider/id`",
     },
     Setting {
+        path: "extensions",
+        kind: Texts(|file, value| file.extensions = value),
+        default: "none",
+        example: r#"["~/shared/gate.py", "-extensions/old.py"]"#,
+        about: "further files and folders with extensions, and what to leave out: \
+            [the list](skills-and-templates.md#lists-in-the-settings)",
+    },
+    Setting {
+        path: "extensionStartTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.extension_start_timeout_ms = Some(value)),
+        default: "5000",
+        example: "10000",
+        about: "how long the first prompt waits for extensions to start",
+    },
+    Setting {
+        path: "extensionHookTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.extension_hook_timeout_ms = Some(value)),
+        default: "30000",
+        example: "60000",
+        about: "how long an extension may take in a hook; the time in which it waits for the user or a model does not count",
+    },
+    Setting {
         path: "skills",
         kind: Texts(|file, value| file.skills = value),
         default: "none",
@@ -409,7 +431,6 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "editorPaddingX",
     "enableAnalytics",
     "enableInstallTelemetry",
-    "extensions",
     "externalEditor",
     "hideThinkingBlock",
     "httpProxy",

@@ -7,7 +7,7 @@ use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
-use bowline_dialect::{Start, Tools};
+use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
 use bowline_extension_host::McpOptions;
 use bowline_llm::{Providers, Resolved, Sources};
@@ -18,7 +18,7 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
-use crate::hosts;
+use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::resources;
 use crate::settings_file::SettingsFile;
@@ -39,21 +39,26 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(
     arguments: &Arguments,
     environment: &Environment,
-    start: &Start,
+    entry: &Entry,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
+    let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     settings.offered_tools = offered_tools(arguments, start);
-    warn_of_unknown_tools(&arguments.exclude_tools);
+    let places = hosts::places(arguments, environment, &file);
+    let may_have_extensions = places.may_have_any(&environment.working_directory);
+    if !may_have_extensions {
+        warn_of_unknown_tools(&arguments.exclude_tools);
+    }
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
-    let options = tool_options(arguments, environment, &file, &providers, !settings.resize_images);
+    let options = Arc::new(tool_options(arguments, environment, &file, &providers, !settings.resize_images));
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start)?,
+        allow: allowed_tools(arguments, &file, start, may_have_extensions)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
@@ -67,7 +72,19 @@ pub(crate) fn prepare(
     let resources = resources::choose(arguments, environment, &file);
     let can_ask = policy.questions != Questions::Assumed;
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
-    let hosts = hosts::choose(environment, &file, &resources, &options, mcp);
+    let hosts = hosts::choose(&Materials {
+        arguments,
+        environment,
+        file: &file,
+        resources: &resources,
+        options: &options,
+        providers: &providers,
+        entry,
+        policy: &policy,
+        places,
+        may_have_extensions,
+        mcp,
+    });
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -177,8 +194,10 @@ fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
     start: &Start,
+    may_have_extensions: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    let own_tools = |names: &Vec<String>| own_tools(names, start.other_tools, may_have_extensions);
+    let named = arguments.tools.as_ref().map(own_tools).transpose()?;
     if start.tools == Tools::Usual {
         return Ok(named.or_else(|| file.default_tools.clone()));
     }

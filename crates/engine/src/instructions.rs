@@ -12,7 +12,7 @@ use bowline_core::hook::{DiscoveredPaths, StartAdditions};
 use bowline_core::tool::ToolDefinition;
 use bowline_extension::{DiscoveredPath, ResourceKind, Resources};
 use bowline_session::Clock;
-use bowline_tools::Toolbox;
+use bowline_tools::{Tool, Toolbox};
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
@@ -109,6 +109,11 @@ impl Instructions {
     /// Returns all tools, enabled or not.
     pub fn known_tools(&self) -> Arc<[KnownTool]> {
         Arc::clone(self.known.get_or_init(|| self.tools.known().into()))
+    }
+
+    /// Returns a tool, enabled or not.
+    pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.find(name)
     }
 
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {

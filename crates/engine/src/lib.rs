@@ -39,7 +39,7 @@ mod transcript;
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
 pub use extension::{
-    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, Host, KnownTool, Mirror,
+    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
     OfferedTool, SessionContext, SessionLink, ToolSource,
 };
 pub use host::HostRequest;

@@ -18,6 +18,8 @@ pub(crate) struct Batch {
     taken_up: usize,
     /// How many were taken up and have not ended.
     open: usize,
+    /// Whether the calls run one after the other.
+    is_sequential: bool,
 }
 
 /// A tool call.
@@ -89,7 +91,17 @@ impl Batch {
         let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
             Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
         });
-        Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0 }
+        Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0, is_sequential: false }
+    }
+
+    /// Has the calls run one after the other if one of them is of a tool that runs alone.
+    pub fn set_sequential(&mut self, runs_alone: impl Fn(&str) -> bool) {
+        self.is_sequential = self.calls.iter().any(|call| runs_alone(&call.tool));
+    }
+
+    /// Tells whether the calls run one after the other.
+    pub fn is_sequential(&self) -> bool {
+        self.is_sequential
     }
 
     /// Returns the answer that made the calls.

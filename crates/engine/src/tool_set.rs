@@ -121,6 +121,15 @@ impl ToolSet {
         }
     }
 
+    /// Returns a tool, enabled or not.
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let offered = self.offered.iter().find(|offered| offered.name() == name);
+        match offered {
+            Some(offered) => Some(Arc::clone(&offered.tool.tool)),
+            None => Toolbox::builtin(&self.built_in.options()).get(name),
+        }
+    }
+
     /// Returns all tools, enabled or not.
     pub fn known(&self) -> Vec<KnownTool> {
         let all = Toolbox::builtin(&self.built_in.options());

@@ -20,5 +20,7 @@ pub mod trust;
 
 pub use error::Error;
 pub use instruction_files::InstructionFiles;
+pub use list_filter::PathList;
 pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
+pub use project_settings::list as project_list;
 pub use resources::{Expansion, ExpansionFailure, Resources};

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use super::hook_points::HookPoint;
 use crate::call_gate::{GatedCall, Verdict};
+use crate::extension::FoundTool;
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
@@ -32,7 +33,9 @@ const NOT_STARTED: &str = "Aborted before it was started.";
 
 impl Session {
     /// Starts the tools that an answer calls.
-    pub(super) fn start_tools(&mut self, batch: Batch) {
+    pub(super) fn start_tools(&mut self, mut batch: Batch) {
+        let toolbox = self.instructions.toolbox();
+        batch.set_sequential(|tool| toolbox.get(tool).is_some_and(|tool| tool.runs_alone()));
         self.set_phase(Phase::Tools(batch));
         self.continue_batch();
     }
@@ -42,6 +45,7 @@ impl Session {
     pub(super) fn continue_batch(&mut self) {
         let limit = match self.switches.interrupt_mode {
             InterruptMode::Immediate => 1,
+            InterruptMode::Wait if self.batch().is_some_and(Batch::is_sequential) => 1,
             InterruptMode::Wait => self.agent.settings().max_parallel_tools.get(),
         };
         while let Some(batch) = self.batch()
@@ -66,6 +70,20 @@ impl Session {
         if self.batch().is_some_and(Batch::is_done) {
             self.finish_batch();
         }
+    }
+
+    /// Returns a tool of the session, enabled or not, and the context of a call outside of a run.
+    pub(super) fn find_tool(&self, name: &str) -> Option<FoundTool> {
+        let context = CallContext {
+            working_directory: self.transcript.working_directory().to_owned(),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| ()),
+            environment: self.tool_environment(),
+            takes_images: self.models.current().is_some_and(|model| model.takes_images()),
+            session_id: Some(self.transcript.session_id().to_owned()),
+            call_id: None,
+        };
+        Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
 
     /// Takes up a call: it runs, is asked about, or ends at once with a refusal.
@@ -153,6 +171,7 @@ impl Session {
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
+        let call_id = Some(call.id.clone());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let tool = self.with_addresses(tool, &arguments);
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
