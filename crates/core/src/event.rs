@@ -187,6 +187,8 @@ pub enum LocalEvent {
     SessionInfo { id: String, name: Option<String> },
     /// The model was chosen.
     Configuration { model: Arc<Model>, thinking_level: ThinkingLevel },
+    /// A prompt that was replied to on receipt has turned out to start no run: an extension took it.
+    Handled { origin: Origin },
 }
 
 /// The id of an entry of the session's file.

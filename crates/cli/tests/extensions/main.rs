@@ -11,6 +11,7 @@ mod failures;
 mod flags;
 mod hooks;
 mod loading;
+mod recordings;
 mod requests;
 mod results;
 mod sessions;

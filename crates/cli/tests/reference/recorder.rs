@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use bowline_testkit::{Agent, Api, ModelServer, Protocol, Reply, Workspace};
+use bowline_testkit::{Agent, Api, Launch, ModelServer, Protocol, Reply, Workspace};
 use serde_json::{Value, json};
+
+/// An extension that uses everything that extensions can show.
+const EXTENSION: &str = include_str!("../../../../tests/conformance/extensions/ui_all.py");
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
 
@@ -158,29 +161,37 @@ impl Recorder {
         self.others.extend(agent.until(is_progress).pop());
     }
 
-    /// Records the user interface of extensions from a recording of the emulated agent.
-    pub fn record_user_interface(&mut self, recording: &str) {
-        let lines = recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let lines = lines.filter_map(|line| line["line"].as_str().map(ToOwned::to_owned));
-        let lines = lines.map(|text| serde_json::from_str::<Value>(&text).unwrap());
-        let is_shown =
-            |line: &Value| line["type"].as_str().is_some_and(|name| name.starts_with("extension_"));
-        self.record_lines(lines.filter(is_shown));
-    }
-
-    /// Records lines that the agent under test does not write in a scenario.
-    pub fn record_lines(&mut self, lines: impl IntoIterator<Item = Value>) {
-        let answers = self.protocol.answers();
-        for line in lines {
-            let is_answer = answers.iter().any(|name| line["type"] == **name);
-            let checked = if is_answer {
-                self.protocol.check_command(&line)
-            } else {
-                self.protocol.check_record(&line)
+    /// Records what an extension asks and shows, how the client answers, and a failure of the extension.
+    pub fn record_extension(&mut self) {
+        let program = self.workspace.work().join("ui_all.py");
+        std::fs::write(&program, EXTENSION).unwrap();
+        let launch = Launch::rpc(&self.workspace).dialect(self.dialect).model("mock/m2");
+        let arguments = ["--clock", "fixed", "--no-session", "--extension", "ui_all.py"];
+        let mut agent = launch.arguments(&arguments).environment("PI_RPC_EMIT_TITLE", "1").start();
+        agent.send(json!({ "type": "prompt", "message": "/fail" }));
+        agent.send(json!({ "type": "prompt", "message": "/uiall" }));
+        let is_last = |record: &Value| {
+            record["text"] == "pasted" || (self.dialect == "operator-flat" && record["message"] == "err")
+        };
+        loop {
+            let request = agent.until(|record| record["type"] == "extension_ui_request").pop().unwrap();
+            if is_last(&request) {
+                break;
+            }
+            let answer = match (self.dialect, request["title"].as_str().unwrap_or_default()) {
+                (_, "" | "S" | "T" | "title") => continue,
+                (_, "Pick2") => json!({ "cancelled": true }),
+                ("operator-flat", "Sure?" | "Sure2?" | "Sure3?" | "second") => json!({ "value": true }),
+                (_, "Sure?" | "Sure2?" | "Sure3?" | "second") => json!({ "confirmed": true }),
+                _ => json!({ "value": request["options"][0].as_str().unwrap_or("Ann") }),
             };
-            checked.unwrap_or_else(|problem| panic!("{line}: {problem}"));
-            if is_answer { self.commands.push(line) } else { self.others.push(line) }
+            let mut line = json!({ "type": "extension_ui_response", "id": request["id"] });
+            line.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+            self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
+            agent.send(line.clone());
+            self.commands.push(line);
         }
+        self.others.extend(agent.transcript().iter().cloned());
     }
 
     /// Returns the first successful command of a type with its response, if it has one, as a page shows them.

@@ -3,13 +3,9 @@
 use std::time::Duration;
 
 use bowline_testkit::{Gate, Reply, Usage};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::recorder::Recorder;
-
-/// What an extension asks and shows, and what the client answers, as the emulated agents were recorded.
-const PI_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/ui-all.jsonl");
-const OMP_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/omp-ui-all.jsonl");
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -169,10 +165,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_host(&mut recorder, "agent_settled");
     recorder.record_rules_and_todos("agent_settled");
-    recorder.record_user_interface(PI_DIALOGS);
-    recorder.record_lines([json!({
-        "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
-    })]);
+    recorder.record_extension();
     recorder
 }
 
@@ -214,10 +207,7 @@ pub(crate) fn omp() -> Recorder {
     run_host(&mut recorder, "agent_end");
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
-    recorder.record_user_interface(OMP_DIALOGS);
-    recorder.record_lines([json!({
-        "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",
-    })]);
+    recorder.record_extension();
     recorder
 }
 
@@ -334,20 +324,7 @@ pub(crate) fn operator(dialect: &'static str) -> Recorder {
     );
     recorder.record_failed_start();
     if dialect == "operator-flat" {
-        let id = "1516151f-ccfa-462b-b7b1-8b1e664fb441";
-        let request = |fields: Value| {
-            let mut request = json!({ "type": "extension_ui_request", "id": id });
-            request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-            request
-        };
-        recorder.record_lines([
-            request(json!({ "method": "select", "title": "Pick", "options": ["a", "b"] })),
-            request(json!({ "method": "confirm", "title": "Sure?", "message": "really" })),
-            request(json!({ "method": "input", "title": "Name" })),
-            request(json!({ "method": "notify", "message": "It is done.", "level": "info" })),
-            json!({ "type": "extension_ui_response", "id": id, "value": "b" }),
-            json!({ "type": "extension_ui_response", "id": id, "cancelled": true }),
-        ]);
+        recorder.record_extension();
     }
     recorder
 }

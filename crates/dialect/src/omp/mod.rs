@@ -25,6 +25,7 @@ use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::decode::Problem;
 use crate::envelope::flat::Flat;
@@ -38,7 +39,7 @@ use crate::family::state_cache::StateCache;
 use crate::family::subagents::{FROM_BYTE, SubagentRecord, SubagentRecords};
 use crate::family::user_interface::{Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
-use crate::schema::{record, variants};
+use crate::schema::{CommandId, record, variants};
 use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
@@ -102,6 +103,15 @@ enum OwnRecord<'event> {
     },
     /// A command that a prompt named has chosen the model.
     ConfigUpdate { model: &'event Model, thinking_level: ThinkingLevel },
+    /// A prompt that was acknowledged starts no run: an extension took it, and is done with it.
+    PromptResult {
+        /// The id of the prompt; absent if it had none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<CommandId>")]
+        id: Option<&'event RawValue>,
+        /// Always `false`.
+        agent_invoked: bool,
+    },
     /// An automatic compaction starts.
     AutoCompactionStart {
         /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
@@ -275,6 +285,10 @@ fn local(event: &LocalEvent) -> OwnRecord<'_> {
         LocalEvent::Configuration { model, thinking_level } => {
             OwnRecord::ConfigUpdate { model, thinking_level: *thinking_level }
         }
+        LocalEvent::Handled { origin } => OwnRecord::PromptResult {
+            id: origin.id.as_deref().and_then(json::verbatim),
+            agent_invoked: false,
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! The dialect `omp`. [`table`] maps each sentence of omp's documentation to a test.
 
 mod commands;
+mod extensions;
 mod later_commands;
 mod prompting;
 mod rules_and_todos;
