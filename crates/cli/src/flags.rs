@@ -133,7 +133,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--verbose",
         None,
         Nothing,
-        "With --version: also print the version of the emulated agent",
+        "With --version: also print the version of the emulated agent; otherwise: pass on the logs of extensions",
         |arguments, _| {
             arguments.verbose = true;
             Ok(())
@@ -311,7 +311,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--tools",
         Some("-t"),
         Value("A,B"),
-        "Only these tools: read, bash, edit, write, grep, find, ls, or mcp__server__tool",
+        "Only these tools: read, bash, edit, write, grep, find, ls, todo, or mcp__server__tool",
         |arguments, value| {
             let names = list(&value);
             if names.is_empty() {
@@ -378,6 +378,32 @@ pub(crate) const FLAGS: &[Flag] = &[
         "Do not read AGENTS.md and CLAUDE.md",
         |arguments, _| {
             arguments.no_context_files = true;
+            Ok(())
+        },
+    ),
+    flag(Prompt, "--no-rules", None, Nothing, "Do not use stream rules", |arguments, _| {
+        arguments.no_rules = true;
+        Ok(())
+    }),
+    flag(
+        Prompt,
+        "--extension",
+        Some("-e"),
+        Value("PATH"),
+        "Load an extension from this file or folder; may be repeated",
+        |arguments, value| {
+            arguments.extension_paths.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--no-extensions",
+        Some("-ne"),
+        Nothing,
+        "Load no extensions but those of --extension",
+        |arguments, _| {
+            arguments.no_extensions = true;
             Ok(())
         },
     ),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
+use crate::todo::TodoList;
 
 /// A future on the heap; the same type as `futures_util::future::BoxFuture`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -23,6 +24,11 @@ pub trait Tool: Send + Sync {
     /// Returns what the tool does to the workspace; `None` if that is unknown, as for a tool of an extension.
     fn traits(&self) -> Option<&'static ToolTraits> {
         None
+    }
+
+    /// Tells whether the calls of an answer that calls it run one after the other.
+    fn runs_alone(&self) -> bool {
+        false
     }
 
     /// Runs the tool; dropping the future kills every process that it started.
@@ -45,6 +51,8 @@ pub struct CallContext {
     pub session_id: Option<String>,
     /// The id of the call in the model's answer, if a model made it.
     pub call_id: Option<String>,
+    /// The list of tasks of that session.
+    pub todos: TodoList,
 }
 
 impl fmt::Debug for CallContext {
