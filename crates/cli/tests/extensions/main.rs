@@ -4,6 +4,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
 mod actor;
+mod command_hooks;
 mod commands;
 mod dialogs;
 mod examples;
