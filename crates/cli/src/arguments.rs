@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
+use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
@@ -16,7 +17,8 @@ use crate::subcommands::{self, Subcommand};
 pub(crate) const SHORT_FORMS: &[(&str, &str)] = &[("-V", "--version")];
 
 /// Flags that add up if they are given more than once.
-const REPEATABLE: &[&str] = &["--append-system-prompt", "--exclude-tools", "--skill", "--prompt-template"];
+const REPEATABLE: &[&str] =
+    &["--extension", "--append-system-prompt", "--exclude-tools", "--skill", "--prompt-template"];
 
 /// Flags that look at an empty value themselves: it means something, or is an error.
 const TAKES_EMPTY: &[&str] = &["--mode", "--dialect", "--cwd", "--tools", "--search"];
@@ -118,16 +120,23 @@ pub(crate) struct Arguments {
     /// The long names of the flags that were given, in order.
     used: Vec<&'static str>,
     unknown: Vec<Unknown>,
+    /// Files and folders with extensions.
+    pub extension_paths: Vec<String>,
+    /// Whether only these extensions are loaded.
+    pub no_extensions: bool,
 }
 
 /// An argument that has no meaning to bowline. Whether that is an error depends on the rest of the command line.
 #[derive(Debug)]
 enum Unknown {
-    Flag(String),
+    /// A long flag, which an extension may know.
+    Flag(GivenFlag),
     /// The very first argument, which was probably meant to be a subcommand.
     First(String),
     /// Any other word. Its text is not kept: it may be the value of a mistyped flag, and so a key.
     Word,
+    /// The word after an unknown flag, which may be its value.
+    Value,
 }
 
 impl Arguments {
@@ -153,6 +162,20 @@ impl Arguments {
             .first()
             .map(|flag| format!("bowline: {flag} alone does nothing; to serve a client, add --mode rpc\n\n"));
         flag.unwrap_or_default() + help::usage().trim_end()
+    }
+
+    /// Returns the flags that bowline does not know: an extension may.
+    pub fn unknown_flags(&self) -> Vec<GivenFlag> {
+        let flags = self.unknown.iter().filter_map(|unknown| match unknown {
+            Unknown::Flag(flag) => Some(flag.clone()),
+            _ => None,
+        });
+        flags.collect()
+    }
+
+    /// Returns the warnings about what only an extension can know, if there is none.
+    pub fn unknown_flag_warnings(&self) -> Vec<String> {
+        self.unknown.iter().filter(|unknown| unknown.may_be_of_extension()).map(Unknown::warning).collect()
     }
 
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
@@ -203,7 +226,10 @@ impl Arguments {
             if !name.starts_with("--") {
                 return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
             }
-            self.unknown.push(Unknown::Flag(name.to_owned()));
+            let next_word = words.peek().map(|(word, _)| word.clone());
+            let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with('-'));
+            let name = name.trim_start_matches('-').to_owned();
+            self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word }));
             return Ok(());
         };
         let value = take_value(flag.long, flag.takes, attached, words)?;
@@ -224,7 +250,15 @@ impl Arguments {
                 "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
             ));
         } else {
-            self.unknown.push(if is_first { Unknown::First(word) } else { Unknown::Word });
+            let follows_unknown = matches!(
+                self.unknown.last(),
+                Some(Unknown::Flag(GivenFlag { next_word: Some(next), .. })) if *next == word
+            );
+            self.unknown.push(match (is_first, follows_unknown) {
+                (true, _) => Unknown::First(word),
+                (false, true) => Unknown::Value,
+                (false, false) => Unknown::Word,
+            });
         }
         Ok(())
     }
@@ -249,8 +283,9 @@ impl Arguments {
         if self.action != Action::Rpc {
             return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
         }
-        // Unknown flags may belong to extensions of pi, and must not stop a client.
-        self.warnings.extend(self.unknown.iter().map(Unknown::warning));
+        // Unknown flags may belong to extensions, and must not stop a client.
+        let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
+        self.warnings.extend(unknown.map(Unknown::warning));
         let idle =
             FLAGS.iter().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
         self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
@@ -332,7 +367,8 @@ impl Unknown {
         let help =
             subcommand.map_or("bowline help".to_owned(), |named| format!("bowline help {}", named.name));
         let (what, near) = match self {
-            Self::Flag(name) => {
+            Self::Flag(flag) => {
+                let name = &format!("--{}", flag.name);
                 let known = FLAGS.iter().map(|flag| flag.long);
                 let fitting = known.filter(|flag| subcommand.is_none_or(|named| named.has_flag(flag)));
                 (format!("Unknown option: {name}"), nearest(name, fitting))
@@ -340,21 +376,29 @@ impl Unknown {
             Self::First(word) => {
                 (format!("unknown subcommand \"{word}\""), nearest(word, subcommands::names()))
             }
-            Self::Word => ("an argument is neither an option nor a subcommand".to_owned(), None),
+            Self::Word | Self::Value => {
+                ("an argument is neither an option nor a subcommand".to_owned(), None)
+            }
         };
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         Failure::Usage(format!("{what}{hint} (see {help})"))
     }
 
+    /// Tells whether an extension may know it.
+    fn may_be_of_extension(&self) -> bool {
+        matches!(self, Self::Flag(_) | Self::Value)
+    }
+
     /// Returns the warning that it is if bowline serves a client.
     fn warning(&self) -> String {
         match self {
-            Self::Flag(name) => {
+            Self::Flag(flag) => {
+                let name = &format!("--{}", flag.name);
                 let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
                 let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
                 format!("unknown option {name} is ignored{hint}")
             }
-            Self::First(_) | Self::Word => {
+            Self::First(_) | Self::Word | Self::Value => {
                 "an argument that is no flag is ignored: messages are sent over stdin".to_owned()
             }
         }
@@ -419,13 +463,29 @@ mod tests {
     fn an_unknown_long_flag_warns_and_swallows_nothing() {
         let arguments = parse("--planet --modle=x --mode rpc").unwrap();
         assert_eq!(arguments.action, Action::Rpc);
+        assert_eq!(arguments.warnings, [""; 0]);
         assert_eq!(
-            arguments.warnings,
+            arguments.unknown_flag_warnings(),
             [
                 "unknown option --planet is ignored",
                 "unknown option --modle is ignored; did you mean --model?"
             ]
         );
+    }
+
+    #[test]
+    fn unknown_long_flags_are_kept_with_what_may_be_their_values() {
+        let arguments = parse("--mode rpc --plan file --fast --depth=3 word -nt").unwrap();
+        let given = |name: &str, attached: Option<&str>, next: Option<&str>| GivenFlag {
+            name: name.to_owned(),
+            attached: attached.map(ToOwned::to_owned),
+            next_word: next.map(ToOwned::to_owned),
+        };
+        assert_eq!(
+            arguments.unknown_flags(),
+            [given("plan", None, Some("file")), given("fast", None, None), given("depth", Some("3"), None)]
+        );
+        assert_eq!(arguments.warnings.len(), 1, "the other word: {:?}", arguments.warnings);
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--verbose",
         None,
         Nothing,
-        "With --version: also print the version of the emulated agent",
+        "With --version: also print the version of the emulated agent; otherwise: pass on the logs of extensions",
         |arguments, _| {
             arguments.verbose = true;
             Ok(())
@@ -385,6 +385,28 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.no_rules = true;
         Ok(())
     }),
+    flag(
+        Prompt,
+        "--extension",
+        Some("-e"),
+        Value("PATH"),
+        "Load an extension from this file or folder; may be repeated",
+        |arguments, value| {
+            arguments.extension_paths.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Prompt,
+        "--no-extensions",
+        Some("-ne"),
+        Nothing,
+        "Load no extensions but those of --extension",
+        |arguments, _| {
+            arguments.no_extensions = true;
+            Ok(())
+        },
+    ),
     flag(
         Prompt,
         "--skill",

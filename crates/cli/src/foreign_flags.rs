@@ -32,7 +32,7 @@ const OPI: &[&str] = &["opi"];
 const PI_AND_OMP: &[&str] = &["pi", "pi-classic", "omp"];
 const ALL: &[&str] = &["pi", "pi-classic", "omp", "opi", "operator", "operator-flat"];
 
-const EXTENSIONS: Treatment = Ignored("bowline does not load extensions");
+const EXTENSIONS: Treatment = Ignored("bowline loads extensions with --extension");
 const TERMINAL: Treatment = Ignored("bowline has no terminal interface");
 const RUNS_EVERYTHING: Treatment = Ignored("bowline asks for no approval in any case");
 const ROLES: Treatment = Ignored("bowline uses one model for everything; choose it with --model");
@@ -55,8 +55,6 @@ const fn short(short: &'static str, flag: ForeignFlag) -> ForeignFlag {
 
 /// Every such flag. A name may occur once for each agent, with another meaning.
 pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
-    short("-e", flag(PI_AND_OMP, "--extension", Value("PATH"), EXTENSIONS)),
-    short("-ne", flag(PI_AND_OMP, "--no-extensions", Nothing, EXTENSIONS)),
     flag(PI, "--theme", Value("NAME"), TERMINAL),
     flag(PI, "--no-themes", Nothing, TERMINAL),
     short("-p", flag(PI_AND_OMP, "--print", Nothing, RPC_ONLY)),
@@ -224,7 +222,6 @@ mod tests {
         check("omp", "--approval-mode", "yolo", Ok("--approval-mode yolo changes nothing"));
         check("pi", "--approval-mode", "always-ask", Err("--approval-mode cannot be served: "));
         check("omp", "--no-lsp", "", Ok("--no-lsp is ignored: "));
-        check("pi", "-ne", "", Ok("--no-extensions is ignored: "));
         check("pi", "--plan", "", Err("--plan cannot be served: "));
         check("omp", "--plan", "opus", Ok("--plan is ignored: "));
         check("opi", "--execution-backend", "docker", Err("--execution-backend cannot be served: "));

@@ -1,33 +1,105 @@
 //! What takes part in sessions from outside, in the order in which hooks call it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bowline_core::Policy;
+use bowline_core::policy::Questions;
+use bowline_dialect::Entry;
 use bowline_engine::Host;
 use bowline_extension::Resources;
 use bowline_extension_host::command_hooks::{CommandHooks, HookSources};
-use bowline_extension_host::{McpHost, McpOptions};
+use bowline_extension_host::{DEFAULT_START_LIMIT, McpHost, McpOptions, Places, Plan, ProcessHost};
+use bowline_llm::Providers;
 use bowline_tools::Options;
 use serde_json::Value;
 
+use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::settings_file::SettingsFile;
+use crate::terminal::note;
+
+/// What the hosts are made from.
+pub(crate) struct Materials<'start> {
+    pub arguments: &'start Arguments,
+    pub environment: &'start Environment,
+    pub file: &'start SettingsFile,
+    pub resources: &'start Resources,
+    pub options: &'start Arc<Options>,
+    pub providers: &'start Providers,
+    pub entry: &'start Entry,
+    pub policy: &'start Policy,
+    pub places: Places,
+    pub may_have_extensions: bool,
+    pub mcp: McpOptions,
+}
 
 /// Returns the hosts of sessions. Command hooks come first, so that extensions see what they have changed.
-pub(crate) fn choose(
-    environment: &Environment,
-    file: &SettingsFile,
-    resources: &Resources,
-    options: &Options,
-    mcp: McpOptions,
-) -> Vec<Arc<dyn Host>> {
+pub(crate) fn choose(materials: &Materials<'_>) -> Vec<Arc<dyn Host>> {
+    vec![
+        Arc::new(command_hooks(materials)),
+        Arc::new(ProcessHost::new(plan(materials))),
+        Arc::new(McpHost::new(materials.mcp.clone())),
+    ]
+}
+
+fn command_hooks(materials: &Materials<'_>) -> CommandHooks {
+    let Materials { environment, file, resources, options, .. } = materials;
     let hooks = (!file.hooks.is_empty()).then(|| Value::from(file.hooks.clone()));
     let sources = HookSources {
         settings: hooks.map(|hooks| (SettingsFile::path(environment), hooks)),
         imports_claude: file.imports_claude_hooks,
         own_folder: environment.home.clone(),
         home: environment.user_home.clone(),
-        resources: resources.clone(),
+        resources: (*resources).clone(),
     };
-    let hooks = CommandHooks::new(sources, Arc::new(options.clone()));
-    vec![Arc::new(hooks), Arc::new(McpHost::new(mcp))]
+    CommandHooks::new(sources, Arc::clone(options))
+}
+
+/// Returns where extensions are.
+pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Places {
+    Places {
+        named: arguments.extension_paths.iter().map(|path| environment.expand(path)).collect(),
+        only_named: arguments.no_extensions,
+        settings: file.extensions.clone(),
+        own_folder: environment.home.clone(),
+        home: environment.user_home.clone(),
+    }
+}
+
+fn plan(materials: &Materials<'_>) -> Plan {
+    let Materials { arguments, environment, file, resources, options, providers, entry, policy, .. } =
+        materials;
+    // Without extensions, nobody can know these flags.
+    let flags = if materials.may_have_extensions {
+        arguments.unknown_flags()
+    } else {
+        for warning in arguments.unknown_flag_warnings() {
+            note(format_args!("{}: {warning}", entry.start.called));
+        }
+        Vec::new()
+    };
+    let variables = environment.variables.clone();
+    let settings_path = SettingsFile::path(environment);
+    let is_verbose = arguments.verbose;
+    Plan {
+        places: materials.places.clone(),
+        resources: (*resources).clone(),
+        options: Arc::clone(options),
+        providers: (*providers).clone(),
+        version: env!("CARGO_PKG_VERSION"),
+        dialect: entry.name,
+        has_ui: policy.questions == Questions::Asked,
+        start_limit: file.extension_start_timeout_ms.map_or(DEFAULT_START_LIMIT, Duration::from_millis),
+        hook_limit: file.extension_hook_timeout_ms.map(Duration::from_millis),
+        flags,
+        variable: Box::new(move |name| variables.get(name).cloned()),
+        settings: Box::new(move || SettingsFile::read_plain(&settings_path)),
+        report: Box::new(|message| note(format_args!("bowline: {message}"))),
+        log: Box::new(move |line| {
+            if is_verbose {
+                note(format_args!("{line}"));
+            }
+        }),
+    }
 }

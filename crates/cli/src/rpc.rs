@@ -29,8 +29,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     // The variable is omp's.
     let window_titles = environment.variable("PI_RPC_EMIT_TITLE") == Some("1");
     let dialect = entry.make_with(&bowline_dialect::Options { window_titles });
-    let Prepared { parts, session } =
-        startup::prepare(arguments, &environment, &entry.start, dialect.policy())?;
+    let Prepared { parts, session } = startup::prepare(arguments, &environment, entry, dialect.policy())?;
     if std::io::stdin().is_terminal() {
         note(format_args!(
             "{} serves a client on stdin and stdout: type one JSON object per line, such as {}; Ctrl-D ends it, and \

@@ -13,7 +13,7 @@ use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    Settings, StreamRuleSettings, TodoSettings,
+    Settings, StreamRuleSettings, SubagentSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -80,10 +80,15 @@ pub(crate) struct SettingsFile {
     pub max_turns: Option<u32>,
     pub stream_rules: StreamRules,
     pub todos: Todos,
+    pub task: Task,
     /// The command hooks by event, as they are in the file.
     pub hooks: Map<String, Value>,
     /// Whether the hooks in Claude Code's settings are used, too.
     pub imports_claude_hooks: bool,
+    /// Paths of extensions, and what to leave out.
+    pub extensions: Vec<String>,
+    pub extension_start_timeout_ms: Option<u64>,
+    pub extension_hook_timeout_ms: Option<u64>,
     /// Paths of skills and of prompt templates, and what to leave out.
     pub skills: Vec<String>,
     pub prompts: Vec<String>,
@@ -128,6 +133,36 @@ impl Compaction {
         let general = self.limits.or(CompactionLimits::default());
         let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
         CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// What is set about subagents.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    pub enabled: Option<bool>,
+    pub max_concurrency: Option<NonZeroUsize>,
+    pub max_recursion_depth: Option<u32>,
+    /// 0 is no limit, as for the time.
+    pub max_turns: Option<u32>,
+    pub max_runtime_ms: Option<u64>,
+}
+
+impl Task {
+    fn settings(&self) -> SubagentSettings {
+        let defaults = SubagentSettings::default();
+        SubagentSettings {
+            max_parallel: self.max_concurrency.unwrap_or(defaults.max_parallel),
+            max_depth: self.max_recursion_depth.unwrap_or(defaults.max_depth),
+            max_turns: match self.max_turns {
+                None => defaults.max_turns,
+                limit => limit.filter(|turns| *turns > 0),
+            },
+            max_runtime: match self.max_runtime_ms {
+                None => defaults.max_runtime,
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            ..defaults
+        }
     }
 }
 
@@ -217,6 +252,13 @@ impl SettingsFile {
         }
     }
 
+    /// Returns the members of a file as they are; an empty object if it cannot be read.
+    pub fn read_plain(path: &Path) -> Value {
+        let text = bowline_files::read_text(path, LARGEST).unwrap_or_default();
+        let value = serde_json::from_str(text.trim_start_matches('\u{feff}'));
+        value.unwrap_or_else(|_| Value::Object(Map::new()))
+    }
+
     /// Returns the settings in a text, or what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim_start_matches('\u{feff}');
@@ -281,13 +323,14 @@ impl SettingsFile {
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
             offered_tools: Selection::default(),
-            stream_rules: self.stream_rules.settings(policy),
-            todos: self.todos.settings(),
+            subagents: self.task.settings(),
             host_call_limit: match self.host_tool_timeout_ms {
                 None => Some(DEFAULT_HOST_CALL_LIMIT),
                 Some(0) => None,
                 Some(limit) => Some(Duration::from_millis(limit)),
             },
+            stream_rules: self.stream_rules.settings(policy),
+            todos: self.todos.settings(),
         }
     }
 

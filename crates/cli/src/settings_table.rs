@@ -56,6 +56,8 @@ pub(crate) struct Wrong {
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
+const MOST_SUBAGENTS: u64 = 100;
+const DEEPEST_SUBAGENTS: u64 = 8;
 const MOST_TURNS: u64 = 1_000_000;
 const MOST_REMINDERS: u64 = 100;
 /// More tokens than any model's window has.
@@ -295,6 +297,45 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how often the model is called in a run for one message of yours; 0 is no limit",
     },
     Setting {
+        path: "task.enabled",
+        kind: Switch(|file, value| file.task.enabled = Some(value)),
+        default: "on in the dialect omp",
+        example: "true",
+        about: "whether the model can give [tasks to subagents](subagents.md)",
+    },
+    Setting {
+        path: "task.maxConcurrency",
+        kind: Number(MOST_SUBAGENTS, |file, value| {
+            file.task.max_concurrency = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "4",
+        example: "8",
+        about: "how many subagents of a session run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "task.maxRecursionDepth",
+        kind: Number(DEEPEST_SUBAGENTS, |file, value| {
+            file.task.max_recursion_depth = u32::try_from(value.max(1)).ok();
+        }),
+        default: "2",
+        example: "1",
+        about: "how deep subagents may be nested, at least 1; with 1, subagents have none of their own",
+    },
+    Setting {
+        path: "task.maxTurns",
+        kind: Number(MOST_TURNS, |file, value| file.task.max_turns = u32::try_from(value).ok()),
+        default: "100",
+        example: "30",
+        about: "how often a subagent may call its model; 0 is no limit",
+    },
+    Setting {
+        path: "task.maxRuntimeMs",
+        kind: Number(LONGEST_MS, |file, value| file.task.max_runtime_ms = Some(value)),
+        default: "3600000",
+        example: "600000",
+        about: "how long a subagent may take; 0 is no limit",
+    },
+    Setting {
         path: "hooks",
         kind: Named(hooks_of_event),
         default: "none",
@@ -335,6 +376,28 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "none",
         example: r#"{"anthropic/claude-sonnet-5": {"reserveTokens": 4000}}"#,
         about: "`reserveTokens` and `keepRecentTokens` of some models, by `provider/id`",
+    },
+    Setting {
+        path: "extensions",
+        kind: Texts(|file, value| file.extensions = value),
+        default: "none",
+        example: r#"["~/shared/gate.py", "-extensions/old.py"]"#,
+        about: "further files and folders with extensions, and what to leave out: \
+            [the list](skills-and-templates.md#lists-in-the-settings)",
+    },
+    Setting {
+        path: "extensionStartTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.extension_start_timeout_ms = Some(value)),
+        default: "5000",
+        example: "10000",
+        about: "how long the first prompt waits for extensions to start",
+    },
+    Setting {
+        path: "extensionHookTimeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.extension_hook_timeout_ms = Some(value)),
+        default: "30000",
+        example: "60000",
+        about: "how long an extension may take in a hook; the time in which it waits for the user or a model does not count",
     },
     Setting {
         path: "skills",
@@ -478,7 +541,6 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "editorPaddingX",
     "enableAnalytics",
     "enableInstallTelemetry",
-    "extensions",
     "externalEditor",
     "hideThinkingBlock",
     "httpProxy",

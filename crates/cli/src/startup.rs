@@ -7,8 +7,10 @@ use bowline_core::Policy;
 use bowline_core::model::Model;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
-use bowline_dialect::{Start, Tools};
-use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
+use bowline_dialect::{Entry, Start, Tools};
+use bowline_engine::{
+    ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
+};
 use bowline_extension_host::McpOptions;
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -18,13 +20,14 @@ use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
-use crate::hosts;
+use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::{is_of_server, own_tools};
+use crate::toolboxes;
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -39,26 +42,32 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(
     arguments: &Arguments,
     environment: &Environment,
-    start: &Start,
+    entry: &Entry,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
+    let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
     settings.stream_rules.own_folder.clone_from(&environment.home);
     settings.stream_rules.enabled &= !arguments.no_rules;
     settings.offered_tools = offered_tools(arguments, start);
-    warn_of_unknown_tools(&arguments.exclude_tools);
+    let places = hosts::places(arguments, environment, &file);
+    let may_have_extensions = places.may_have_any(&environment.working_directory);
+    if !may_have_extensions {
+        warn_of_unknown_tools(&arguments.exclude_tools);
+    }
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
-    let options = tool_options(arguments, environment, &file, &providers, !settings.resize_images);
-    let toolbox = Toolbox::builtin(&options);
-    let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start, file.todos.are_kept(&policy))?,
+    let options = Arc::new(tool_options(arguments, environment, &file, &providers, !settings.resize_images));
+    let keeps_todos = file.todos.are_kept(&policy);
+    let toolbox = toolboxes::with_defaults(&options, &file, start, keeps_todos).select(&Selection {
+        allow: allowed_tools(arguments, &file, start, may_have_extensions, keeps_todos)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
+    settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -69,7 +78,19 @@ pub(crate) fn prepare(
     let resources = resources::choose(arguments, environment, &file);
     let can_ask = policy.questions != Questions::Assumed;
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
-    let hosts = hosts::choose(environment, &file, &resources, &options, mcp);
+    let hosts = hosts::choose(&Materials {
+        arguments,
+        environment,
+        file: &file,
+        resources: &resources,
+        options: &options,
+        providers: &providers,
+        entry,
+        policy: &policy,
+        places,
+        may_have_extensions,
+        mcp,
+    });
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -156,7 +177,7 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 fn warn_of_unknown_tools(excluded: &[String]) {
     let is_unknown = |name: &&String| bowline_tools::traits_of(name).is_none() && !is_of_server(name);
     for name in excluded.iter().filter(is_unknown) {
-        let known = Toolbox::builtin(&Options::default()).names();
+        let known = toolboxes::all(&Options::default()).names();
         let near = nearest(name, known.iter().map(String::as_str));
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
@@ -179,18 +200,14 @@ fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
     start: &Start,
+    may_have_extensions: bool,
     keeps_todos: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
-    let named = arguments.tools.as_ref().map(|names| own_tools(names, start.other_tools)).transpose()?;
+    let own_tools = |names: &Vec<String>| own_tools(names, start.other_tools, may_have_extensions);
+    let named = arguments.tools.as_ref().map(own_tools).transpose()?;
+    let listed = toolboxes::listed(file);
     if start.tools == Tools::Usual {
-        let with_todos = || {
-            let usual = Toolbox::builtin(&Options::default()).select(&Selection::default()).ok()?;
-            let mut names = usual.names().to_vec();
-            names.push(TODO.to_owned());
-            Some(names)
-        };
-        let default = || file.default_tools.clone().or_else(|| with_todos().filter(|_| keeps_todos));
-        return Ok(named.or_else(default));
+        return Ok(named.or(listed));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
@@ -204,8 +221,10 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let all = || builtin.names().iter().filter(|name| *name != TODO || keeps_todos).cloned().collect();
-    let names: Vec<_> = file.default_tools.clone().unwrap_or_else(all);
+    let further = (file.task.enabled == Some(true)).then(|| TASK_TOOL.to_owned());
+    let is_usual = |name: &&String| *name != TODO || keeps_todos;
+    let all = || builtin.names().iter().filter(is_usual).cloned().chain(further).collect();
+    let names: Vec<_> = listed.unwrap_or_else(all);
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

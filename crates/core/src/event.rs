@@ -13,6 +13,7 @@ use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
 use crate::stream::{StreamError, Update};
 use crate::stream_rule::StreamRule;
+use crate::subagent::SubagentEvent;
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoTask;
 use crate::ui::{Display, ExtensionError, UiToken};
@@ -156,6 +157,8 @@ pub enum Event {
         display: Display,
     },
     ExtensionFailed(ExtensionError),
+    /// Something happened to a subagent.
+    Subagent(SubagentEvent),
     /// The client is to run one of its tools, or to read or write one of its addresses.
     HostCall(HostCall),
     /// A call of the client is over. Where the client did not end it, it is to stop, with this random part of an id.

@@ -19,6 +19,7 @@ pub mod session_tag;
 pub mod slash_command;
 pub mod stream;
 pub mod stream_rule;
+pub mod subagent;
 pub mod thinking;
 pub mod todo;
 pub mod tool;

@@ -10,6 +10,7 @@ use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
 pub use crate::slash_command::SlashCommand;
+use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoPhase;
 use crate::tool::ToolDefinition;
@@ -90,12 +91,32 @@ pub enum Answer {
     Exported {
         path: PathBuf,
     },
-    /// The list of tasks.
-    Todos(Arc<[TodoPhase]>),
     /// The names of the tools that the client supplies from now on.
     HostTools(Vec<String>),
     /// The schemes of the addresses that the client serves from now on.
     UriSchemes(Vec<String>),
+    /// The list of tasks.
+    Todos(Arc<[TodoPhase]>),
+    SubagentSubscription(Subscription),
+    /// The subagents that are running.
+    Subagents(Vec<Arc<Subagent>>),
+    SubagentMessages(SubagentMessages),
+}
+
+/// A part of a subagent's file.
+#[derive(Debug, Clone)]
+pub struct SubagentMessages {
+    pub session_file: PathBuf,
+    /// Where the part begins, in bytes.
+    pub from_byte: u64,
+    /// Where the next part begins.
+    pub next_byte: u64,
+    /// Whether the file is shorter than the client believed, so that the part begins at the start.
+    pub is_reset: bool,
+    /// The entries, as in the file.
+    pub entries: Vec<Box<RawValue>>,
+    /// The messages among them.
+    pub messages: Vec<Box<RawValue>>,
 }
 
 impl Answer {

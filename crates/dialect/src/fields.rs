@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     OneNumberOf(&'static [u64]),
     /// An integer of at least 1 and at most this.
     CountTo(u64),
+    /// Any number.
+    Number,
     /// The name of one of these thinking levels.
     Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
@@ -140,6 +142,7 @@ impl Kind {
             Self::OneOf(names) => json!({ "enum": names }),
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
             Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            Self::Number => json!({ "type": "number" }),
             Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
@@ -169,6 +172,7 @@ impl Kind {
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::CountTo(most) => format!("an integer from 1 to {most}"),
+            Self::Number => "a number".to_owned(),
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
@@ -189,6 +193,7 @@ impl Kind {
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
+            Self::Number => value.is_number(),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);
@@ -305,6 +310,17 @@ impl Fields {
 
     pub fn count(&self, name: &str) -> Option<usize> {
         self.0.get(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
+    }
+
+    /// Returns a place in a file. Fractions are dropped, and what is before the start is the start.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, which is what is wanted"
+    )]
+    pub fn offset(&self, name: &str) -> u64 {
+        let value = self.0.get(name);
+        value.and_then(|value| value.as_u64().or_else(|| Some(value.as_f64()? as u64))).unwrap_or_default()
     }
 
     pub fn list(&mut self, name: &str) -> Vec<Value> {

@@ -25,7 +25,7 @@ pub(crate) fn write(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 /// Returns `value` as the bytes of one record, without a line end.
-pub(crate) fn to_line(value: &impl Serialize) -> Vec<u8> {
+pub fn to_line(value: &impl Serialize) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     write(&mut out, value);
     out

@@ -160,7 +160,8 @@ impl Dialect for PiClassic {
             | Event::Display { .. }
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

@@ -22,7 +22,7 @@ use crate::system_prompt::SystemPrompt;
 use crate::transcript::damage;
 
 /// What an agent is made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Parts {
     pub settings: Settings,
     /// How clients of the chosen dialect expect the agent to behave.
@@ -98,6 +98,13 @@ impl Agent {
         Self { parts: Arc::new(parts) }
     }
 
+    /// Returns an agent that differs from this one.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Parts)) -> Self {
+        let mut parts = Parts::clone(&self.parts);
+        change(&mut parts);
+        Self::new(parts)
+    }
+
     pub fn policy(&self) -> &Policy {
         &self.parts.policy
     }
@@ -171,6 +178,16 @@ impl Agent {
             Some(store) => Location::Directory(store.directory_for(&working_directory)),
             None => Location::Memory,
         };
+        self.create_at(location, working_directory, parent)
+    }
+
+    /// Creates a session in a given place.
+    pub(crate) fn create_at(
+        &self,
+        location: Location,
+        working_directory: PathBuf,
+        parent: Option<String>,
+    ) -> Result<OpenedSession, Refusal> {
         let plan = NewSession { working_directory, location, id: None, parent };
         let file = bowline_session::Session::create_by(plan, self.clock().clone());
         OpenedSession::new(file.map_err(session_unavailable)?)

@@ -16,7 +16,7 @@ use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError};
-use bowline_tools::{BoxFuture, Tool};
+use bowline_tools::{BoxFuture, CallContext, Tool};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -218,8 +218,26 @@ pub enum ExtensionInput {
     GetContext {
         reply: oneshot::Sender<SessionContext>,
     },
+    /// Returns a tool, enabled or not, and the context of a call that belongs to no run.
+    FindTool {
+        name: String,
+        reply: oneshot::Sender<Option<FoundTool>>,
+    },
     /// Ends the process once what is in progress is over.
     Shutdown,
+}
+
+/// A tool, and the context of a call that belongs to no run.
+#[derive(Clone)]
+pub struct FoundTool {
+    pub tool: Arc<dyn Tool>,
+    pub context: CallContext,
+}
+
+impl fmt::Debug for FoundTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("FoundTool").field(&self.tool.definition().name).finish()
+    }
 }
 
 /// The conversation with the system prompt.

@@ -33,6 +33,7 @@ mod run;
 mod session;
 mod session_notes;
 mod settings;
+mod subagents;
 mod system_prompt;
 mod todo_progress;
 mod tool_call_states;
@@ -42,7 +43,7 @@ mod transcript;
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
 pub use extension::{
-    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, Host, KnownTool, Mirror,
+    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
     OfferedTool, SessionContext, SessionLink, ToolSource,
 };
 pub use host::HostRequest;
@@ -52,4 +53,5 @@ pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
     SessionPlan, Settings, StreamRuleSettings, TodoSettings,
 };
+pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
 pub use system_prompt::SystemPrompt;

@@ -11,6 +11,8 @@ use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 use bowline_tools::Selection;
 
+use crate::subagents::SubagentSettings;
+
 /// The engine's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -32,6 +34,7 @@ pub struct Settings {
     pub max_parallel_tools: NonZeroUsize,
     /// Which tools of clients, extensions and MCP servers are enabled.
     pub offered_tools: Selection,
+    pub subagents: SubagentSettings,
     /// How long a client may say nothing about a call of one of its tools; `None` is without end.
     pub host_call_limit: Option<Duration>,
     pub stream_rules: StreamRuleSettings,
@@ -136,9 +139,10 @@ impl Default for Settings {
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
             offered_tools: Selection::default(),
+            subagents: SubagentSettings::default(),
+            host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
             stream_rules: StreamRuleSettings::default(),
             todos: TodoSettings::default(),
-            host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
         }
     }
 }

@@ -4,9 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::subagent::SubagentEvent;
+use bowline_core::ui::ExtensionError;
 use bowline_tools::{Outcome, Progress};
 
 use crate::pending::PendingId;
+use crate::session::PassedOn;
 
 /// The calls of one answer.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(crate) struct Batch {
     taken_up: usize,
     /// How many were taken up and have not ended.
     open: usize,
+    /// Whether the calls run one after the other.
+    is_sequential: bool,
 }
 
 /// A tool call.
@@ -75,6 +80,12 @@ pub(crate) struct ProgressSlot(Arc<Mutex<Option<Progress>>>);
 pub(crate) enum ToolStep {
     /// There is a new report in the call's slot.
     Progress,
+    /// Something happened to a subagent that the call started.
+    Subagent(SubagentEvent),
+    /// A subagent asks the user something.
+    Asks(PassedOn),
+    /// An extension failed at a hook of a subagent.
+    ExtensionFailed(ExtensionError),
     Done(Outcome),
 }
 
@@ -89,7 +100,17 @@ impl Batch {
         let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
             Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
         });
-        Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0 }
+        Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0, is_sequential: false }
+    }
+
+    /// Has the calls run one after the other if one of them is of a tool that runs alone.
+    pub fn set_sequential(&mut self, runs_alone: impl Fn(&str) -> bool) {
+        self.is_sequential = self.calls.iter().any(|call| runs_alone(&call.tool));
+    }
+
+    /// Tells whether the calls run one after the other.
+    pub fn is_sequential(&self) -> bool {
+        self.is_sequential
     }
 
     /// Returns the answer that made the calls.

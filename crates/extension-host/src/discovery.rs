@@ -6,18 +6,15 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
+use bowline_extension::{PathList, project_list, trust};
+
 use crate::entry_file::{self, Kind};
 use crate::manifest::Manifest;
-use crate::protocol::{FlagRegistration, SourceInfo};
+use crate::protocol::FlagRegistration;
 
-/// The folder within a place whose files and folders are extensions.
+/// The folder within a place whose files and folders are extensions. Also the key of the list in settings.
 pub const FOLDER: &str = "extensions";
-
-/// The folder of a project whose extensions are those of pi.
-const FOLDER_OF_PI: &str = ".pi/extensions";
-
-/// The folder of a project with its settings and extensions.
-const PROJECT_FOLDER: &str = ".bowline";
 
 /// The most entries of a folder that are looked at.
 const MOST_ENTRIES: usize = 1000;
@@ -41,8 +38,6 @@ pub struct Places {
     pub own_folder: PathBuf,
     /// What `~` stands for in settings.
     pub home: Option<PathBuf>,
-    /// Whether the project is trusted. Otherwise nothing of it is loaded.
-    pub trusts_project: bool,
 }
 
 /// An extension that was found.
@@ -72,16 +67,16 @@ pub struct Launch {
 /// Why an extension is not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotLoaded {
-    /// The user did not ask for it by name, so it is only listed.
-    Listed(String),
-    /// The user or a file of theirs names it, so it is an error.
+    /// It is there, but not to be used.
+    Unused(String),
+    /// It cannot be used although somebody wants it.
     Failed(String),
 }
 
 impl NotLoaded {
     /// Returns the reason.
     pub fn reason(&self) -> &str {
-        let (Self::Listed(reason) | Self::Failed(reason)) = self;
+        let (Self::Unused(reason) | Self::Failed(reason)) = self;
         reason
     }
 }
@@ -93,84 +88,38 @@ impl Places {
             || !self.only_named
                 && (!self.settings.is_empty()
                     || self.own_folder.join(FOLDER).is_dir()
-                    || directory.join(PROJECT_FOLDER).is_dir()
-                    || directory.join(FOLDER_OF_PI).is_dir())
+                    || trust::PROJECT_FOLDERS.iter().any(|folder| directory.join(folder).is_dir()))
     }
 
-    /// Returns the extensions for a working directory, in order. Reads files, so it belongs on a thread that may block.
-    pub fn discover(&self, directory: &Path) -> Vec<Found> {
+    /// Returns the extensions for a working directory, in order; nothing of a project that is not trusted is loaded. Reads
+    /// files, so it belongs on a thread that may block.
+    pub fn discover(&self, directory: &Path, trusts_project: bool) -> Vec<Found> {
         let mut search = Search::default();
         for path in &self.named {
-            search.take(&directory.join(self.expand(path)), Source::Named, Wanted::ByName);
+            search.take(&directory.join(path), Source::Named);
         }
-        if !self.only_named {
-            let project = directory.join(PROJECT_FOLDER);
-            if self.trusts_project {
-                let entries = project_entries(&project, &mut search);
-                self.take_entries(&entries, &project, Source::ProjectSettings, &mut search);
+        if self.only_named {
+            return search.found;
+        }
+        for project in trust::project_folders(directory, &self.own_folder) {
+            if trusts_project {
+                let mut problems = Vec::new();
+                let entries = project_list(&project, FOLDER, &mut problems);
+                search.use_list(&entries, &project, self.home.as_deref(), problems);
+                search.take_listed(&project, Source::ProjectSettings);
             }
-            search.excluded.clear();
             search.take_folder(&project.join(FOLDER), Source::ProjectFolder);
-            search.take_folder(&directory.join(FOLDER_OF_PI), Source::ProjectFolder);
-            self.take_entries(&self.settings, &self.own_folder, Source::UserSettings, &mut search);
-            search.take_folder(&self.own_folder.join(FOLDER), Source::UserFolder);
+            search.list = PathList::default();
         }
-        let mut found = search.found;
-        for extension in &mut found {
-            if extension.source.scope == "project" && !self.trusts_project {
-                let reason = "the project is not trusted".to_owned();
-                extension.launch = Err(NotLoaded::Listed(reason));
+        for extension in &mut search.found {
+            if extension.source.scope == Scope::Project && !trusts_project {
+                extension.launch = Err(NotLoaded::Unused("the project is not trusted".to_owned()));
             }
         }
-        found
-    }
-
-    /// Takes the entries of a list in settings: paths, and `!pattern`, `-path` and `+path`, which leave out what is found
-    /// in folders, or put it back.
-    fn take_entries(&self, entries: &[String], base: &Path, source: Source, search: &mut Search) {
-        let place = |text: &str| base.join(self.expand(Path::new(text)));
-        search.excluded = entries.iter().filter_map(|entry| entry.strip_prefix('-')).map(&place).collect();
-        search.patterns =
-            entries.iter().filter_map(|entry| entry.strip_prefix('!')).map(ToOwned::to_owned).collect();
-        for entry in entries.iter().filter(|entry| !entry.starts_with(['-', '!'])) {
-            let path = entry.strip_prefix('+').unwrap_or(entry);
-            search.take(&place(path), source, Wanted::ByName);
-        }
-    }
-
-    /// Returns a path of settings or the command line with `~` replaced.
-    fn expand(&self, path: &Path) -> PathBuf {
-        match (path.strip_prefix("~"), &self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => path.to_owned(),
-        }
-    }
-}
-
-/// The entries of a project's settings.
-fn project_entries(folder: &Path, search: &mut Search) -> Vec<String> {
-    /// The largest file that is read, in bytes.
-    const LARGEST: u64 = 1024 * 1024;
-    #[derive(serde::Deserialize, Default)]
-    #[serde(default)]
-    struct Settings {
-        extensions: Vec<String>,
-    }
-    let path = folder.join("settings.json");
-    let text = match bowline_files::read_text(&path, LARGEST) {
-        Ok(text) => text,
-        Err(error) if error.is_not_found() => return Vec::new(),
-        Err(error) => {
-            search.fail(&path, Source::ProjectSettings, error.to_string());
-            return Vec::new();
-        }
-    };
-    match serde_json::from_str::<Settings>(&text) {
-        Ok(settings) => settings.extensions,
-        Err(error) => {
-            search.fail(&path, Source::ProjectSettings, format!("\"extensions\" cannot be read: {error}"));
-            Vec::new()
-        }
+        search.use_list(&self.settings, &self.own_folder, self.home.as_deref(), Vec::new());
+        search.take_listed(&self.own_folder, Source::UserSettings);
+        search.take_folder(&self.own_folder.join(FOLDER), Source::UserFolder);
+        search.found
     }
 }
 
@@ -185,53 +134,62 @@ enum Source {
 }
 
 impl Source {
-    fn info(self, path: &Path, folder: Option<&Path>) -> SourceInfo {
+    fn info(self, path: &Path, base: Option<&Path>) -> SourceInfo {
         let (source, scope) = match self {
-            Self::Named => ("cli", "temporary"),
-            Self::ProjectSettings => ("local", "project"),
-            Self::ProjectFolder => ("auto", "project"),
-            Self::UserSettings => ("local", "user"),
-            Self::UserFolder => ("auto", "user"),
+            Self::Named => ("cli", Scope::Temporary),
+            Self::ProjectSettings => ("local", Scope::Project),
+            Self::ProjectFolder => ("auto", Scope::Project),
+            Self::UserSettings => ("local", Scope::User),
+            Self::UserFolder => ("auto", Scope::User),
         };
         SourceInfo {
-            path: path.to_string_lossy().into_owned(),
-            source,
+            path: path.to_owned(),
+            source: source.to_owned(),
             scope,
-            origin: "top-level",
-            base_dir: folder.and_then(Path::parent).map(|folder| folder.to_string_lossy().into_owned()),
+            packaging: Packaging::TopLevel,
+            base_folder: base.and_then(Path::parent).map(ToOwned::to_owned),
         }
     }
-}
-
-/// Whether somebody asked for a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    ByName,
-    /// It is in a folder of extensions: what is none is passed over.
-    InFolder,
 }
 
 #[derive(Debug, Default)]
 struct Search {
     found: Vec<Found>,
     seen: HashSet<PathBuf>,
-    excluded: Vec<PathBuf>,
-    patterns: Vec<String>,
+    /// What settings name and leave out.
+    list: PathList,
+    problems: Vec<String>,
 }
 
 impl Search {
+    fn use_list(&mut self, entries: &[String], base: &Path, home: Option<&Path>, problems: Vec<String>) {
+        self.problems = problems;
+        self.list = PathList::new(entries, base, home, &mut self.problems);
+    }
+
+    /// Takes what settings name; what is wrong with them is reported under the name of their file.
+    fn take_listed(&mut self, folder: &Path, source: Source) {
+        let problems = std::mem::take(&mut self.problems);
+        if !problems.is_empty() {
+            self.fail(&folder.join("settings.json"), source, problems.join("; "));
+        }
+        for path in self.list.paths.clone() {
+            self.take(&path, source);
+        }
+    }
+
     /// Takes a file or folder that somebody named. A folder without a manifest is a folder of extensions.
-    fn take(&mut self, path: &Path, source: Source, wanted: Wanted) {
+    fn take(&mut self, path: &Path, source: Source) {
         let Ok(metadata) = path.metadata() else {
             return self.fail(path, source, format!("{} does not exist", path.display()));
         };
         if !metadata.is_dir() {
-            return self.take_file(path, source, wanted, None);
+            return self.take_file(path, source, None);
         }
         if !self.take_as_one(path, source, None) {
-            let before = self.found.len();
+            let before = self.seen.len();
             self.take_entries_of(path, source, None);
-            if self.found.len() == before && wanted == Wanted::ByName {
+            if self.seen.len() == before {
                 let reason = format!("{} has no {} and no extensions in it", path.display(), crate::MANIFEST);
                 self.fail(path, source, reason);
             }
@@ -251,17 +209,17 @@ impl Search {
             entries.take(MOST_ENTRIES).filter_map(|entry| Some(entry.ok()?.path())).collect();
         paths.sort();
         for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_passed_over = name.starts_with(['.', '_'])
                 || name == "node_modules"
                 || path.file_stem().is_some_and(|stem| stem == LIBRARY);
-            if is_passed_over || self.is_excluded(&path, &name) {
+            if is_passed_over || !self.list.keeps(&path) {
                 continue;
             }
             if path.is_dir() {
                 self.take_as_one(&path, source, base);
-            } else {
-                self.take_file(&path, source, Wanted::InFolder, base);
+            } else if entry_file::look_at(&path) != Ok(Kind::Other) {
+                self.take_file(&path, source, base);
             }
         }
     }
@@ -272,8 +230,8 @@ impl Search {
             Some(Ok(manifest)) => {
                 let launch = Launch {
                     command: manifest.command_in(folder),
-                    flags: manifest.flags.clone(),
-                    environment: manifest.environment.clone(),
+                    flags: manifest.flags,
+                    environment: manifest.environment,
                 };
                 self.add(folder, source, base, |found| {
                     found.name = manifest.name;
@@ -289,13 +247,13 @@ impl Search {
         true
     }
 
-    fn take_file(&mut self, path: &Path, source: Source, wanted: Wanted, base: Option<&Path>) {
+    fn take_file(&mut self, path: &Path, source: Source, base: Option<&Path>) {
         match entry_file::look_at(path) {
             Ok(Kind::Program(command)) => self.add(path, source, base, |found| {
                 found.launch = Ok(Launch { command, flags: Vec::new(), environment: Vec::new() });
             }),
             Ok(Kind::OfPi) => self.list_one_of_pi(path, source, base),
-            Ok(Kind::Other) if wanted == Wanted::ByName => {
+            Ok(Kind::Other) => {
                 let reason = format!(
                     "{} is not an extension: it is not executable, and its ending is none of {}",
                     path.display(),
@@ -303,14 +261,13 @@ impl Search {
                 );
                 self.fail(path, source, reason);
             }
-            Ok(Kind::Other) => {}
             Err(problem) => self.fail(path, source, problem),
         }
     }
 
     fn list_one_of_pi(&mut self, path: &Path, source: Source, base: Option<&Path>) {
         self.add(path, source, base, |found| {
-            found.launch = Err(NotLoaded::Listed("pi extensions are not served yet".to_owned()));
+            found.launch = Err(NotLoaded::Unused("pi extensions are not served yet".to_owned()));
         });
     }
 
@@ -323,53 +280,22 @@ impl Search {
         if !self.seen.insert(real) {
             return;
         }
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut found = Found {
             path: path.to_owned(),
-            name,
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             version: None,
             description: None,
             source: source.info(path, base),
             launch: Err(NotLoaded::Failed(String::new())),
         };
         complete(&mut found);
-        if found.launch.is_ok()
-            && self.found.iter().filter(|found| found.launch.is_ok()).count() >= MOST_EXTENSIONS
-        {
+        let loaded = self.found.iter().filter(|found| found.launch.is_ok()).count();
+        if found.launch.is_ok() && loaded >= MOST_EXTENSIONS {
             let reason = format!("there are more than {MOST_EXTENSIONS} extensions");
             found.launch = Err(NotLoaded::Failed(reason));
         }
         self.found.push(found);
     }
-
-    fn is_excluded(&self, path: &Path, name: &str) -> bool {
-        self.excluded.iter().any(|excluded| excluded == path)
-            || self.patterns.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()))
-    }
-}
-
-/// Tells whether a name matches a pattern in which `*` stands for any text and `?` for any character.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // Where to go on if the last `*` has to take one more character.
-    let (mut star, mut at, mut position) = (None, 0, 0);
-    while position < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, position));
-                at += 1;
-            }
-            Some(expected) if *expected == b'?' || *expected == name[position] => {
-                at += 1;
-                position += 1;
-            }
-            _ => {
-                let Some((place, taken)) = star else { return false };
-                star = Some((place, taken + 1));
-                (at, position) = (place + 1, taken + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]
@@ -398,16 +324,16 @@ mod tests {
         }
 
         fn places(&self) -> Places {
-            Places { own_folder: self.folder.path().join("own"), trusts_project: true, ..Places::default() }
+            Places { own_folder: self.folder.path().join("own"), ..Places::default() }
         }
 
         /// Returns the paths that are loaded, and those that are not with the reason.
-        fn discover(&self, places: &Places) -> Vec<String> {
-            let found = places.discover(&self.folder.path().join("project"));
+        fn discover(&self, places: &Places, trusts_project: bool) -> Vec<String> {
+            let found = places.discover(&self.folder.path().join("project"), trusts_project);
             let shown = found.iter().map(|found| {
                 let path = found.path.strip_prefix(self.folder.path()).unwrap_or(&found.path).display();
                 match &found.launch {
-                    Ok(_) => format!("{path} {} {}", found.source.source, found.source.scope),
+                    Ok(_) => format!("{path} {} {}", found.source.source, found.source.scope.as_str()),
                     Err(reason) => format!("{path}: {}", reason.reason()),
                 }
             });
@@ -427,14 +353,14 @@ mod tests {
             ("own/extensions/x/extension.json", r#"{"name": "x", "command": ["true"]}"#),
         ]);
         let places = Places {
-            named: vec!["../named.py".into()],
+            named: vec![world.folder.path().join("named.py")],
             settings: vec!["listed.py".to_owned()],
             ..world.places()
         };
         assert_eq!(
-            world.discover(&places),
+            world.discover(&places, true),
             [
-                "project/../named.py cli temporary",
+                "named.py cli temporary",
                 "project/.bowline/listed.py local project",
                 "project/.bowline/extensions/a.py auto project",
                 "project/.bowline/extensions/b.sh auto project",
@@ -443,8 +369,8 @@ mod tests {
             ]
         );
         let only_named = Places { only_named: true, ..places.clone() };
-        assert_eq!(world.discover(&only_named), ["project/../named.py cli temporary"]);
-        let untrusted = world.discover(&Places { trusts_project: false, ..places });
+        assert_eq!(world.discover(&only_named, true), ["named.py cli temporary"]);
+        let untrusted = world.discover(&places, false);
         assert_eq!(
             untrusted[1..3],
             [
@@ -470,7 +396,7 @@ mod tests {
         let own = world.folder.path().join("own/extensions");
         let named = ["notes.md", "empty", "gone.py"].map(|name| own.join(name));
         let places = Places { named: named.into(), ..world.places() };
-        let found = world.discover(&places);
+        let found = world.discover(&places, true);
         let starts = [
             "own/extensions/notes.md: ",
             "own/extensions/empty: ",
@@ -495,22 +421,7 @@ mod tests {
         ]);
         let settings = ["extensions/a.py", "-extensions/b.py", "!*-old.*"].map(ToOwned::to_owned);
         let places = Places { settings: settings.into(), ..world.places() };
-        assert_eq!(world.discover(&places), ["own/extensions/a.py local user"]);
-    }
-
-    #[test]
-    fn patterns_match_whole_names() {
-        for (pattern, name, expected) in [
-            ("*", "a", true),
-            ("a*c", "abbc", true),
-            ("a*c", "abcd", false),
-            ("?.py", "a.py", true),
-            ("?.py", "ab.py", false),
-            ("*a*b", "xaxxaxb", true),
-            ("", "", true),
-        ] {
-            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
-        }
+        assert_eq!(world.discover(&places, true), ["own/extensions/a.py local user"]);
     }
 
     #[test]

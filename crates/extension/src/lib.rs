@@ -1,6 +1,7 @@
-//! What users and projects add to the agent: context files, skills, prompt templates, instructions and stream rules, and
-//! whether a project is trusted to add any.
+//! What users and projects add to the agent: context files, skills, prompt templates, instructions, stream rules and
+//! definitions of agents for tasks, and whether a project is trusted to add any.
 
+pub mod agents;
 pub mod context_files;
 mod error;
 mod folder_search;
@@ -21,5 +22,7 @@ pub mod trust;
 
 pub use error::Error;
 pub use instruction_files::InstructionFiles;
+pub use list_filter::PathList;
 pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
+pub use project_settings::list as project_list;
 pub use resources::{Expansion, ExpansionFailure, Resources};

@@ -9,7 +9,7 @@ const MOST_ENTRIES: usize = 1000;
 
 /// A list of paths in the settings.
 #[derive(Debug, Default)]
-pub(crate) struct PathList {
+pub struct PathList {
     /// Files and folders to search, as absolute paths.
     pub paths: Vec<PathBuf>,
     /// The folder that relative paths start from.

@@ -1,17 +1,15 @@
-//! What a trusted project's `settings.json` says about skills and templates. Nothing else in it has an effect: a project
+//! What a trusted project's `settings.json` says about skills, templates and extensions. Nothing else in it has an effect: a project
 //! does not choose the user's models, keys or commands.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::options::ResourceKind;
-
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
 
-/// Returns the list of a kind in the settings of a project, whose folder is `folder`.
-pub(crate) fn list(folder: &Path, kind: ResourceKind, problems: &mut Vec<String>) -> Vec<String> {
+/// Returns the list under a key in the settings of a project, whose folder is `folder`.
+pub fn list(folder: &Path, key: &str, problems: &mut Vec<String>) -> Vec<String> {
     let path = folder.join("settings.json");
     let mut refuse = |problem: String| {
         problems.push(format!("{}: {problem}", path.display()));
@@ -26,7 +24,6 @@ pub(crate) fn list(folder: &Path, kind: ResourceKind, problems: &mut Vec<String>
         Ok(settings) => settings,
         Err(error) => return refuse(format!("this is not JSON: {error}")),
     };
-    let key = kind.folder_name();
     match settings.get(key) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(entries)) if entries.iter().all(Value::is_string) => {
@@ -45,7 +42,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("settings.json"), text).unwrap();
         let mut problems = Vec::new();
-        assert_eq!(list(folder.path(), ResourceKind::Skill, &mut problems), expected, "{text}");
+        assert_eq!(list(folder.path(), "skills", &mut problems), expected, "{text}");
         assert_eq!(problems.len(), usize::from(problem.is_some()), "{problems:?}");
         assert!(problem.is_none_or(|problem| problems[0].contains(problem)), "{problems:?}");
     }

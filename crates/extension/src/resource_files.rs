@@ -42,7 +42,7 @@ pub(crate) fn find(
     if !wanted.is_off {
         if is_trusted {
             for folder in trust::project_folders(working, &options.own_folder) {
-                let entries = project_settings::list(&folder, kind, finder.problems);
+                let entries = project_settings::list(&folder, kind.folder_name(), finder.problems);
                 finder.scope(&entries, &folder, home, Scope::Project);
             }
             if kind == ResourceKind::Skill {

@@ -203,6 +203,11 @@ impl Providers {
         self.inner.key_sources(&model.provider, &self.inner.auth()).check()
     }
 
+    /// Returns the key of a provider, if it needs one. Whoever gets it can use it.
+    pub async fn key(&self, provider: &str) -> Result<Option<Secret>, StreamError> {
+        Ok(self.inner.credential(provider).await?.map(|credential| credential.secret))
+    }
+
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
     }

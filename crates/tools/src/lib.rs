@@ -56,7 +56,7 @@ mod write;
 
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use command_environment::{CommandEnvironment, Inherit};
-pub use command_logs::remove_logs;
+pub use command_logs::{keep_text, remove_logs};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;

@@ -29,6 +29,10 @@ impl Tool for Guarded {
         self.0.traits()
     }
 
+    fn runs_alone(&self) -> bool {
+        self.0.runs_alone()
+    }
+
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome> {
         let tool = Arc::clone(&self.0);
         // The tool is called inside the future, so that a panic before its first wait is caught too.

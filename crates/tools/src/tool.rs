@@ -26,6 +26,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Tells whether the calls of an answer that calls it run one after the other.
+    fn runs_alone(&self) -> bool {
+        false
+    }
+
     /// Runs the tool; dropping the future kills every process that it started.
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome>;
 }

@@ -28,9 +28,14 @@ static FOREIGN: [ToolTraits; 1] = [ToolTraits {
     display: ToolDisplay::Command { argument: "command" },
 }];
 
+/// Tools that need more than a call's context, so that the engine carries them out.
+static OF_ENGINE: [ToolTraits; 1] =
+    [ToolTraits { name: "task", mutates: true, path_argument: None, display: ToolDisplay::Generic }];
+
 /// Returns the traits of a tool that is built in, enabled or not, or that another agent has.
 pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
-    BUILTIN.iter().map(|builtin| &builtin.traits).chain(&FOREIGN).find(|traits| traits.name == name)
+    let builtin = BUILTIN.iter().map(|builtin| &builtin.traits);
+    builtin.chain(&OF_ENGINE).chain(&FOREIGN).find(|traits| traits.name == name)
 }
 
 /// Returns what the arguments of a call mean to a built-in tool: in the form that it declares, its path absolute. `None`
@@ -133,7 +138,13 @@ impl Toolbox {
     /// Returns a toolbox with `tool` added, enabled by default; it replaces a tool of the same name.
     #[must_use]
     pub fn with_tool(&self, tool: Arc<dyn Tool>) -> Self {
-        let entry = Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default: true };
+        self.with_optional_tool(tool, true)
+    }
+
+    /// Returns a toolbox with `tool` added; it replaces a tool of the same name.
+    #[must_use]
+    pub fn with_optional_tool(&self, tool: Arc<dyn Tool>, enabled_by_default: bool) -> Self {
+        let entry = Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default };
         let mut entries = self.contents.entries.clone();
         match entries.iter_mut().find(|existing| existing.name() == entry.name()) {
             Some(existing) => *existing = entry,
@@ -248,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn optional_tool_is_enabled_by_its_name() {
+        let toolbox = Toolbox::builtin(&Options::default()).with_optional_tool(stub("deploy"), false);
+        let selected = |selection: &Selection| toolbox.select(selection).unwrap().get("deploy").is_some();
+        assert!(!selected(&Selection::default()));
+        assert!(selected(&Selection { allow: Some(names(&["deploy"])), ..Selection::default() }));
+    }
+
+    #[test]
     fn unknown_name_is_refused_with_the_known_names() {
         let selection = Selection { allow: Some(names(&["reed"])), ..Selection::default() };
         let error = Toolbox::builtin(&Options::default()).select(&selection).unwrap_err().to_string();
@@ -293,6 +312,7 @@ mod tests {
             .map(|builtin| builtin.traits.name)
             .collect();
         assert_eq!(mutating, ["bash", "edit", "write"]);
+        assert!(traits_of("task").is_some_and(|traits| traits.mutates));
         assert_eq!(traits_of("deploy"), None);
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn render(protocol: &Protocol) -> String {
          The same as JSON Schema is in [schema/extension.json](../../schema/extension.json), which `bowline \
          schema extension` prints.\n\n\
          An extension is a process. Each line on its stdin and stdout is one JSON object in UTF-8 with a `type`; stderr is \
-         its log. The ids of `hook`, `tool`, `command`, `complete` and `provider` are bowline's, those of `request` the \
+         its log. The ids of `hook`, `tool`, `command` and `provider` are bowline's, those of `request` the \
          extension's own. Records and fields that are unknown are ignored on both sides. A line may be 64 MiB long.\n",
     );
     let _ = write!(

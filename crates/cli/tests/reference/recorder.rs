@@ -32,6 +32,7 @@ impl Recorder {
         let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(json!({
             "compaction": { "keepRecentTokens": 5 },
             "retry": { "baseDelayMs": 1 },
+            "task": { "enabled": matches!(dialect, "pi" | "omp") },
         }));
         let workspace = workspace
             .home_file(
@@ -145,6 +146,18 @@ impl Recorder {
         self.others.extend(records.into_iter().filter(is_shown));
     }
 
+    /// Records the progress of a subagent in an agent with a real clock.
+    pub fn record_subagent_progress(&mut self, prompt: Value) {
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "set_subagent_subscription", "level": "progress" }));
+        agent.send(prompt);
+        let is_progress = |record: &Value| {
+            record["type"] == "subagent_progress" && record["payload"]["progress"]["toolCount"] == 1
+        };
+        self.others.extend(agent.until(is_progress).pop());
+    }
+
     /// Records the user interface of extensions from a recording of the emulated agent.
     pub fn record_user_interface(&mut self, recording: &str) {
         let lines = recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -246,7 +259,11 @@ impl Recorder {
             Value::String(text) => *text = self.tidy_text(text),
             Value::Number(_) if matches!(name, "delayMs" | "delay_ms") => *value = json!(2000),
             Value::Number(_) if matches!(name, "durationMs" | "duration" | "ttft") => *value = json!(12),
-            Value::Number(_) if name == "modified" => *value = json!(1_767_225_600_000_u64),
+            Value::Number(_) if matches!(name, "modified" | "endMs" | "currentToolStartMs") => {
+                *value = json!(1_767_225_600_000_u64);
+            }
+            // The files contain paths.
+            Value::Number(_) if name == "nextByte" => *value = json!(1234),
             _ => {}
         }
     }

@@ -259,7 +259,8 @@ impl<'event> EventRecord<'event> {
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
             | Event::Display { .. }
-            | Event::Local(_) => return None,
+            | Event::Local(_)
+            | Event::Subagent(_) => return None,
         })
     }
 

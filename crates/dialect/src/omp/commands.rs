@@ -11,6 +11,7 @@ use crate::command_table::Row;
 use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::family::host;
+use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
 use crate::local_data::Negotiated;
@@ -127,6 +128,9 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<AvailableCommands<'_>>),
         action: Engine(|_| Command::GetCommands),
     },
+    subagents::SET_SUBAGENT_SUBSCRIPTION,
+    subagents::GET_SUBAGENTS,
+    subagents::GET_SUBAGENT_MESSAGES,
     Row {
         name: "set_todos",
         about: "Replaces the todo list: phases with tasks, each identified by its text. The model sees it with its next \

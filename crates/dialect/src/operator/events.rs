@@ -120,7 +120,8 @@ impl Events {
             | Event::Display { .. }
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

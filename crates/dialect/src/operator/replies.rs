@@ -273,9 +273,12 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
-        | Answer::Todos(_)
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => Data::Nothing(Nothing {}),
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),
     }
 }
 

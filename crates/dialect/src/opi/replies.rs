@@ -226,9 +226,12 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Written { .. }
         | Answer::Sessions(_)
         | Answer::Exported { .. }
-        | Answer::Todos(_)
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => None,
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => None,
     }
 }
 

@@ -267,6 +267,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::HostCallOver { .. }
         | Event::Display { .. }
         | Event::Local(_)
+        // Encoded with what is remembered of each subagent.
+        | Event::Subagent(_)
         // Reported by the end of the run.
         | Event::StorageFailed { .. } => return None,
     })

@@ -91,6 +91,13 @@ impl Session {
                     | Command::SetModel { .. }
                     | Command::ChooseModel { .. }
                     | Command::CycleModel
+                    | Command::Shell { .. }
+                    | Command::NewSession { .. }
+                    | Command::SwitchSession { .. }
+                    | Command::Fork { .. }
+                    | Command::Clone
+                    | Command::NavigateTree { .. }
+                    | Command::Compact { .. }
             );
         !self.is_started && depends_on_them
     }

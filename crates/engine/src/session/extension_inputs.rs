@@ -104,6 +104,9 @@ impl Session {
                 let messages = self.transcript.messages().to_vec();
                 let _ = reply.send(SessionContext { system_prompt, messages });
             }
+            ExtensionInput::FindTool { name, reply } => {
+                let _ = reply.send(self.find_tool(&name));
+            }
             ExtensionInput::Shutdown => self.quits_when_idle = true,
         }
     }

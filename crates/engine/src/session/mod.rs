@@ -10,6 +10,7 @@ mod call_hooks;
 mod commands;
 mod compacting;
 mod continuation;
+mod delegating;
 mod dialogs;
 mod extension_inputs;
 mod hook_points;
@@ -23,6 +24,7 @@ mod missing_model;
 mod model_answer;
 mod overflow;
 mod panics;
+mod passed_on;
 mod prompting;
 mod request_hooks;
 mod run_preparation;
@@ -64,6 +66,7 @@ use crate::queues::Queues;
 use crate::rule_watch::RuleWatch;
 use crate::run::Run;
 use crate::settings::RetrySettings;
+use crate::subagents::Roster;
 use crate::system_prompt::SystemPrompt;
 use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
@@ -76,6 +79,7 @@ pub(crate) use hooks::OpenHook;
 use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
+pub(crate) use passed_on::{Asker, PassedOn};
 pub(crate) use prompting::Receipt;
 use todos::Todos;
 
@@ -105,6 +109,7 @@ pub struct Session {
     shutting_down: bool,
     rules: RuleWatch,
     todos: Todos,
+    subagents: Roster,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -149,6 +154,7 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
         };
+        let subagents = Roster::new(settings.subagents.max_parallel);
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
         let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
         let instructions = Instructions::new(tools, system_prompt, resources);
@@ -179,6 +185,7 @@ impl Session {
             shutting_down: false,
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
+            subagents,
             is_started: extensions.is_empty(),
             extensions,
             lane: Lane::default(),
@@ -265,6 +272,7 @@ impl Session {
             (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {
                 self.extension_command_done(id, result);
             }
+            (Awaited::PassedOn(_), Step::DialogOver(_)) => self.withdraw_passed_on(id),
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }

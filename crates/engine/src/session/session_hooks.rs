@@ -23,6 +23,8 @@ const STALE: &str = "This extension ctx is stale after session replacement or re
 impl Session {
     /// Goes on once every extension has registered: the session has started.
     pub(super) fn extensions_ready(&mut self) {
+        // From now on they are told of every entry.
+        self.mirror();
         self.announce_session(SessionReason::Startup, None);
     }
 

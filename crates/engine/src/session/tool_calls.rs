@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{Event, ToolReport};
 use bowline_core::hook::{HookEvent, HookKind};
-use bowline_core::message::{Arguments, Message, StopReason, ToolResultMessage};
+use bowline_core::message::{Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
-use bowline_tools::{CallContext, Outcome, Progress, Tool};
+use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::hook_points::HookPoint;
 use crate::call_gate::{GatedCall, Verdict};
+use crate::extension::FoundTool;
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::{Awaited, Reporter};
@@ -32,7 +33,9 @@ const NOT_STARTED: &str = "Aborted before it was started.";
 
 impl Session {
     /// Starts the tools that an answer calls.
-    pub(super) fn start_tools(&mut self, batch: Batch) {
+    pub(super) fn start_tools(&mut self, mut batch: Batch) {
+        let toolbox = self.instructions.toolbox();
+        batch.set_sequential(|tool| toolbox.get(tool).is_some_and(|tool| tool.runs_alone()));
         self.set_phase(Phase::Tools(batch));
         self.continue_batch();
     }
@@ -42,6 +45,7 @@ impl Session {
     pub(super) fn continue_batch(&mut self) {
         let limit = match self.switches.interrupt_mode {
             InterruptMode::Immediate => 1,
+            InterruptMode::Wait if self.batch().is_some_and(Batch::is_sequential) => 1,
             InterruptMode::Wait => self.agent.settings().max_parallel_tools.get(),
         };
         while let Some(batch) = self.batch()
@@ -66,6 +70,21 @@ impl Session {
         if self.batch().is_some_and(Batch::is_done) {
             self.finish_batch();
         }
+    }
+
+    /// Returns a tool of the session, enabled or not, and the context of a call outside of a run.
+    pub(super) fn find_tool(&self, name: &str) -> Option<FoundTool> {
+        let context = CallContext {
+            working_directory: self.transcript.working_directory().to_owned(),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| ()),
+            environment: self.tool_environment(),
+            takes_images: self.models.current().is_some_and(|model| model.takes_images()),
+            session_id: Some(self.transcript.session_id().to_owned()),
+            call_id: None,
+            todos: self.todos.list.clone(),
+        };
+        Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
 
     /// Takes up a call: it runs, is asked about, or ends at once with a refusal.
@@ -148,14 +167,16 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
-        let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
+        let arguments = Arc::clone(&call.arguments);
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
+        let call_id = Some(call.id.clone());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
-        let todos = self.todos.list.clone();
+        let delegation = self.delegation(index, &*tool);
         let tool = self.with_addresses(tool, &arguments);
+        let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -164,10 +185,15 @@ impl Session {
                 environment,
                 takes_images,
                 session_id,
-                todos,
                 call_id,
+                todos,
             };
-            run_tool(tool, context, (*arguments).clone(), cancel, reporter)
+            let arguments = (*arguments).clone();
+            let call = match delegation {
+                Some(delegation) => delegation.run(context, arguments, reporter.clone()),
+                None => tool.call(context, arguments),
+            };
+            run_tool(call, cancel, reporter)
         });
         self.set_call_state(index, CallState::Running { task, started, progress });
     }
@@ -193,8 +219,12 @@ impl Session {
     /// Handles a report of a running tool.
     pub(super) fn tool_step(&mut self, index: usize, step: ToolStep) {
         self.report_progress(index);
-        if let ToolStep::Done(outcome) = step {
-            self.tool_ended(index, outcome);
+        match step {
+            ToolStep::Progress => {}
+            ToolStep::Subagent(event) => self.subagent_reported(event),
+            ToolStep::ExtensionFailed(error) => self.emit(Event::ExtensionFailed(error)),
+            ToolStep::Asks(passed_on) => self.pass_on(index, passed_on),
+            ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }
     }
 
@@ -231,6 +261,8 @@ impl Session {
     pub(super) fn end_call(&mut self, index: usize, mut outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        self.withdraw_questions_of(index);
+        self.end_subagents_of(&call_id);
         if let Some(rules) = self.rules_for_result(&call_id) {
             outcome.content.insert(0, rules);
         }
@@ -349,15 +381,9 @@ fn result_message(call: &Call, outcome: &Outcome, timestamp: u64) -> Message {
 }
 
 /// Runs a tool and reports its outcome.
-async fn run_tool(
-    tool: Arc<dyn Tool>,
-    context: CallContext,
-    arguments: Arguments,
-    cancel: CancellationToken,
-    reporter: Reporter,
-) {
+async fn run_tool(call: BoxFuture<'static, Outcome>, cancel: CancellationToken, reporter: Reporter) {
     let outcome = tokio::select! {
-        outcome = tool.call(context, arguments) => outcome,
+        outcome = call => outcome,
         () = overdue(cancel) => Outcome::error("Aborted; the tool did not stop in time and was dropped."),
     };
     reporter.send(Step::Tool(ToolStep::Done(outcome))).await;

@@ -25,6 +25,7 @@ mod shutdown;
 mod steering;
 mod storage;
 mod stream_rules;
+mod subagents;
 mod switching;
 mod test_extension;
 mod test_tools;

@@ -128,6 +128,19 @@ pub struct Registration {
     pub wants: Vec<Want>,
 }
 
+impl Registration {
+    /// Returns both together.
+    pub fn and(mut self, other: Self) -> Self {
+        self.tools.extend(other.tools);
+        self.commands.extend(other.commands);
+        self.flags.extend(other.flags);
+        self.hooks.extend(other.hooks);
+        self.providers.extend(other.providers);
+        self.wants.extend(other.wants);
+        self
+    }
+}
+
 /// Something that an extension can want.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -181,9 +194,6 @@ pub struct CommandRegistration {
     pub name: String,
     #[serde(default)]
     pub description: Option<String>,
-    /// Whether its arguments can be completed.
-    #[serde(default)]
-    pub has_completion: bool,
 }
 
 /// A flag of the command line. Its value is in the field `flags` of the state.
@@ -285,7 +295,7 @@ pub struct ModelRegistration {
     pub compat: Option<Value>,
 }
 
-/// The end of what a `hook`, `tool`, `command`, `complete` or `provider` asked for. With an `error` it failed.
+/// The end of what a `hook`, `tool`, `command` or `provider` asked for. With an `error` it failed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Result")]
 pub struct CallResult {

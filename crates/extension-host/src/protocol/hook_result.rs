@@ -290,11 +290,14 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
     Ok(match hook {
         HookKind::ResourcesDiscover => {
             let paths: ResourcesDiscoverResult = read(hook, value)?;
+            let HookEvent::ResourcesDiscover { directory, .. } = event else { return Ok(HookResult::None) };
+            let absolute = |paths: Option<Vec<PathBuf>>| {
+                paths.unwrap_or_default().into_iter().map(|path| directory.join(path)).collect()
+            };
             HookResult::Resources(DiscoveredPaths {
-                // The session knows which extension it is.
-                extension: String::new(),
-                skills: paths.skill_paths.unwrap_or_default(),
-                prompts: paths.prompt_paths.unwrap_or_default(),
+                skills: absolute(paths.skill_paths),
+                prompts: absolute(paths.prompt_paths),
+                ..DiscoveredPaths::default()
             })
         }
         HookKind::SessionBeforeSwitch | HookKind::SessionBeforeFork => {

@@ -13,16 +13,18 @@ mod step;
 mod to_extension;
 
 pub use from_extension::{
-    CallResult, CommandRegistration, ExecutionMode, FlagRegistration, FlagType, FromExtension,
-    HookRegistration, ModelRegistration, PartialOutcome, ProviderRegistration, Registration, StreamEnd,
-    StreamStop, ToolOutcome, ToolRegistration, Unregister, Want,
+    CallResult, Cancel, CommandRegistration, ErrorRecord, ExecutionMode, FlagRegistration, FlagType,
+    FromExtension, HookRegistration, Log, ModelRegistration, Notify, PartialOutcome, ProviderRegistration,
+    Registered, Registration, Request, StreamEnd, StreamStop, ToolOutcome, ToolRegistration, Unregister,
+    Update, Want,
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, Placement, QueueName};
 pub use request::{
-    Compacted, ContextBody, ExecParams, ExecResult, ExecutedTool, ModelAuth, ModelParams, RequestBody,
-    SessionEntries, SourceInfo, Switched,
+    CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
+    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ModelAuth, ModelParams,
+    NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched,
 };
 pub use schema::schema;
 pub use step::Chunk;

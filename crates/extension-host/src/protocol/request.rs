@@ -301,20 +301,3 @@ pub struct ExecResult {
     /// Whether there was more output than is returned.
     pub truncated: bool,
 }
-
-/// Where an extension comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SourceInfo {
-    pub path: String,
-    /// `auto` if it was found in a folder, `local` if the settings name it, `cli` if the command line does.
-    #[schemars(extend("enum" = ["auto", "local", "cli"]))]
-    pub source: &'static str,
-    #[schemars(extend("enum" = ["user", "project", "temporary"]))]
-    pub scope: &'static str,
-    #[schemars(extend("const" = "top-level"))]
-    pub origin: &'static str,
-    /// The folder that it was found in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_dir: Option<String>,
-}

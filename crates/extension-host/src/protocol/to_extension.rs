@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bowline_core::message::Arguments;
 use bowline_core::model::Model;
+use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +13,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::hook_event::HookEventRecord;
-use super::request::SourceInfo;
 use super::step::Chunk;
 
 /// A record that bowline sends.
@@ -40,7 +40,7 @@ pub enum ToExtension<'record> {
         /// What is known of the session. The rest follows in a `state` record before the first hook.
         state: Box<State<'record>>,
         /// The extension that the process serves: one element.
-        extensions: [InitExtension<'record>; 1],
+        extensions: &'record [InitExtension<'record>],
         limits: Limits,
     },
     /// Calls the extension and waits for its `result`.
@@ -61,8 +61,6 @@ pub enum ToExtension<'record> {
         /// The text after the command's name.
         args: &'record str,
     },
-    /// Asks for completions of a command's arguments. The `result` is a list of texts.
-    Complete { id: &'record str, command: &'record str, prefix: &'record str },
     /// Asks a provider of the extension for an answer (`stream`), which is sent as any number of `chunk` and one
     /// `result`, or for its list of models (`refresh`), which is the `result`.
     Provider {
@@ -88,14 +86,14 @@ pub enum ToExtension<'record> {
     Response {
         id: &'record str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<Value>,
+        result: Option<&'record Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorBody<'record>>,
     },
     /// What was asked for is no longer wanted. The `result` is still expected, soon.
     Cancel {
         id: &'record str,
-        #[schemars(extend("enum" = ["abort", "timeout", "shutdown"]))]
+        #[schemars(extend("enum" = ["abort", "timeout"]))]
         reason: &'static str,
     },
     /// The extension has to exit. Its stdin is closed afterwards.
@@ -130,7 +128,36 @@ pub struct InitExtension<'record> {
     pub id: &'record str,
     /// Its path, by which clients know it when it fails.
     pub path: &'record str,
-    pub source_info: &'record SourceInfo,
+    pub source_info: SourceInfoRecord<'record>,
+}
+
+/// Where an extension comes from.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "SourceInfo")]
+pub struct SourceInfoRecord<'record> {
+    path: &'record Path,
+    /// `auto` if it was found in a folder, `local` if the settings name it, `cli` if the command line does.
+    source: &'record str,
+    #[schemars(extend("enum" = ["user", "project", "temporary"]))]
+    scope: &'static str,
+    #[schemars(extend("enum" = ["top-level", "package"]))]
+    origin: &'static str,
+    /// The folder that it was found in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_dir: Option<&'record Path>,
+}
+
+impl<'record> From<&'record SourceInfo> for SourceInfoRecord<'record> {
+    fn from(info: &'record SourceInfo) -> Self {
+        Self {
+            path: &info.path,
+            source: &info.source,
+            scope: info.scope.as_str(),
+            origin: info.packaging.as_str(),
+            base_dir: info.base_folder.as_deref(),
+        }
+    }
 }
 
 /// How long things may take.

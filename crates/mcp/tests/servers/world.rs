@@ -8,7 +8,7 @@ use bowline_core::message::{Content, join_text};
 use bowline_mcp::{
     Asker, Configuration, Host, Listener, Notice, Question, Servers, Source, Surroundings, Timing,
 };
-use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Progress, TodoList};
+use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Progress};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -137,7 +137,7 @@ impl World {
             takes_images: true,
             session_id: Some("session".to_owned()),
             call_id: None,
-            todos: TodoList::default(),
+            todos: bowline_tools::TodoList::default(),
         }
     }
 

@@ -139,6 +139,7 @@ impl Session {
         self.models = models;
         self.take_notes(notes);
         self.futile_compaction = None;
+        self.subagents.clear();
         self.drop_queued();
         self.announce_session(reason, previous);
         Ok(())

@@ -1,0 +1,16 @@
+//! Extensions that are processes: what they can do, and what they cannot do to bowline.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
+
+mod actor;
+mod commands;
+mod dialogs;
+mod failures;
+mod flags;
+mod hooks;
+mod loading;
+mod requests;
+mod results;
+mod sessions;
+mod tools;

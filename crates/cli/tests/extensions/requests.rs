@@ -1,0 +1,179 @@
+//! What extensions ask for.
+
+use bowline_testkit::{Agent, Reply, Workspace};
+use serde_json::{Value, json};
+
+use crate::actor::{Actor, hooks, run, start};
+
+/// An extension whose command `/ask` makes a request.
+struct Asking {
+    agent: Agent,
+    actor: Actor,
+}
+
+impl Asking {
+    #[track_caller]
+    fn new(workspace: &Workspace, method: &str, params: Value) -> Self {
+        let request = json!({ "type": "request", "id": "q", "method": method, "params": params });
+        let on = json!({
+            "command:ask": [{ "send": request }],
+            "response:q": [{ "send": { "type": "result", "id": "$id of command:ask" } }],
+        });
+        let actor = Actor::new(workspace, "a", json!({ "commands": [{ "name": "ask" }] }), on);
+        Self { agent: start(workspace), actor }
+    }
+
+    /// Returns the response to the request.
+    #[track_caller]
+    fn ask(&mut self) -> Value {
+        self.agent.send(json!({ "type": "prompt", "message": "/ask" }));
+        self.actor.wait_for(|record| record["type"] == "response")
+    }
+}
+
+#[test]
+fn model_answers_outside_of_the_session() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::text("four"));
+    let params = json!({ "prompt": "two and two?", "systemPrompt": "Be brief." });
+    let mut asking = Asking::new(&workspace, "model.complete", params);
+    let response = asking.ask();
+    assert_eq!(response["result"]["content"][0]["text"], "four", "{response}");
+    let body = &server.requests()[0].body;
+    assert!(body["system"].to_string().contains("Be brief."));
+    let messages = asking.agent.carry_out(json!({ "type": "get_messages" }));
+    assert_eq!(messages["messages"], json!([]));
+}
+
+#[test]
+fn model_answers_in_pieces() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::new().thinking("hm").then_text("one").tool("t", json!({ "a": 1 })));
+    let params = json!({
+        "model": "mock/m2",
+        "messages": [{ "role": "user", "content": "go", "timestamp": 1 }],
+        "tools": [{ "name": "t", "description": "d", "parameters": { "type": "object" } }],
+    });
+    let mut asking = Asking::new(&workspace, "model.stream", params);
+    let response = asking.ask();
+    assert_eq!(response["result"]["stopReason"], "toolUse", "{response}");
+    let received = asking.actor.received();
+    let chunks = received.iter().filter(|record| record["type"] == "chunk" && record["id"] == "q");
+    let kinds: Vec<_> = chunks.filter_map(|record| record["event"]["type"].as_str()).collect();
+    for kind in ["thinking_delta", "text_start", "text_delta", "toolcall_start", "toolcall_delta", "usage"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+}
+
+#[test]
+fn failures_of_requests_are_errors() {
+    let cases = [
+        ("model.complete", json!({ "prompt": "x", "model": "no/such" }), "there is no model no/such"),
+        ("model.complete", json!({}), "a call has either messages or a prompt"),
+        ("session.fork", json!({ "entryId": "gone" }), ""),
+        ("session.fork", json!({}), "invalid parameters of session.fork: missing field `entryId`"),
+        ("session.sing", json!({}), "there is no method session.sing"),
+        ("tool.execute", json!({ "name": "sing" }), "there is no tool named sing"),
+    ];
+    for (method, params, problem) in cases {
+        let (_server, workspace) = Workspace::with_server();
+        let response = Asking::new(&workspace, method, params).ask();
+        let error = response["error"]["message"].as_str().unwrap_or_else(|| panic!("{method}: {response}"));
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn models_and_keys_are_listed() {
+    let (_server, workspace) = Workspace::with_server();
+    let response = Asking::new(&workspace, "model.list", json!({})).ask();
+    let ids: Vec<_> =
+        response["result"].as_array().unwrap().iter().map(|model| model["id"].clone()).collect();
+    assert!(ids.contains(&json!("m1")), "{ids:?}");
+    let response = Asking::new(&workspace, "model.auth", json!({ "provider": "mock" })).ask();
+    assert!(response["result"]["apiKey"].is_string(), "{response}");
+}
+
+#[test]
+fn extensions_of_a_project_get_no_keys() {
+    let (_server, workspace) = Workspace::with_server();
+    let request =
+        json!({ "type": "request", "id": "q", "method": "model.auth", "params": { "provider": "mock" } });
+    let on = json!({ "hook:session_start": [{ "send": request }, { "result": null }] });
+    let actor = Actor::new(&workspace, "a", hooks(&["session_start"]), on);
+    let folder = workspace.work().join(".bowline");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = json!({ "extensions": [actor.path()] });
+    std::fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
+    let mut agent = crate::actor::start_with(&workspace, &["--approve"]);
+    run(&mut agent, "hi");
+    let response = actor.wait_for(|record| record["type"] == "response");
+    assert_eq!(response["error"]["message"], "extensions of a project get no keys");
+}
+
+#[test]
+fn tool_of_the_session_is_run() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace = workspace.file("a.txt", "content of a");
+    // It is not enabled by default.
+    let params = json!({ "name": "grep", "args": { "pattern": "content" } });
+    let response = Asking::new(&workspace, "tool.execute", params).ask();
+    assert_eq!(response["result"]["isError"], false, "{response}");
+    assert!(response["result"]["content"][0]["text"].as_str().unwrap().contains("content of a"));
+}
+
+#[test]
+fn program_is_run_without_a_shell() {
+    let (_server, workspace) = Workspace::with_server();
+    let script = "echo $1; echo err >&2; pwd; exit 3";
+    let params = json!({ "command": "sh", "args": ["-c", script, "sh", "a b"] });
+    let result = Asking::new(&workspace, "exec", params).ask()["result"].take();
+    let expected = json!({
+        "stdout": format!("a b\n{}\n", workspace.work().canonicalize().unwrap().display()),
+        "stderr": "err\n",
+        "code": 3,
+        "killed": false,
+        "truncated": false,
+    });
+    assert_eq!(result, expected);
+    let late = json!({ "command": "sleep", "args": ["300"], "timeout": 50 });
+    let result = Asking::new(&workspace, "exec", late).ask()["result"].take();
+    assert_eq!((result["killed"].as_bool(), result["code"].as_i64()), (Some(true), Some(0)));
+    let missing = json!({ "command": "no-such-program" });
+    let result = Asking::new(&workspace, "exec", missing).ask()["result"].take();
+    assert_eq!(result["code"], 1);
+    assert!(result["stderr"].as_str().unwrap().contains("no-such-program"));
+}
+
+#[test]
+fn entries_context_and_settings_are_read() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "retry": { "maxRetries": 7 } }));
+    let mut asking = Asking::new(&workspace, "session.entries", json!({}));
+    run(&mut asking.agent, "hi");
+    let result = asking.ask()["result"].take();
+    assert!(result["entries"].as_array().unwrap().iter().any(|entry| entry["message"]["role"] == "user"));
+    assert!(result["leafId"].is_string());
+    let mut asking = Asking::new(&workspace, "session.context", json!({}));
+    run(&mut asking.agent, "hi");
+    let result = asking.ask()["result"].take();
+    assert_eq!(result["messages"].as_array().unwrap().len(), 2);
+    assert!(result["systemPrompt"].as_str().is_some_and(|prompt| !prompt.is_empty()));
+    let result = Asking::new(&workspace, "settings.get", json!({ "key": "retry.maxRetries" })).ask();
+    assert_eq!(result["result"], 7);
+}
+
+#[test]
+fn session_is_changed_and_waited_for() {
+    let (_server, workspace) = Workspace::with_server();
+    let mut asking = Asking::new(&workspace, "session.new", json!({}));
+    let before = asking.agent.carry_out(json!({ "type": "get_state" }));
+    asking.agent.send(json!({ "type": "prompt", "message": "/ask" }));
+    let response = asking.actor.wait_for(|record| record["type"] == "response");
+    assert_eq!(response["result"], json!({ "cancelled": false }), "{response}");
+    let after = asking.agent.carry_out(json!({ "type": "get_state" }));
+    assert_ne!(before["sessionId"], after["sessionId"]);
+    let response = Asking::new(&workspace, "session.waitIdle", json!({})).ask();
+    assert_eq!(response["result"], Value::Null);
+    assert!(response.get("error").is_none());
+}

@@ -1,0 +1,274 @@
+//! One run of an extension's process: what it was sent, and what it owes an answer to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_engine::Mirror;
+use bowline_tools::Progress;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::outgoing::{Outgoing, Sent};
+use crate::pausable_clock::PausableClock;
+use crate::protocol::{Chunk, PartialOutcome, ToExtension};
+
+/// How long an extension may take to answer what was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+
+/// One run of an extension's process.
+pub(crate) struct Connection {
+    /// The short name of the extension, for errors.
+    name: Arc<str>,
+    pub outgoing: Outgoing,
+    pub clock: PausableClock,
+    calls: Mutex<Calls>,
+    /// The requests of the extension that were not answered yet.
+    pub requests: Mutex<HashMap<String, CancellationToken>>,
+    /// What the extension was last told of the session.
+    pub told: Mutex<Option<Arc<Mirror>>>,
+    /// Cancelled if the extension cannot be spoken to any longer.
+    pub broken: CancellationToken,
+    cause: Mutex<Option<String>>,
+    /// Called with the first event that is dropped.
+    on_dropped: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Calls {
+    last_id: u64,
+    open: HashMap<String, OpenCall>,
+    is_closed: bool,
+}
+
+/// Who waits for the answer to a call.
+pub(crate) enum OpenCall {
+    /// A hook or a command.
+    Answer(oneshot::Sender<CallEnd>),
+    /// A tool, which reports progress.
+    Tool { end: oneshot::Sender<CallEnd>, progress: Arc<dyn Fn(Progress) + Send + Sync> },
+    /// A stream of a provider.
+    Stream(mpsc::Sender<StreamItem>),
+}
+
+/// What the answer to a call is, or why it failed.
+pub(crate) type CallEnd = Result<Value, String>;
+
+/// A piece of a provider's answer.
+#[derive(Debug)]
+pub(crate) enum StreamItem {
+    Chunk(Chunk),
+    End(CallEnd),
+}
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CancelReason {
+    Abort,
+    Timeout,
+}
+
+impl CancelReason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Abort => "abort",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+impl Connection {
+    pub fn new(name: Arc<str>, on_dropped: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            name,
+            outgoing: Outgoing::default(),
+            clock: PausableClock::default(),
+            calls: Mutex::default(),
+            requests: Mutex::default(),
+            told: Mutex::default(),
+            broken: CancellationToken::new(),
+            cause: Mutex::default(),
+            on_dropped: Box::new(on_dropped),
+        }
+    }
+
+    /// Sends a record that the extension must get.
+    pub fn send(&self, record: &ToExtension<'_>) {
+        if self.outgoing.push(record) == Sent::TooMuch {
+            self.give_up("it does not read what it is sent".to_owned());
+        }
+    }
+
+    /// Sends an event, which is dropped if the extension lags behind.
+    pub fn send_event(&self, record: &ToExtension<'_>) {
+        match self.outgoing.push_event(record) {
+            Sent::TooMuch => self.give_up("it does not read what it is sent".to_owned()),
+            Sent::FirstDropped => (self.on_dropped)(),
+            Sent::Queued | Sent::Dropped => {}
+        }
+    }
+
+    /// Ends the process for a reason.
+    pub fn give_up(&self, cause: String) {
+        lock(&self.cause).get_or_insert(cause);
+        self.broken.cancel();
+    }
+
+    /// Returns why the process was ended, if it was.
+    pub fn cause(&self) -> Option<String> {
+        lock(&self.cause).clone()
+    }
+
+    /// Registers a call and sends its record; `None` if the process has ended.
+    pub fn call(
+        self: &Arc<Self>,
+        open: OpenCall,
+        record: impl FnOnce(&str) -> Option<Vec<u8>>,
+    ) -> Option<CallGuard> {
+        let id = {
+            let mut calls = lock(&self.calls);
+            if calls.is_closed {
+                return None;
+            }
+            calls.last_id += 1;
+            let id = calls.last_id.to_string();
+            calls.open.insert(id.clone(), open);
+            id
+        };
+        let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
+        let line = record(&guard.id)?;
+        match self.outgoing.push_line(&line) {
+            Sent::TooMuch => {
+                self.give_up("it does not read what it is sent".to_owned());
+                None
+            }
+            _ => Some(guard),
+        }
+    }
+
+    /// Takes the end of a call.
+    pub async fn end_call(&self, id: &str, end: CallEnd) {
+        let open = lock(&self.calls).open.remove(id);
+        match open {
+            Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => drop(sender.send(end)),
+            Some(OpenCall::Stream(sender)) => drop(sender.send(StreamItem::End(end)).await),
+            // It was given up, or never existed.
+            None => {}
+        }
+    }
+
+    /// Takes the progress of a tool.
+    pub fn progress(&self, id: &str, partial: PartialOutcome) {
+        let progress = match lock(&self.calls).open.get(id) {
+            Some(OpenCall::Tool { progress, .. }) => Arc::clone(progress),
+            _ => return,
+        };
+        progress(Progress { content: partial.content, details: partial.details });
+    }
+
+    /// Takes a piece of a provider's answer, waiting for room.
+    pub async fn chunk(&self, id: &str, chunk: Chunk) {
+        let sender = match lock(&self.calls).open.get(id) {
+            Some(OpenCall::Stream(sender)) => sender.clone(),
+            _ => return,
+        };
+        let _ = sender.send(StreamItem::Chunk(chunk)).await;
+    }
+
+    /// Ends every call, because the process has ended.
+    pub fn close(&self) {
+        let open = {
+            let mut calls = lock(&self.calls);
+            calls.is_closed = true;
+            std::mem::take(&mut calls.open)
+        };
+        drop(open);
+        for (_, request) in lock(&self.requests).drain() {
+            request.cancel();
+        }
+        self.outgoing.close();
+    }
+
+    /// Tells whether nothing more is sent.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.calls).is_closed
+    }
+
+    /// Returns what is said about an extension that has exited.
+    pub fn exited(&self) -> String {
+        exited(&self.name)
+    }
+}
+
+/// Returns what is said about an extension that has exited.
+pub(crate) fn exited(name: &str) -> String {
+    format!("Extension \"{name}\" exited")
+}
+
+/// A call that waits for its answer. Dropping it tells the extension that nobody does any longer.
+pub(crate) struct CallGuard {
+    connection: Arc<Connection>,
+    id: String,
+    /// Whether the extension knows already.
+    is_cancelled: bool,
+}
+
+impl CallGuard {
+    /// Tells the extension to stop.
+    pub fn cancel(&mut self, reason: CancelReason) {
+        self.is_cancelled = true;
+        self.connection.send(&ToExtension::Cancel { id: &self.id, reason: reason.as_str() });
+    }
+
+    /// Waits for the answer, until `limit` has passed or the caller cancels it.
+    pub async fn answer(
+        mut self,
+        mut end: oneshot::Receiver<CallEnd>,
+        limit: Option<Duration>,
+        cancel: CancellationToken,
+    ) -> CallEnd {
+        let connection = Arc::clone(&self.connection);
+        let time_is_up = async {
+            match limit {
+                Some(limit) => connection.clock.passes(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = &mut end => answer,
+            () = cancel.cancelled() => {
+                self.cancel(CancelReason::Abort);
+                let late = tokio::time::timeout(CANCEL_GRACE, &mut end).await;
+                late.unwrap_or_else(|_| Ok(Err("Aborted; the extension did not stop in time.".to_owned())))
+            }
+            () = time_is_up => {
+                self.cancel(CancelReason::Timeout);
+                let seconds = limit.unwrap_or_default().as_secs_f32();
+                Ok(Err(format!("Extension hook timed out after {seconds} s")))
+            }
+        };
+        // The process has ended if nobody is there to answer.
+        answer.unwrap_or_else(|_| Err(connection.exited()))
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        let was_open = lock(&self.connection.calls).open.remove(&self.id).is_some();
+        if was_open && !self.is_cancelled {
+            self.cancel(CancelReason::Abort);
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connection").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,374 @@
+//! An extension that is a process, as the engine sees it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+
+use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
+use bowline_core::slash_command::{CommandKind, Scope, SlashCommand};
+use bowline_core::ui::ExtensionError;
+use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, OfferedTool, SessionLink};
+use bowline_tools::BoxFuture;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::{CallEnd, CallGuard, Connection, OpenCall, exited, lock};
+use crate::discovery::{Found, Launch};
+use crate::host::Group;
+use crate::mirror;
+use crate::plan::Plan;
+use crate::protocol::{self, HookEventRecord, Registration, State as StateRecord, ToExtension, Unregister};
+use crate::registration::{Changed, Registered};
+use crate::tool::ProcessTool;
+
+/// The longest text of an error that is passed on, in characters.
+const LONGEST_ERROR: usize = 4000;
+
+/// An extension that is a process.
+pub(crate) struct ProcessExtension {
+    pub plan: Arc<Plan>,
+    pub found: Found,
+    pub launch: Launch,
+    pub about: About,
+    pub link: SessionLink,
+    /// The extensions of the same session.
+    pub group: Weak<Group>,
+    /// Its path.
+    name: Arc<str>,
+    /// Its short name.
+    id: Arc<str>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The process, once it has registered.
+    connection: Option<Arc<Connection>>,
+    registered: Registered,
+    /// What the engine last said of the session.
+    mirror: Option<Arc<Mirror>>,
+    phase: Phase,
+}
+
+/// How an extension is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Phase {
+    #[default]
+    Starting,
+    Running,
+    /// It has exited and is started again.
+    Restarting,
+    /// It is not started again.
+    Failed(String),
+}
+
+impl ProcessExtension {
+    pub fn new(
+        plan: Arc<Plan>,
+        found: Found,
+        launch: Launch,
+        about: About,
+        link: SessionLink,
+        group: Weak<Group>,
+    ) -> Self {
+        let name = found.path.to_string_lossy().into();
+        let id = found.name.as_str().into();
+        Self { plan, found, launch, about, link, group, name, id, state: Mutex::default() }
+    }
+
+    /// Returns the short name.
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// Tells whether the user put it there, so that it may have keys.
+    pub fn is_of_user(&self) -> bool {
+        self.found.source.scope != Scope::Project
+    }
+
+    /// Tells whether the user trusts the project.
+    pub fn is_in_trusted_project(&self) -> bool {
+        self.group.upgrade().is_some_and(|group| group.trusts_project())
+    }
+
+    /// Returns the values of the flags that the manifest declares.
+    pub fn manifest_flags(&self) -> BTreeMap<String, Value> {
+        let values = self.launch.flags.iter().filter_map(|flag| {
+            let given = self.plan.flags.iter().rev().find(|given| given.name == flag.name);
+            if let (Some(given), Some(group)) = (given, self.group.upgrade()) {
+                group.take_flag(&given.name);
+            }
+            let given = given.and_then(|given| given.value(flag).ok());
+            Some((flag.name.clone(), given.or_else(|| flag.default.clone())?))
+        });
+        values.collect()
+    }
+
+    /// Returns the process, if it has registered and not exited.
+    pub fn connection(&self) -> Option<Arc<Connection>> {
+        lock(&self.state).connection.clone()
+    }
+
+    /// Returns what is known of the session.
+    pub fn mirrored(&self) -> Option<Arc<Mirror>> {
+        lock(&self.state).mirror.clone()
+    }
+
+    pub fn phase(&self) -> Phase {
+        lock(&self.state).phase.clone()
+    }
+
+    pub fn set_phase(&self, phase: Phase) {
+        lock(&self.state).phase = phase;
+    }
+
+    /// Uses a process that has registered, or none.
+    pub fn set_connection(&self, connection: Option<Arc<Connection>>) {
+        lock(&self.state).connection = connection;
+    }
+
+    /// Sends what is known of the session to a process that has just registered.
+    pub fn tell_all(&self, connection: &Connection) {
+        if let Some(mirror) = self.mirrored() {
+            tell(connection, &mirror, &[]);
+        }
+    }
+
+    /// Tells whether the extension takes what others emit.
+    pub fn takes_bus(&self) -> bool {
+        lock(&self.state).registered.takes_bus
+    }
+
+    /// Registers what a process offers; `anew` forgets what an earlier process offered.
+    pub async fn register(self: &Arc<Self>, registration: Registration, anew: bool) {
+        let changed = {
+            let mut state = lock(&self.state);
+            if anew {
+                state.registered = Registered::default();
+            }
+            let mut changed = state.registered.add(registration);
+            if anew {
+                (changed.tools, changed.commands, changed.providers) = (true, true, true);
+            }
+            changed
+        };
+        self.announce(changed).await;
+    }
+
+    /// Takes back what a process offered.
+    pub async fn unregister(self: &Arc<Self>, names: Unregister) {
+        let changed = lock(&self.state).registered.remove(&names);
+        self.announce(changed).await;
+    }
+
+    /// Returns the values of the flags that the extension has registered. What is wrong with them is reported.
+    pub fn flag_values(&self, problems: &mut Vec<String>) -> BTreeMap<String, Value> {
+        let given = |flag: &protocol::FlagRegistration| {
+            let given = self.plan.flags.iter().rev().find(|given| given.name == flag.name)?;
+            if let Some(group) = self.group.upgrade() {
+                group.take_flag(&flag.name);
+            }
+            Some(given.value(flag))
+        };
+        let state = lock(&self.state);
+        let mut wrong = Vec::new();
+        let values = state.registered.flag_values(|flag| match given(flag)? {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                wrong.push(problem);
+                None
+            }
+        });
+        drop(state);
+        problems.extend(wrong);
+        values
+    }
+
+    /// Tells the session what the extension has registered so far.
+    pub async fn announce_all(self: &Arc<Self>) {
+        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
+        if self.phase() != Phase::Starting {
+            self.announce(all).await;
+        }
+    }
+
+    /// Tells the session what has changed.
+    async fn announce(self: &Arc<Self>, changed: Changed) {
+        let Changed { tools, commands, providers, problems } = changed;
+        for problem in problems {
+            self.fail("register", problem).await;
+        }
+        // The first extension that has a tool of a name wins, so those that start together are announced in order.
+        if self.group.upgrade().is_some_and(|group| group.is_starting()) {
+            return;
+        }
+        if providers {
+            self.offer_providers();
+        }
+        if tools {
+            let tools = self.offered_tools();
+            self.link.send(ExtensionInput::Tools { extension: Arc::clone(&self.name), tools }).await;
+        }
+        if commands {
+            let commands = self.offered_commands();
+            self.link.send(ExtensionInput::Commands { extension: Arc::clone(&self.name), commands }).await;
+        }
+        self.link.send(ExtensionInput::Changed).await;
+    }
+
+    fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {
+        let state = lock(&self.state);
+        let tools = state.registered.tools.iter().map(|tool| OfferedTool {
+            tool: Arc::new(ProcessTool::new(Arc::clone(self), tool)),
+            snippet: tool.prompt_snippet.clone(),
+            guidelines: tool.prompt_guidelines.clone(),
+            is_active: tool.default_active,
+        });
+        tools.collect()
+    }
+
+    fn offered_commands(&self) -> Vec<SlashCommand> {
+        let state = lock(&self.state);
+        let commands = state.registered.commands.iter().map(|command| SlashCommand {
+            name: command.name.clone(),
+            description: command.description.clone(),
+            argument_hint: None,
+            kind: CommandKind::Extension,
+            source_info: self.found.source.clone(),
+        });
+        commands.collect()
+    }
+
+    fn offer_providers(&self) {}
+
+    /// Reports a failure to the client.
+    pub async fn fail(&self, event: &str, error: impl Into<String>) {
+        let error = shorten(error.into());
+        let extension = self.name.to_string();
+        let failed = ExtensionError { extension, event: event.to_owned(), error };
+        self.link.send(ExtensionInput::Failed(failed)).await;
+    }
+
+    /// Calls the process; an error if it has exited.
+    pub fn start_call(
+        &self,
+        record: impl FnOnce(&str) -> Option<Vec<u8>>,
+    ) -> Result<(CallGuard, oneshot::Receiver<CallEnd>), String> {
+        let connection = self.connection().ok_or_else(|| exited(&self.id))?;
+        let (sender, end) = oneshot::channel();
+        let guard = connection.call(OpenCall::Answer(sender), record).ok_or_else(|| exited(&self.id))?;
+        Ok((guard, end))
+    }
+
+    /// Returns what a hook results in while there is no process. One that may block tools blocks them: an extension that
+    /// guards them must not be overcome by crashing it.
+    fn while_down(&self, hook: HookKind) -> Result<HookResult, String> {
+        if hook == HookKind::ToolCall { Err(exited(&self.id)) } else { Ok(HookResult::None) }
+    }
+}
+
+impl Extension for ProcessExtension {
+    fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    fn subscription(&self, hook: HookKind, tool: Option<&str>) -> Subscription {
+        lock(&self.state).registered.subscription(hook, tool)
+    }
+
+    fn tell(&self, event: &HookEvent) {
+        if let Some(connection) = self.connection()
+            && let Some(event) = HookEventRecord::of(event)
+        {
+            connection.send_event(&ToExtension::Event { event: &event });
+        }
+    }
+
+    fn call(
+        &self,
+        event: HookEvent,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<HookResult, String>> {
+        let hook = event.kind();
+        let limit = self.plan.limit(hook);
+        let deadline_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        if self.connection().is_none() {
+            return Box::pin(std::future::ready(self.while_down(hook)));
+        }
+        let started = self.start_call(|id| {
+            let event = HookEventRecord::of(&event)?;
+            Some(bowline_dialect::to_line(&ToExtension::Hook { id, event: &event, deadline_ms }))
+        });
+        Box::pin(async move {
+            let (guard, end) = started?;
+            let value = guard.answer(end, Some(limit), cancel).await.map_err(shorten)?;
+            protocol::parse_result(&event, value)
+        })
+    }
+
+    fn run_command(
+        &self,
+        name: &str,
+        arguments: &str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<CommandResult, String>> {
+        let started = self.start_call(|id| {
+            Some(bowline_dialect::to_line(&ToExtension::Command { id, name, args: arguments }))
+        });
+        Box::pin(async move {
+            let (guard, end) = started?;
+            guard.answer(end, None, cancel).await.map_err(shorten)?;
+            Ok(CommandResult::Done)
+        })
+    }
+
+    fn mirror(&self, session: &Arc<Mirror>, entries: &[Arc<str>]) {
+        let connection = {
+            let mut state = lock(&self.state);
+            state.mirror = Some(Arc::clone(session));
+            state.connection.clone()
+        };
+        if let Some(connection) = connection {
+            tell(&connection, session, entries);
+        }
+    }
+
+    fn wants_entries(&self) -> bool {
+        lock(&self.state).registered.wants_entries
+    }
+}
+
+/// Sends what has changed of the session.
+fn tell(connection: &Connection, session: &Arc<Mirror>, entries: &[Arc<str>]) {
+    let before = lock(&connection.told).replace(Arc::clone(session));
+    let patch = mirror::changes(before.as_deref(), session);
+    let entries: Vec<&RawValue> = entries.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if !mirror::is_empty(&patch) || !entries.is_empty() {
+        connection.send(&ToExtension::State { patch: Box::new(patch), entries });
+    }
+}
+
+/// Returns a state with nothing but flags.
+pub(crate) fn flags_only(flags: &BTreeMap<String, Value>) -> Box<StateRecord<'_>> {
+    Box::new(StateRecord { flags: Some(flags), ..StateRecord::default() })
+}
+
+/// Returns the beginning of a text that an extension sent.
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(LONGEST_ERROR) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+impl fmt::Debug for ProcessExtension {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProcessExtension")
+            .field("name", &self.name)
+            .field("phase", &self.phase())
+            .finish_non_exhaustive()
+    }
+}

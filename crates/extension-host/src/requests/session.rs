@@ -1,0 +1,113 @@
+//! What extensions ask of their session.
+
+use std::sync::Arc;
+
+use bowline_core::command::Command;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_engine::{ExtensionInput, FoundTool};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{Asked, CANCELLED, NO_SESSION, json};
+use crate::protocol::{
+    CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool, ForkParams,
+    NavigateParams, NewSessionParams, SessionEntries, SwitchParams, Switched,
+};
+
+pub(super) async fn new(asked: &Asked<'_>, params: NewSessionParams) -> Result<Value, String> {
+    change(asked, Command::NewSession { parent: params.parent_session }).await
+}
+
+pub(super) async fn fork(asked: &Asked<'_>, params: ForkParams) -> Result<Value, String> {
+    change(asked, Command::Fork { entry: params.entry_id }).await
+}
+
+pub(super) async fn switch(asked: &Asked<'_>, params: SwitchParams) -> Result<Value, String> {
+    change(asked, Command::SwitchSession { path: params.session_path }).await
+}
+
+pub(super) async fn navigate(asked: &Asked<'_>, params: NavigateParams) -> Result<Value, String> {
+    let NavigateParams { target_id, summarize, custom_instructions } = params;
+    let command = Command::NavigateTree { entry: target_id, summarize, instructions: custom_instructions };
+    change(asked, command).await
+}
+
+/// Carries out a command that changes to another session or entry, which another extension may cancel.
+async fn change(asked: &Asked<'_>, command: Command) -> Result<Value, String> {
+    let cancelled = match order(asked, command).await? {
+        Ok(answer) => matches!(answer, Answer::Cancelled(_)),
+        Err(refusal) if refusal.code == RefusalCode::Cancelled => true,
+        Err(refusal) => return Err(refusal.message),
+    };
+    json(&Switched { cancelled })
+}
+
+pub(super) async fn wait_idle(asked: &Asked<'_>) -> Result<Value, String> {
+    let _pause = asked.connection.clock.pause();
+    let (reply, idle) = oneshot::channel();
+    send(asked, ExtensionInput::WaitIdle { reply }).await?;
+    wait(asked, idle).await?;
+    Ok(Value::Null)
+}
+
+pub(super) async fn entries(asked: &Asked<'_>, params: EntriesParams) -> Result<Value, String> {
+    match order(asked, Command::GetEntries { since: params.since }).await? {
+        Ok(Answer::Entries { entries, leaf }) => {
+            let entries = entries.iter().filter_map(|entry| serde_json::from_str(entry.get()).ok()).collect();
+            json(&SessionEntries { entries, leaf_id: leaf.map(|leaf| leaf.to_string()) })
+        }
+        Ok(_) => Err(NO_SESSION.to_owned()),
+        Err(refusal) => Err(refusal.message),
+    }
+}
+
+pub(super) async fn context(asked: &Asked<'_>) -> Result<Value, String> {
+    let (reply, context) = oneshot::channel();
+    send(asked, ExtensionInput::GetContext { reply }).await?;
+    let context = wait(asked, context).await?;
+    json(&ContextBody { system_prompt: context.system_prompt.to_string(), messages: context.messages })
+}
+
+pub(super) async fn compact(asked: &Asked<'_>, params: CompactParams) -> Result<Value, String> {
+    let _pause = asked.connection.clock.pause();
+    match order(asked, Command::Compact { instructions: params.custom_instructions }).await? {
+        Ok(Answer::Compacted(result)) => json(&Compacted {
+            summary: result.summary.clone(),
+            first_kept_entry_id: Some(result.first_kept_entry.to_string()),
+            tokens_before: result.tokens_before,
+        }),
+        Ok(_) => Ok(Value::Null),
+        Err(refusal) => Err(refusal.message),
+    }
+}
+
+pub(super) async fn execute_tool(asked: &Asked<'_>, params: ExecuteToolParams) -> Result<Value, String> {
+    let (reply, found) = oneshot::channel();
+    send(asked, ExtensionInput::FindTool { name: params.name.clone(), reply }).await?;
+    let Some(FoundTool { tool, mut context }) = wait(asked, found).await? else {
+        return Err(format!("there is no tool named {}", params.name));
+    };
+    context.cancel = asked.cancel.clone();
+    context.call_id = Some(asked.id.to_owned());
+    let outcome = tool.call(context, params.args).await;
+    json(&ExecutedTool { content: outcome.content, details: outcome.details, is_error: outcome.is_error })
+}
+
+/// Carries out a command as a client would.
+async fn order(asked: &Asked<'_>, command: Command) -> Result<Result<Answer, Refusal>, String> {
+    let (reply, replied) = oneshot::channel();
+    send(asked, ExtensionInput::Command { command, reply }).await?;
+    wait(asked, replied).await
+}
+
+async fn send(asked: &Asked<'_>, input: ExtensionInput) -> Result<(), String> {
+    let link = Arc::clone(asked.extension).link.clone();
+    if link.send(input).await { Ok(()) } else { Err(NO_SESSION.to_owned()) }
+}
+
+async fn wait<T>(asked: &Asked<'_>, reply: oneshot::Receiver<T>) -> Result<T, String> {
+    tokio::select! {
+        reply = reply => reply.map_err(|_| NO_SESSION.to_owned()),
+        () = asked.cancel.cancelled() => Err(CANCELLED.to_owned()),
+    }
+}

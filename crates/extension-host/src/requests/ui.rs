@@ -1,0 +1,44 @@
+//! Dialogs.
+
+use std::time::Duration;
+
+use bowline_core::ui::{Dialog, DialogAnswer, DialogKind};
+use serde_json::Value;
+
+use super::Asked;
+use crate::protocol::{ConfirmParams, EditorParams, InputParams, SelectParams};
+
+pub(super) async fn select(asked: &Asked<'_>, params: SelectParams) -> Result<Value, String> {
+    let kind = DialogKind::Select { options: params.options };
+    Ok(text(ask(asked, kind, params.title, params.timeout).await))
+}
+
+pub(super) async fn confirm(asked: &Asked<'_>, params: ConfirmParams) -> Result<Value, String> {
+    let kind = DialogKind::Confirm { message: params.message };
+    let answer = ask(asked, kind, params.title, params.timeout).await;
+    Ok(Value::Bool(answer == DialogAnswer::Confirmed(true)))
+}
+
+pub(super) async fn input(asked: &Asked<'_>, params: InputParams) -> Result<Value, String> {
+    let kind = DialogKind::Input { placeholder: params.placeholder };
+    Ok(text(ask(asked, kind, params.title, params.timeout).await))
+}
+
+pub(super) async fn editor(asked: &Asked<'_>, params: EditorParams) -> Result<Value, String> {
+    let kind = DialogKind::Editor { prefill: params.prefill };
+    Ok(text(ask(asked, kind, params.title, params.timeout).await))
+}
+
+async fn ask(asked: &Asked<'_>, kind: DialogKind, title: String, timeout: Option<u64>) -> DialogAnswer {
+    let _pause = asked.connection.clock.pause();
+    let dialog = Dialog { kind, title, timeout: timeout.map(Duration::from_millis) };
+    asked.extension.link.ask(dialog, asked.cancel.clone()).await
+}
+
+/// Returns the text of an answer; `null` if there is none.
+fn text(answer: DialogAnswer) -> Value {
+    match answer {
+        DialogAnswer::Value(text) => Value::String(text),
+        DialogAnswer::Confirmed(_) | DialogAnswer::Cancelled => Value::Null,
+    }
+}
