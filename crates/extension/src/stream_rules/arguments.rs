@@ -266,4 +266,18 @@ mod tests {
         read(&[r#"}}]]{"a" "b" \ud800 "\ud800x\ud800"\q""#]);
         read(&["\"\\u12", "\\\"", "]"]);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn texts_do_not_depend_on_the_pieces(json in "[\\[\\]{}\",:\\\\ud8c0a1é ]{0,60}", cut in 0..60_usize) {
+            let cut = (0..=cut.min(json.len())).rev().find(|cut| json.is_char_boundary(*cut)).unwrap();
+            let joined = |pieces: &[&str]| {
+                let mut reader = ArgumentReader::default();
+                let mut text = String::new();
+                pieces.iter().for_each(|piece| reader.feed(piece, |_, more| text.push_str(more)));
+                (text, reader.paths)
+            };
+            proptest::prop_assert_eq!(joined(&[&json]), joined(&[&json[..cut], &json[cut..]]));
+        }
+    }
 }

@@ -279,4 +279,13 @@ mod tests {
         let (short, long) = (time(200_000), time(2_000_000));
         assert!(long < short * 40, "{short:?} {long:?}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn expressions_are_used_or_refused(pattern in "[a\\[\\](){}^$|?*+.\\\\bBdDwWsu1,:=!<&~\\-é]{0,14}", text in "[ab1 é]{0,20}") {
+            if check(&pattern).is_ok() {
+                matches(&[&pattern], &[&text]);
+            }
+        }
+    }
 }
