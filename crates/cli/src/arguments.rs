@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn unknown_long_flags_are_kept_with_what_may_be_their_values() {
-        let arguments = parse("--mode rpc --plan file --fast --depth=3 word -nt").unwrap();
+        let arguments = parse("--mode rpc --map file --fast --depth=3 word -nt").unwrap();
         let given = |name: &str, attached: Option<&str>, next: Option<&str>| GivenFlag {
             name: name.to_owned(),
             attached: attached.map(ToOwned::to_owned),
@@ -482,7 +482,7 @@ mod tests {
         };
         assert_eq!(
             arguments.unknown_flags(),
-            [given("plan", None, Some("file")), given("fast", None, None), given("depth", Some("3"), None)]
+            [given("map", None, Some("file")), given("fast", None, None), given("depth", Some("3"), None)]
         );
         assert_eq!(arguments.warnings.len(), 1, "the other word: {:?}", arguments.warnings);
     }

@@ -186,12 +186,12 @@ fn has_type(value: &Value, kind: &Value) -> bool {
 }
 
 fn allows_null(schema: &Value) -> bool {
-    let has_null = |key: &str| {
-        schema[key].as_array().is_some_and(|choices| choices.iter().any(|choice| choice["type"] == "null"))
-    };
+    let choices = ["anyOf", "oneOf"].into_iter().find_map(|key| schema[key].as_array());
+    if let Some(choices) = choices {
+        return choices.iter().any(allows_null);
+    }
     schema.get("type").is_none_or(|kind| has_type(&Value::Null, kind))
-        || has_null("anyOf")
-        || has_null("oneOf")
+        && schema["enum"].as_array().is_none_or(|values| values.contains(&Value::Null))
 }
 
 fn noun(kind: &Value) -> String {

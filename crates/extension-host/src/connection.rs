@@ -49,6 +49,7 @@ pub(crate) enum OpenCall {
     /// A tool, which reports progress.
     Tool { end: oneshot::Sender<CallEnd>, progress: Arc<dyn Fn(Progress) + Send + Sync> },
     /// A stream of a provider.
+    #[expect(dead_code, reason = "extensions cannot be providers yet")]
     Stream(mpsc::Sender<StreamItem>),
 }
 
@@ -57,6 +58,7 @@ pub(crate) type CallEnd = Result<Value, String>;
 
 /// A piece of a provider's answer.
 #[derive(Debug)]
+#[expect(dead_code, reason = "extensions cannot be providers yet")]
 pub(crate) enum StreamItem {
     Chunk(Chunk),
     End(CallEnd),

@@ -221,9 +221,7 @@ fn files_may_have_a_byte_order_mark_and_models_json_comments() {
 fn ineffective_flags_only_warn_on_stderr() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
-        (&["--extension", "x.ts"][..], "--extension is ignored: bowline does not load extensions"),
-        (&["-ne"], "--no-extensions is ignored: bowline does not load extensions"),
-        (&["--no-themes"], "--no-themes is ignored: bowline has no terminal interface"),
+        (&["--no-themes"][..], "--no-themes is ignored: bowline has no terminal interface"),
         (&["--remove"], "--remove has no effect in RPC mode"),
         (&["--thinking", "hard"], "--thinking hard is ignored"),
         (&["--plan-mode"], "unknown option --plan-mode is ignored"),

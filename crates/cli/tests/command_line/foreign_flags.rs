@@ -16,7 +16,7 @@ fn start(dialect: &str, arguments: &[&str]) -> bowline_testkit::Finished {
 fn ignored_flags_of_emulated_agents_are_named_in_a_warning() {
     for (dialect, arguments, flag) in [
         ("pi", &["--no-themes"][..], "--no-themes"),
-        ("pi-classic", &["-ne"], "--no-extensions"),
+        ("pi-classic", &["--no-themes"], "--no-themes"),
         ("pi", &["--print"], "--print"),
         ("omp", &["--no-rules"], "--no-rules"),
         ("omp", &["--smol", "haiku"], "--smol"),
