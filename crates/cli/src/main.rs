@@ -38,6 +38,7 @@ mod subcommands;
 mod table;
 mod terminal;
 mod tool_names;
+mod toolboxes;
 mod transcript;
 mod trust;
 

@@ -32,6 +32,7 @@ impl Recorder {
         let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(json!({
             "compaction": { "keepRecentTokens": 5 },
             "retry": { "baseDelayMs": 1 },
+            "task": { "enabled": matches!(dialect, "pi" | "omp") },
         }));
         let workspace = workspace
             .home_file(
@@ -42,6 +43,10 @@ impl Recorder {
                 ".bowline/skills/release/SKILL.md",
                 "---\ndescription: How to publish a release\ndisable-model-invocation: true\n---\nRun the tests.\n",
             );
+        let workspace = workspace.file(
+            ".omp/rules/no-unwrap.md",
+            "---\ndescription: Errors are returned\ncondition: '\\.unwrap\\(\\)'\n---\nReturn errors with `?`.\n",
+        );
         let arguments =
             ["--mode", "rpc", "--dialect", dialect, "--clock", "fixed", "--model", model, "--allow-mutating"];
         let agent = Agent::start(BINARY, &workspace, &arguments);
@@ -119,6 +124,36 @@ impl Recorder {
             let name = event(record)["type"].as_str().unwrap_or_default();
             let is_update = name.ends_with("execution_update") || name == "ToolExecutionUpdate";
             is_update && has_output(event(record))
+        };
+        self.others.extend(agent.until(is_progress).pop());
+    }
+
+    /// Records a broken stream rule and a reminder of tasks, in an agent that has both switched on.
+    pub fn record_rules_and_todos(&mut self, end: &str) {
+        let settings = json!({ "ttsr": { "enabled": true }, "todo": { "enabled": true } });
+        std::fs::write(self.workspace.configuration().join("settings.json"), settings.to_string()).unwrap();
+        let tasks = json!({ "op": "init", "items": ["Write the parser", "Test it"] });
+        self.server.reply(Reply::text("I call parse().unwrap(), then"));
+        self.server.reply(Reply::text("I return the error.").tool("todo", tasks));
+        self.server.reply(Reply::text("The parser is next."));
+        self.server.reply(Reply::text("Which grammar do you want?"));
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "prompt", "message": "Write a parser." }));
+        let records = agent.until_type(end);
+        let is_shown =
+            |record: &Value| record["type"] == "ttsr_triggered" || record["type"] == "todo_reminder";
+        self.others.extend(records.into_iter().filter(is_shown));
+    }
+
+    /// Records the progress of a subagent in an agent with a real clock.
+    pub fn record_subagent_progress(&mut self, prompt: Value) {
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "set_subagent_subscription", "level": "progress" }));
+        agent.send(prompt);
+        let is_progress = |record: &Value| {
+            record["type"] == "subagent_progress" && record["payload"]["progress"]["toolCount"] == 1
         };
         self.others.extend(agent.until(is_progress).pop());
     }
@@ -224,7 +259,11 @@ impl Recorder {
             Value::String(text) => *text = self.tidy_text(text),
             Value::Number(_) if matches!(name, "delayMs" | "delay_ms") => *value = json!(2000),
             Value::Number(_) if matches!(name, "durationMs" | "duration" | "ttft") => *value = json!(12),
-            Value::Number(_) if name == "modified" => *value = json!(1_767_225_600_000_u64),
+            Value::Number(_) if matches!(name, "modified" | "endMs" | "currentToolStartMs") => {
+                *value = json!(1_767_225_600_000_u64);
+            }
+            // The files contain paths.
+            Value::Number(_) if name == "nextByte" => *value = json!(1234),
             _ => {}
         }
     }

@@ -76,6 +76,36 @@ fn run_family(recorder: &mut Recorder, end: &str) {
     assert_eq!(recorder.agent.response(&refused)["success"], false);
 }
 
+/// Gives a task to a subagent and asks everything that there is to ask about it.
+fn run_subagent(recorder: &mut Recorder, end: &str) {
+    const TASK: &str = "Find out where the parser is.";
+    let prompt = json!({ "type": "prompt", "message": "Where is the parser?" });
+    let call = || {
+        let tasks = json!([{ "name": "parser", "agent": "explore", "task": TASK }]);
+        Reply::new().tool("task", json!({ "tasks": tasks }))
+    };
+    recorder.request(json!({ "type": "set_subagent_subscription", "level": "events" }));
+    let gate = Gate::new();
+    recorder.server.reply(call());
+    recorder.server.reply_in(TASK, Reply::new().gate(&gate).then_text("It is in src/parser.c."));
+    recorder.server.reply(Reply::text("The parser is in src/parser.c."));
+    recorder.send(prompt.clone());
+    recorder.wait_for("subagent_lifecycle");
+    gate.wait_until_reached(LIMIT);
+    recorder.request_all(&["get_subagents"]);
+    gate.open();
+    recorder.wait_for(end);
+    recorder.request(json!({ "type": "get_subagent_messages", "subagentId": "parser" }));
+    recorder.request(json!({ "type": "set_subagent_subscription", "level": "off" }));
+
+    let gate = Gate::new();
+    recorder.server.reply(call());
+    recorder.server.reply_in(TASK, Reply::text("I look for it.").tool("find", json!({ "pattern": "*.c" })));
+    recorder.server.reply_in(TASK, Reply::new().gate(&gate).then_text("It is in src/parser.c."));
+    recorder.record_subagent_progress(prompt);
+    gate.open();
+}
+
 /// Has the client run a tool of its own and serve an address, and aborts both.
 fn run_host(recorder: &mut Recorder, end: &str) {
     let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
@@ -118,6 +148,7 @@ pub(crate) fn pi() -> Recorder {
     let mut recorder = Recorder::new("pi", "mock/m2");
     recorder.request_all(&["get_commands", "get_available_thinking_levels"]);
     run_family(&mut recorder, "agent_settled");
+    run_subagent(&mut recorder, "agent_settled");
     recorder.record_progress(None, json!({ "id": "7", "type": "bash", "command": "echo hello" }));
     recorder.request(json!({ "type": "follow_up", "message": "Never mind." }));
     recorder.request_all(&["clear_queue"]);
@@ -137,6 +168,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_host(&mut recorder, "agent_settled");
+    recorder.record_rules_and_todos("agent_settled");
     recorder.record_user_interface(PI_DIALOGS);
     recorder.record_lines([json!({
         "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
@@ -147,6 +179,8 @@ pub(crate) fn pi() -> Recorder {
 pub(crate) fn omp() -> Recorder {
     let mut recorder = Recorder::new("omp", "mock/m2");
     run_family(&mut recorder, "agent_end");
+    recorder.record_rules_and_todos("agent_end");
+    run_subagent(&mut recorder, "agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
@@ -178,6 +212,8 @@ pub(crate) fn omp() -> Recorder {
     recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
     recorder.wait_for("agent_end");
     run_host(&mut recorder, "agent_end");
+    let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
+    recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     recorder.record_user_interface(OMP_DIALOGS);
     recorder.record_lines([json!({
         "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",

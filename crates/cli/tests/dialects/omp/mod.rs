@@ -3,6 +3,7 @@
 mod commands;
 mod later_commands;
 mod prompting;
+mod rules_and_todos;
 mod runs;
 mod slash_commands;
 mod snapshots;

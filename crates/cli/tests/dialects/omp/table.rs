@@ -52,6 +52,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Common event types: agent, turn, message, tool_execution", "events_of_a_run_with_a_tool_are_in_order"),
     ("auto_compaction_start, auto_compaction_end", "automatic_compaction_precedes_the_one_agent_end"),
     ("auto_retry_start, auto_retry_end", "retried_run_has_one_end_with_the_last_attempt"),
+    ("ttsr_triggered", "broken_stream_rule_is_reported_and_the_turn_is_retried_with_it"),
+    ("todo_reminder", "model_that_stops_with_tasks_left_is_reminded"),
     (
         "message_update includes streaming deltas in assistantMessageEvent",
         "every_update_repeats_the_message_so_far",
@@ -79,7 +81,7 @@ const TABLE: &[(&str, &str)] = &[
     ("Malformed JSONL emits a parse error response and reading goes on", "invalid_json_costs_one_line"),
     ("Empty set_session_name is rejected (Session name cannot be empty)", "process_survives_failed_commands"),
     (
-        "ttsr_triggered, todo_reminder, extension_error, extension_ui_request: what would cause them is refused",
+        "extension_error, extension_ui_request: what would cause them is refused",
         "commands_that_are_not_built_are_refused_by_name_with_their_id",
     ),
     ("If a dialog has a timeout, RPC mode resolves to a default value", "unknown_ui_responses_are_ignored"),
@@ -97,6 +99,7 @@ fn every_test_in_the_table_exists() {
         include_str!("commands.rs"),
         include_str!("runs.rs"),
         include_str!("prompting.rs"),
+        include_str!("rules_and_todos.rs"),
         include_str!("later_commands.rs"),
         include_str!("snapshots.rs"),
         include_str!("steering.rs"),
