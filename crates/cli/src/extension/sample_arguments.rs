@@ -79,6 +79,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
     fn check(schema: Value, expected: Value) {
         assert_eq!(json!(of(&schema)), expected);
     }

@@ -112,6 +112,7 @@ fn mistakes_say_what_to_write_instead() {
 
 /// Writes an extension in Python that answers each record with some lines: `on` maps the type of a record, or of its
 /// event, to them.
+#[expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 fn answering(folder: &Path, on: Value) {
     let program = r#"
 import json, sys
@@ -128,6 +129,7 @@ for line in sys.stdin:
     fs::write(folder.join("extension.json"), manifest.to_string()).unwrap();
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 fn registered(parts: Value) -> Value {
     json!([{ "type": "registered", "protocol": 1, "name": "tested", "extensions": [parts] }])
 }
