@@ -27,6 +27,7 @@ pub(crate) fn choose(arguments: &Arguments, environment: &Environment, file: &Se
         without_skill_commands: file.skill_commands == Some(false),
         approval: arguments.approval,
         default_trust: file.default_trust,
+        imports_claude_hooks: file.imports_claude_hooks,
     };
     Resources::new(options, |message| note(format_args!("bowline: {message}")))
 }

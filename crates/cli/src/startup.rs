@@ -12,7 +12,7 @@ use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, Session
 use bowline_extension_host::McpOptions;
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
@@ -46,6 +46,8 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    settings.stream_rules.own_folder.clone_from(&environment.home);
+    settings.stream_rules.enabled &= !arguments.no_rules;
     settings.offered_tools = offered_tools(arguments, start);
     let places = hosts::places(arguments, environment, &file);
     let may_have_extensions = places.may_have_any(&environment.working_directory);
@@ -58,7 +60,7 @@ pub(crate) fn prepare(
     let options = Arc::new(tool_options(arguments, environment, &file, &providers, !settings.resize_images));
     let toolbox = Toolbox::builtin(&options);
     let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start, may_have_extensions)?,
+        allow: allowed_tools(arguments, &file, start, may_have_extensions, file.todos.are_kept(&policy))?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
@@ -195,11 +197,19 @@ fn allowed_tools(
     file: &SettingsFile,
     start: &Start,
     may_have_extensions: bool,
+    keeps_todos: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
     let own_tools = |names: &Vec<String>| own_tools(names, start.other_tools, may_have_extensions);
     let named = arguments.tools.as_ref().map(own_tools).transpose()?;
     if start.tools == Tools::Usual {
-        return Ok(named.or_else(|| file.default_tools.clone()));
+        let with_todos = || {
+            let usual = Toolbox::builtin(&Options::default()).select(&Selection::default()).ok()?;
+            let mut names = usual.names().to_vec();
+            names.push(TODO.to_owned());
+            Some(names)
+        };
+        let default = || file.default_tools.clone().or_else(|| with_todos().filter(|_| keeps_todos));
+        return Ok(named.or_else(default));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
@@ -213,7 +223,8 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
+    let all = || builtin.names().iter().filter(|name| *name != TODO || keeps_todos).cloned().collect();
+    let names: Vec<_> = file.default_tools.clone().unwrap_or_else(all);
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::host::{HostTool, UriScheme};
 use crate::message::{Content, Message, UserMessage};
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 
 /// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,6 +159,10 @@ pub enum Command {
     /// Replaces the schemes of the addresses that the client serves.
     SetUriSchemes {
         schemes: Vec<UriScheme>,
+    },
+    /// Replaces the list of tasks.
+    SetTodos {
+        phases: Vec<TodoPhase>,
     },
 }
 

@@ -12,7 +12,9 @@ use crate::host::{HostCall, HostCallId};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
 use crate::stream::{StreamError, Update};
+use crate::stream_rule::StreamRule;
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoTask;
 use crate::ui::{Display, ExtensionError, UiToken};
 use crate::usage::Usage;
 
@@ -121,6 +123,17 @@ pub enum Event {
     SessionNameChanged {
         name: String,
         entry: Option<EntryName>,
+    },
+    /// What the model writes breaks these stream rules. The answer is interrupted and asked for again, or, if it goes on,
+    /// the result of the call that breaks them mentions them.
+    RulesBroken {
+        rules: Vec<Arc<StreamRule>>,
+    },
+    /// The model stopped although tasks are left. It is reminded of them and goes on.
+    TodoReminder {
+        todos: Vec<TodoTask>,
+        attempt: u32,
+        max_attempts: u32,
     },
     /// More output of a user-initiated shell command.
     ShellOutput {

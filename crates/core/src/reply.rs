@@ -11,6 +11,7 @@ use crate::message::Message;
 use crate::model::Model;
 pub use crate::slash_command::SlashCommand;
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
 
@@ -93,6 +94,8 @@ pub enum Answer {
     HostTools(Vec<String>),
     /// The schemes of the addresses that the client serves from now on.
     UriSchemes(Vec<String>),
+    /// The list of tasks.
+    Todos(Arc<[TodoPhase]>),
 }
 
 impl Answer {
@@ -206,6 +209,8 @@ pub struct State {
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
     pub instructions: Option<Instructions>,
+    /// The list of tasks.
+    pub todos: Arc<[TodoPhase]>,
 }
 
 /// An entry in a list of the entries of a tree.

@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use bowline_core::message::Content;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::todo::TodoPhase;
 use serde_json::{Map, Value, json};
 
-use crate::family::attachments;
+use crate::family::{attachments, todo_phases};
 use crate::operator::options;
 
 /// A field of a command.
@@ -52,6 +53,8 @@ pub(crate) enum Kind {
     Attachments,
     /// The options of a prompt as in operator-use.
     PromptOptions,
+    /// A list of phases with tasks.
+    TodoPhases,
 }
 
 /// Describes the items of a list.
@@ -149,6 +152,7 @@ impl Kind {
             } }),
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
             Self::PromptOptions => options::schema(),
+            Self::TodoPhases => todo_phases::schema(),
         }
     }
 
@@ -169,6 +173,7 @@ impl Kind {
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
             Self::PromptOptions => "an object".to_owned(),
+            Self::TodoPhases => "a list of phases".to_owned(),
         }
     }
 
@@ -195,6 +200,10 @@ impl Kind {
             },
             Self::Attachments => match value.as_array() {
                 Some(attachments) => return attachments::check(attachments),
+                None => false,
+            },
+            Self::TodoPhases => match value.as_array() {
+                Some(phases) => return todo_phases::check(phases),
                 None => false,
             },
             Self::PromptOptions => match value.as_object() {
@@ -310,6 +319,10 @@ impl Fields {
             Some(Value::Object(members)) => members,
             _ => Map::new(),
         }
+    }
+
+    pub fn todo_phases(&mut self, name: &str) -> Vec<TodoPhase> {
+        self.list(name).into_iter().filter_map(|phase| serde_json::from_value(phase).ok()).collect()
     }
 
     pub fn images(&mut self, name: &str) -> Vec<Content> {

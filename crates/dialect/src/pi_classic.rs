@@ -151,6 +151,8 @@ impl Dialect for PiClassic {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

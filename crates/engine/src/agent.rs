@@ -16,6 +16,7 @@ use bowline_tools::Toolbox;
 
 use crate::call_gate::CallGate;
 use crate::extension::Host;
+use crate::session_notes::SessionNotes;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
 use crate::transcript::damage;
@@ -70,13 +71,15 @@ pub struct Agent {
 pub struct OpenedSession {
     pub(crate) file: bowline_session::Session,
     pub(crate) context: Context,
+    pub(crate) notes: SessionNotes,
 }
 
 impl OpenedSession {
     /// Reads the conversation of a session that was opened.
     pub fn new(file: bowline_session::Session) -> Result<Self, Refusal> {
         let context = file.context().map_err(session_unavailable)?;
-        Ok(Self { file, context })
+        let notes = SessionNotes::read(&file, &context).map_err(session_unavailable)?;
+        Ok(Self { file, context, notes })
     }
 
     /// Returns the session's file; none for a session in memory.

@@ -28,10 +28,13 @@ mod model_choice;
 mod pending;
 mod queues;
 mod retry_delay;
+mod rule_watch;
 mod run;
 mod session;
+mod session_notes;
 mod settings;
 mod system_prompt;
+mod todo_progress;
 mod tool_call_states;
 mod tool_set;
 mod transcript;
@@ -47,6 +50,6 @@ pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    SessionPlan, Settings,
+    SessionPlan, Settings, StreamRuleSettings, TodoSettings,
 };
 pub use system_prompt::SystemPrompt;

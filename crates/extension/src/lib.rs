@@ -1,5 +1,5 @@
-//! What users and projects add to the agent: context files, skills, prompt templates and instructions, and whether a
-//! project is trusted to add any.
+//! What users and projects add to the agent: context files, skills, prompt templates, instructions and stream rules, and
+//! whether a project is trusted to add any.
 
 pub mod context_files;
 mod error;
@@ -15,6 +15,7 @@ mod prompt_templates;
 mod resource_files;
 mod resources;
 mod skills;
+pub mod stream_rules;
 mod template_arguments;
 pub mod trust;
 

@@ -21,6 +21,8 @@ pub struct ResourceOptions {
     pub approval: Option<bool>,
     /// What applies to a project without a decision.
     pub default_trust: DefaultTrust,
+    /// Whether hooks in the project's settings for Claude Code are used.
+    pub imports_claude_hooks: bool,
 }
 
 /// Which files of a kind are wanted.

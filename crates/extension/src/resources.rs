@@ -110,10 +110,9 @@ impl Resources {
     /// command line does not decide, nothing has been decided yet, and the project has something that needs trust.
     pub fn is_trust_open(&self, working: &Path) -> bool {
         self.shared.as_ref().is_some_and(|shared| {
-            let options = &shared.options;
-            options.approval.is_none()
+            shared.options.approval.is_none()
                 && !lock(&shared.trusted).contains_key(working)
-                && !trust::found_in(working, &options.own_folder, options.home.as_deref()).is_empty()
+                && !shared.found_in(working).is_empty()
         })
     }
 
@@ -242,9 +241,18 @@ impl Shared {
         }
     }
 
+    /// Returns what a project has that needs trust and would be used.
+    fn found_in(&self, working: &Path) -> Vec<PathBuf> {
+        let mut found = trust::found_in(working, &self.options.own_folder, self.options.home.as_deref());
+        if self.options.imports_claude_hooks {
+            found.extend(trust::claude_settings_in(working, self.options.home.as_deref()));
+        }
+        found
+    }
+
     /// Tells the user what a project has that is not used, and how to change that.
     fn mention_what_is_left_out(&self, working: &Path) {
-        let found = trust::found_in(working, &self.options.own_folder, self.options.home.as_deref());
+        let found = self.found_in(working);
         if found.is_empty() {
             return;
         }

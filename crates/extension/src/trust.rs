@@ -61,6 +61,15 @@ pub fn found_in(working: &Path, own_folder: &Path, home: Option<&Path>) -> Vec<P
     settings.chain(skills).filter(|path| path.symlink_metadata().is_ok()).collect()
 }
 
+/// Returns the files with a project's settings for Claude Code. Those in the home directory are the user's.
+pub fn claude_settings_in(working: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    if home == Some(working) {
+        return Vec::new();
+    }
+    let files = ["settings.json", "settings.local.json"].map(|name| working.join(".claude").join(name));
+    files.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect()
+}
+
 /// The user's decisions about projects, in pi's format: an object with `true` or `false` for the path of each.
 #[derive(Debug, Clone)]
 pub struct TrustFile {

@@ -166,3 +166,41 @@ fn nothing_is_started_before_an_event_has_a_hook() {
     assert_eq!(agent.children(), [] as [u32; 0]);
     agent.finish();
 }
+
+#[test]
+fn hooks_follow_the_session_into_another_folder() {
+    let project = |name: &str| hook("UserPromptSubmit", &format!("pwd >> ~/ran-{name}")).to_string();
+    let workspace = Workspace::empty()
+        .settings(hook("UserPromptSubmit", "pwd >> ~/ran-user"))
+        .file(".bowline/settings.json", &project("first"))
+        .home_file("other/.bowline/settings.json", &project("second"));
+    let launch = || Launch::rpc(&workspace).model("scripted/demo").arguments(&["--approve"]);
+    let mut agent = launch().start();
+    agent.run("hello");
+    let file = agent.get("get_state")["sessionFile"].take();
+    agent.finish();
+    let read =
+        |name: &str| fs::read_to_string(workspace.home().join(format!("ran-{name}"))).unwrap_or_default();
+    let (first, second) = (read("first"), read("second"));
+    assert_eq!((first.as_str(), second.as_str()), (read("user").as_str(), ""));
+
+    let mut agent = launch().directory(workspace.home().join("other")).start();
+    agent.run("hello");
+    let second = read("second");
+    assert!(second.ends_with("/other\n") && read("first") == first, "{second}");
+    agent.carry_out(json!({ "type": "switch_session", "sessionPath": file }));
+    agent.run("hello");
+    assert_eq!(read("first"), first.repeat(2), "the session's own folder");
+    assert_eq!(read("second"), second, "not the folder that was left");
+}
+
+#[test]
+fn user_is_told_of_hooks_that_wait_for_trust() {
+    let workspace = Workspace::empty()
+        .settings(json!({ "hooks": { "importClaude": true } }))
+        .file(".claude/settings.json", &marks("project").to_string());
+    let mut agent = Launch::rpc(&workspace).model("scripted/demo").start();
+    agent.run("hello");
+    agent.wait_for_stderr("not used, because this project is not trusted: .claude/settings.json.");
+    assert_eq!(written(&workspace, "ran-project"), "");
+}

@@ -45,6 +45,10 @@ impl Recorder {
                 ".bowline/skills/release/SKILL.md",
                 "---\ndescription: How to publish a release\ndisable-model-invocation: true\n---\nRun the tests.\n",
             );
+        let workspace = workspace.file(
+            ".omp/rules/no-unwrap.md",
+            "---\ndescription: Errors are returned\ncondition: '\\.unwrap\\(\\)'\n---\nReturn errors with `?`.\n",
+        );
         let arguments =
             ["--mode", "rpc", "--dialect", dialect, "--clock", "fixed", "--model", model, "--allow-mutating"];
         let agent = Agent::start(BINARY, &workspace, &arguments);
@@ -126,6 +130,24 @@ impl Recorder {
         self.others.extend(agent.until(is_progress).pop());
     }
 
+    /// Records a broken stream rule and a reminder of tasks, in an agent that has both switched on.
+    pub fn record_rules_and_todos(&mut self, end: &str) {
+        let settings = json!({ "ttsr": { "enabled": true }, "todo": { "enabled": true } });
+        std::fs::write(self.workspace.configuration().join("settings.json"), settings.to_string()).unwrap();
+        let tasks = json!({ "op": "init", "items": ["Write the parser", "Test it"] });
+        self.server.reply(Reply::text("I call parse().unwrap(), then"));
+        self.server.reply(Reply::text("I return the error.").tool("todo", tasks));
+        self.server.reply(Reply::text("The parser is next."));
+        self.server.reply(Reply::text("Which grammar do you want?"));
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "prompt", "message": "Write a parser." }));
+        let records = agent.until_type(end);
+        let is_shown =
+            |record: &Value| record["type"] == "ttsr_triggered" || record["type"] == "todo_reminder";
+        self.others.extend(records.into_iter().filter(is_shown));
+    }
+
     /// Records what an extension asks and shows, how the client answers, and a failure of the extension.
     pub fn record_extension(&mut self) {
         let program = self.workspace.work().join("ui_all.py");
@@ -134,6 +156,7 @@ impl Recorder {
         let arguments = ["--clock", "fixed", "--no-session", "--extension", "ui_all.py"];
         let mut agent = launch.arguments(&arguments).environment("PI_RPC_EMIT_TITLE", "1").start();
         agent.send(json!({ "type": "prompt", "message": "/fail" }));
+        agent.until(|record| record.to_string().contains("it exploded"));
         agent.send(json!({ "type": "prompt", "message": "/uiall" }));
         let is_last = |record: &Value| {
             record["text"] == "pasted" || (self.dialect == "operator-flat" && record["message"] == "err")

@@ -133,6 +133,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_host(&mut recorder, "agent_settled");
+    recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
     recorder
 }
@@ -140,6 +141,7 @@ pub(crate) fn pi() -> Recorder {
 pub(crate) fn omp() -> Recorder {
     let mut recorder = Recorder::new("omp", "mock/m2");
     run_family(&mut recorder, "agent_end");
+    recorder.record_rules_and_todos("agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
@@ -171,6 +173,8 @@ pub(crate) fn omp() -> Recorder {
     recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
     recorder.wait_for("agent_end");
     run_host(&mut recorder, "agent_end");
+    let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
+    recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     recorder.record_extension();
     recorder
 }

@@ -15,7 +15,7 @@ use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched,
+    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched, Todos,
     TokensRecord, Tree, Written,
 };
 use super::host::{HostToolNames, UriSchemes};
@@ -53,6 +53,7 @@ pub(crate) enum Data<'reply> {
     Exported(Exported<'reply>),
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
+    Todos(Todos<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -130,6 +131,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
+        Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }
 

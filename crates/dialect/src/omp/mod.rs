@@ -17,8 +17,8 @@ use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::{
-    HostToolNames, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults,
-    TruncatedAnswers, WhileCompacting,
+    HostToolNames, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, StreamRules,
+    Todos, ToolResults, TruncatedAnswers, WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
@@ -156,6 +156,8 @@ impl Dialect for Omp {
             while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
+            stream_rules: StreamRules::Watched,
+            todos: Todos::Kept,
             questions: Questions::Asked,
             host_tool_names: HostToolNames::MustBeNew,
             slash_commands: SlashCommands::CarriedOut,
@@ -217,6 +219,8 @@ impl Dialect for Omp {
             | Event::ToolStart { .. }
             | Event::ToolProgress { .. }
             | Event::ToolEnd { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_) => records.extend(shared(event)),
@@ -317,8 +321,9 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol` and two for host tools.
-        assert_eq!(commands::TABLE.len(), 29 + 6);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos` and two
+        // for host tools.
+        assert_eq!(commands::TABLE.len(), 29 + 7);
     }
 
     #[test]

@@ -111,6 +111,8 @@ impl Events {
             | Event::EntryAppended { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

@@ -274,7 +274,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Sessions(_)
         | Answer::Exported { .. }
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => Data::Nothing(Nothing {}),
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -118,6 +118,8 @@ impl Events {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Local(_)

@@ -227,7 +227,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Sessions(_)
         | Answer::Exported { .. }
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => None,
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_) => None,
     }
 }
 

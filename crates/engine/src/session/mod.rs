@@ -28,8 +28,10 @@ mod request_hooks;
 mod run_preparation;
 mod session_hooks;
 mod steering;
+mod stream_rules;
 mod summarizing;
 mod summary_hooks;
+mod todos;
 mod tool_calls;
 mod turn_boundaries;
 mod turns;
@@ -59,6 +61,7 @@ use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
+use crate::rule_watch::RuleWatch;
 use crate::run::Run;
 use crate::settings::RetrySettings;
 use crate::system_prompt::SystemPrompt;
@@ -74,6 +77,7 @@ use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use prompting::Receipt;
+use todos::Todos;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
 #[derive(Debug)]
@@ -99,6 +103,8 @@ pub struct Session {
     outputs: Outputs,
     local_commands: LocalCommands,
     shutting_down: bool,
+    rules: RuleWatch,
+    todos: Todos,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -129,10 +135,11 @@ impl Session {
     /// Returns a session of `agent`. `inputs` leads back to [`Session::handle`].
     pub fn new(
         agent: Agent,
-        opened: OpenedSession,
+        mut opened: OpenedSession,
         working_directory: PathBuf,
         inputs: Inputs,
     ) -> Result<Self, Refusal> {
+        let notes = std::mem::take(&mut opened.notes);
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
@@ -170,6 +177,8 @@ impl Session {
             outputs: Outputs::default(),
             local_commands: LocalCommands::default(),
             shutting_down: false,
+            rules: RuleWatch::restored(notes.rules),
+            todos: Todos::restored(notes.todos),
             is_started: extensions.is_empty(),
             extensions,
             lane: Lane::default(),
@@ -246,6 +255,7 @@ impl Session {
             (_, Step::Panicked(message)) => self.task_panicked(id, &message),
             (Awaited::State { .. }, Step::SystemPrompt(built)) => self.state_ready(id, built),
             (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
+            (_, Step::StreamRules { directory, loaded }) => self.rules_read(directory, *loaded),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),

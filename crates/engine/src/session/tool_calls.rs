@@ -82,6 +82,7 @@ impl Session {
             takes_images: self.models.current().is_some_and(|model| model.takes_images()),
             session_id: Some(self.transcript.session_id().to_owned()),
             call_id: None,
+            todos: self.todos.list.clone(),
         };
         Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
@@ -173,6 +174,7 @@ impl Session {
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let tool = self.with_addresses(tool, &arguments);
+        let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -182,6 +184,7 @@ impl Session {
                 takes_images,
                 session_id,
                 call_id,
+                todos,
             };
             run_tool(tool, context, (*arguments).clone(), cancel, reporter)
         });
@@ -244,11 +247,16 @@ impl Session {
     }
 
     /// Ends a call.
-    pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
+    pub(super) fn end_call(&mut self, index: usize, mut outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        if let Some(rules) = self.rules_for_result(&call_id) {
+            outcome.content.insert(0, rules);
+        }
+        self.note_call_for_todos(&tool, outcome.is_error);
         let event = Event::ToolEnd {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
+            call_id,
+            tool,
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),
@@ -273,6 +281,7 @@ impl Session {
         if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
             batch.set_result(index, recorded.message);
         }
+        self.store_todos();
     }
 
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.

@@ -12,7 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::config::HookConfig;
 use super::runner::Runner;
-use super::session_hooks::SessionHooks;
+use super::session_hooks::{Loader, SessionHooks};
 
 /// The largest file with settings that is read.
 const LARGEST: u64 = 1024 * 1024;
@@ -76,17 +76,21 @@ impl Host for CommandHooks {
             return None;
         }
         let ended = CancellationToken::new();
-        let runner = Runner::new(about.directory.clone(), Arc::clone(&self.options), ended.clone());
-        let directory = about.directory.clone();
-        let home = self.sources.home.clone();
-        let hooks = SessionHooks::new(about, home, Box::new(link), runner, Arc::clone(&self.settings));
+        let hooks = SessionHooks::new(
+            about,
+            self.sources.home.clone(),
+            Box::new(link),
+            Runner::new(Arc::clone(&self.options), ended.clone()),
+            Arc::clone(&self.settings),
+            Some(Arc::new(Files {
+                sources: Arc::clone(&self.sources),
+                settings: Arc::clone(&self.settings),
+            })),
+        );
         let joining = Joining {
             hooks: hooks.clone(),
             settings: Arc::clone(&self.settings),
             reports: !self.has_reported.swap(true, Ordering::Relaxed),
-            sources: Arc::clone(&self.sources),
-            files,
-            directory,
         };
         let over = ended.clone();
         tokio::spawn(async move {
@@ -105,15 +109,13 @@ impl Attached for Joined {
     }
 }
 
-/// The rest of joining a session, which takes time.
+/// The rest of joining a session. The files of a project are read when the session starts: by then extensions have had
+/// their say about trust.
 struct Joining {
     hooks: SessionHooks,
     settings: Arc<HookConfig>,
     /// Whether mistakes in the user's settings are to be reported.
     reports: bool,
-    sources: Arc<HookSources>,
-    files: Vec<File>,
-    directory: PathBuf,
 }
 
 impl Joining {
@@ -121,17 +123,24 @@ impl Joining {
         if self.reports {
             self.hooks.report(&self.settings.warnings).await;
         }
-        if !self.files.is_empty() {
-            let (settings, sources) = (Arc::clone(&self.settings), self.sources);
-            let (files, directory) = (self.files, self.directory);
-            let reading = tokio::task::spawn_blocking(move || read(&settings, &sources, &files, &directory));
-            if let Ok(config) = reading.await {
-                let own = self.settings.warnings.len();
-                self.hooks.set_config(Arc::new(config.clone()));
-                self.hooks.report(config.warnings.get(own..).unwrap_or_default()).await;
-            }
-        }
         self.hooks.ready().await;
+    }
+}
+
+/// The hooks of any folder.
+#[derive(Debug)]
+struct Files {
+    sources: Arc<HookSources>,
+    settings: Arc<HookConfig>,
+}
+
+impl Loader for Files {
+    fn load(&self, directory: &Path) -> HookConfig {
+        // Those in the user's settings were reported.
+        let mut own = HookConfig::clone(&self.settings);
+        own.warnings.clear();
+        let files = self.sources.files(directory);
+        if files.is_empty() { own } else { read(own, &self.sources, &files, directory) }
     }
 }
 
@@ -163,11 +172,9 @@ impl HookSources {
         {
             files.push(of_project(folder.join("settings.json"), false));
         }
-        if self.imports_claude && self.home.as_deref() != Some(directory) {
-            let folder = directory.join(CLAUDE_FOLDER);
-            files.extend(
-                ["settings.json", "settings.local.json"].map(|name| of_project(folder.join(name), true)),
-            );
+        if self.imports_claude {
+            let settings = trust::claude_settings_in(directory, self.home.as_deref());
+            files.extend(settings.into_iter().map(|path| of_project(path, true)));
         }
         files.retain(|file| file.path.symlink_metadata().is_ok());
         files
@@ -175,8 +182,7 @@ impl HookSources {
 }
 
 /// Reads the files of a session. Those of a project that is not trusted are left alone.
-fn read(settings: &HookConfig, sources: &HookSources, files: &[File], directory: &Path) -> HookConfig {
-    let mut config = settings.clone();
+fn read(mut config: HookConfig, sources: &HookSources, files: &[File], directory: &Path) -> HookConfig {
     let is_of_project = |file: &&File| file.is_of_project;
     let is_trusted = files.iter().find(is_of_project).is_some() && sources.resources.is_trusted(directory);
     let mut found = Vec::new();

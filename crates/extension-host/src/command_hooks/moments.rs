@@ -190,6 +190,7 @@ impl Shared {
     }
 
     async fn session_started(self: &Arc<Self>, reason: SessionReason, cancel: &CancellationToken) {
+        self.load().await;
         let has_messages = reason == SessionReason::Startup && self.has_messages().await;
         if let Some(source) = payload::source_of(reason, has_messages) {
             self.started_from(source, HookKind::SessionStart, cancel).await;

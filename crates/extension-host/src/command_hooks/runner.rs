@@ -26,11 +26,20 @@ const MOST_IN_BACKGROUND: usize = 8;
 /// What runs commands for a session.
 #[derive(Debug)]
 pub(super) struct Runner {
-    pub directory: PathBuf,
     pub options: Arc<Options>,
     /// Cancelled when the session is over.
     pub ended: CancellationToken,
     places: Arc<Semaphore>,
+}
+
+/// What commands are run for.
+#[derive(Debug, Clone)]
+pub(super) struct Occasion {
+    pub directory: PathBuf,
+    /// What they read.
+    pub input: Map<String, Value>,
+    /// None takes longer.
+    pub limit: Duration,
 }
 
 /// A command and what it answered.
@@ -41,23 +50,22 @@ pub(super) struct Answered {
 }
 
 impl Runner {
-    pub fn new(directory: PathBuf, options: Arc<Options>, ended: CancellationToken) -> Self {
-        Self { directory, options, ended, places: Arc::new(Semaphore::new(MOST_IN_BACKGROUND)) }
+    pub fn new(options: Arc<Options>, ended: CancellationToken) -> Self {
+        Self { options, ended, places: Arc::new(Semaphore::new(MOST_IN_BACKGROUND)) }
     }
 
-    /// Runs commands and waits for all of them. None takes longer than `limit`.
+    /// Runs commands and waits for all of them.
     pub async fn run(
         &self,
         event: HookEventName,
         commands: Vec<Arc<HookCommand>>,
-        input: &Map<String, Value>,
-        limit: Duration,
+        occasion: &Occasion,
         cancel: &CancellationToken,
     ) -> Vec<Answered> {
         // Line by line readers wait for the end of the line.
-        let input = (serde_json::to_string(input).unwrap_or_default() + "\n").into_bytes();
+        let input = (serde_json::to_string(&occasion.input).unwrap_or_default() + "\n").into_bytes();
         let runs = commands.into_iter().map(|command| {
-            let request = self.request(&command, input.clone(), limit, cancel);
+            let request = self.request(&command, input.clone(), occasion, cancel);
             async move {
                 let mut answer = match run_piped(request).await {
                     Ok(outcome) => Answer::new(event, &outcome),
@@ -93,20 +101,20 @@ impl Runner {
         &self,
         command: &HookCommand,
         input: Vec<u8>,
-        limit: Duration,
+        occasion: &Occasion,
         cancel: &CancellationToken,
     ) -> PipedCommand {
-        let directory = self.directory.to_string_lossy().into_owned();
+        let directory = occasion.directory.to_string_lossy().into_owned();
         PipedCommand {
             command: command.command.clone(),
             input,
-            working_directory: self.directory.clone(),
+            working_directory: occasion.directory.clone(),
             environment: vec![
                 ("CLAUDE_PROJECT_DIR".to_owned(), directory.clone()),
                 ("BOWLINE_PROJECT_DIR".to_owned(), directory),
             ],
             options: Arc::clone(&self.options),
-            timeout: command.timeout.min(limit),
+            timeout: command.timeout.min(occasion.limit),
             output_limit: OUTPUT_LIMIT,
             errors_limit: ERRORS_LIMIT,
             cancel: cancel.clone(),

@@ -1,7 +1,7 @@
 //! The hooks of a session, as one extension of it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::answer::Answer;
 use super::config::{ConfigWarning, HookConfig};
 use super::event::HookEventName;
 use super::payload::{self, Common};
-use super::runner::{Answered, Runner};
+use super::runner::{Answered, Occasion, Runner};
 use super::tools::{ForeignCall, Place, names_of};
 use super::verdict::Verdict;
 
@@ -55,11 +55,20 @@ pub(super) struct Shared {
     home: Option<PathBuf>,
     recipient: Box<dyn Recipient>,
     pub runner: Runner,
-    /// Replaced once the files of a project were read.
     config: Mutex<Arc<HookConfig>>,
+    /// Knows the hooks of other folders; absent if all have the same.
+    loader: Option<Arc<dyn Loader>>,
+    /// The folder that the hooks were read for.
+    loaded_for: Mutex<Option<PathBuf>>,
     pub memory: Mutex<Memory>,
     /// Whether it was reported that too many commands run in the background.
     told_of_flood: AtomicBool,
+}
+
+/// Whoever knows the hooks of a folder.
+pub(super) trait Loader: fmt::Debug + Send + Sync {
+    /// Returns the hooks of sessions in a folder. Blocks. Its warnings are new.
+    fn load(&self, directory: &Path) -> HookConfig;
 }
 
 /// What is remembered between hooks.
@@ -92,6 +101,7 @@ impl SessionHooks {
         recipient: Box<dyn Recipient>,
         runner: Runner,
         config: Arc<HookConfig>,
+        loader: Option<Arc<dyn Loader>>,
     ) -> Self {
         Self(Arc::new(Shared {
             about,
@@ -99,22 +109,16 @@ impl SessionHooks {
             recipient,
             runner,
             config: Mutex::new(config),
+            loader,
+            loaded_for: Mutex::default(),
             memory: Mutex::default(),
             told_of_flood: AtomicBool::new(false),
         }))
     }
 
-    /// Replaces the hooks.
-    pub fn set_config(&self, config: Arc<HookConfig>) {
-        *lock(&self.0.config) = config;
-    }
-
     /// Reports mistakes in the settings.
     pub async fn report(&self, warnings: &[ConfigWarning]) {
-        for ConfigWarning { event, text } in warnings {
-            let extension = if event.is_empty() { "hook".to_owned() } else { format!("hook:{event}") };
-            self.0.fail(extension, "load", text.clone()).await;
-        }
+        self.0.report(warnings).await;
     }
 
     /// Tells the session that there is nothing more to wait for.
@@ -138,6 +142,8 @@ impl Extension for SessionHooks {
                 }
         };
         match hook {
+            // The session may be in another folder from then on.
+            HookKind::SessionStart if self.0.loader.is_some() => Subscription::Awaited,
             // What a Stop hook needs to know.
             HookKind::TurnEnd | HookKind::AgentSettled if config.has_any(HookEventName::Stop) => {
                 Subscription::Told
@@ -206,9 +212,35 @@ impl Shared {
         self.memory().mirror.clone()
     }
 
-    /// Returns where paths begin.
+    /// Returns where paths begin: in the folder of the session, which changes with it.
     pub fn place(&self) -> Place {
-        Place { directory: self.runner.directory.clone(), home: self.home.clone() }
+        let directory = match &self.memory().mirror {
+            Some(mirror) => mirror.directory.clone(),
+            None => self.about.directory.clone(),
+        };
+        Place { directory, home: self.home.clone() }
+    }
+
+    /// Reads the hooks of the folder that the session is in, unless they were read.
+    pub async fn load(&self) {
+        let directory = self.place().directory;
+        let Some(loader) = self.loader.clone() else { return };
+        if lock(&self.loaded_for).replace(directory.clone()).as_ref() == Some(&directory) {
+            return;
+        }
+        if let Ok(config) = tokio::task::spawn_blocking(move || loader.load(&directory)).await {
+            let config = Arc::new(config);
+            *lock(&self.config) = Arc::clone(&config);
+            self.report(&config.warnings).await;
+        }
+    }
+
+    /// Reports mistakes in the settings.
+    async fn report(&self, warnings: &[ConfigWarning]) {
+        for ConfigWarning { event, text } in warnings {
+            let extension = if event.is_empty() { "hook".to_owned() } else { format!("hook:{event}") };
+            self.fail(extension, "load", text.clone()).await;
+        }
     }
 
     /// Runs the commands of an event and returns what they come to. What they have to say and what went wrong is sent
@@ -228,14 +260,15 @@ impl Shared {
         if commands.is_empty() {
             return Verdict::default();
         }
-        let input = self.input(event, fields);
+        let input = self.input(event, &place, fields);
+        let occasion = Occasion { directory: place.directory, input, limit };
         let (background, waited): (Vec<_>, Vec<_>) =
             commands.into_iter().partition(|command| command.is_background);
         if !background.is_empty() {
-            let (shared, input) = (Arc::clone(self), input.clone());
+            let (shared, occasion) = (Arc::clone(self), Occasion { limit: NO_LIMIT, ..occasion.clone() });
             let started = self.runner.start(async move {
                 let never = CancellationToken::new();
-                for answered in shared.runner.run(event, background, &input, NO_LIMIT, &never).await {
+                for answered in shared.runner.run(event, background, &occasion, &never).await {
                     shared.warn(event, hook, &answered).await;
                 }
             });
@@ -243,7 +276,7 @@ impl Shared {
                 self.report_flood(event, hook);
             }
         }
-        let answers = self.runner.run(event, waited, &input, limit, cancel).await;
+        let answers = self.runner.run(event, waited, &occasion, cancel).await;
         if cancel.is_cancelled() {
             return Verdict::default();
         }
@@ -274,14 +307,14 @@ impl Shared {
         context.await.is_ok_and(|context| !context.messages.is_empty())
     }
 
-    fn input(&self, event: HookEventName, fields: Value) -> Map<String, Value> {
+    fn input(&self, event: HookEventName, place: &Place, fields: Value) -> Map<String, Value> {
         let mirror = self.mirror();
         let transcript = match &mirror {
             Some(mirror) => mirror.session_file.as_deref(),
             None => self.about.session_file.as_deref(),
         };
         let session_id = mirror.as_ref().map_or(&self.about.session_id, |mirror| &mirror.session_id);
-        Common { session_id, transcript, directory: &self.runner.directory }.with(event, fields)
+        Common { session_id, transcript, directory: &place.directory }.with(event, fields)
     }
 
     async fn warn(&self, event: HookEventName, hook: HookKind, answered: &Answered) {

@@ -58,8 +58,8 @@ impl Bench {
         };
         let inbox = Inbox::default();
         let ended = CancellationToken::new();
-        let runner = Runner::new(directory.path().to_owned(), Arc::new(Options::default()), ended.clone());
-        let hooks = SessionHooks::new(about, None, Box::new(inbox.clone()), runner, Arc::new(config));
+        let runner = Runner::new(Arc::new(Options::default()), ended.clone());
+        let hooks = SessionHooks::new(about, None, Box::new(inbox.clone()), runner, Arc::new(config), None);
         Self { hooks, inbox, ended, directory }
     }
 

@@ -4,6 +4,7 @@ mod commands;
 mod extensions;
 mod later_commands;
 mod prompting;
+mod rules_and_todos;
 mod runs;
 mod slash_commands;
 mod snapshots;

@@ -52,6 +52,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Common event types: agent, turn, message, tool_execution", "events_of_a_run_with_a_tool_are_in_order"),
     ("auto_compaction_start, auto_compaction_end", "automatic_compaction_precedes_the_one_agent_end"),
     ("auto_retry_start, auto_retry_end", "retried_run_has_one_end_with_the_last_attempt"),
+    ("ttsr_triggered", "broken_stream_rule_is_reported_and_the_turn_is_retried_with_it"),
+    ("todo_reminder", "model_that_stops_with_tasks_left_is_reminded"),
     (
         "message_update includes streaming deltas in assistantMessageEvent",
         "every_update_repeats_the_message_so_far",
@@ -78,10 +80,6 @@ const TABLE: &[(&str, &str)] = &[
     ("Most command failures are recoverable; process remains alive", "process_survives_failed_commands"),
     ("Malformed JSONL emits a parse error response and reading goes on", "invalid_json_costs_one_line"),
     ("Empty set_session_name is rejected (Session name cannot be empty)", "process_survives_failed_commands"),
-    (
-        "ttsr_triggered, todo_reminder: what would cause them is refused",
-        "commands_that_are_not_built_are_refused_by_name_with_their_id",
-    ),
     (
         "extension_error: { type, extensionPath, event, error }",
         "failures_of_extensions_are_records_of_three_fields",
@@ -122,6 +120,7 @@ fn every_test_in_the_table_exists() {
         include_str!("extensions.rs"),
         include_str!("runs.rs"),
         include_str!("prompting.rs"),
+        include_str!("rules_and_todos.rs"),
         include_str!("later_commands.rs"),
         include_str!("snapshots.rs"),
         include_str!("steering.rs"),

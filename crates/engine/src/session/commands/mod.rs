@@ -115,6 +115,7 @@ impl Session {
             }
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
+            Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
             Command::SetHostTools { tools } => self.set_host_tools(tools),
             Command::SetUriSchemes { schemes } => self.set_uri_schemes(schemes),
