@@ -169,6 +169,7 @@ impl Recorder {
         let arguments = ["--clock", "fixed", "--no-session", "--extension", "ui_all.py"];
         let mut agent = launch.arguments(&arguments).environment("PI_RPC_EMIT_TITLE", "1").start();
         agent.send(json!({ "type": "prompt", "message": "/fail" }));
+        agent.until(|record| record.to_string().contains("it exploded"));
         agent.send(json!({ "type": "prompt", "message": "/uiall" }));
         let is_last = |record: &Value| {
             record["text"] == "pasted" || (self.dialect == "operator-flat" && record["message"] == "err")
