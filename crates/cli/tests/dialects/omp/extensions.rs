@@ -39,6 +39,7 @@ fn dialog(agent: &mut Agent, method: &str, given: &Value, answer: &Value) -> (Va
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 fn check_dialog(method: &str, given: Value, request: Value, answers: &[(Value, Value)]) {
     let (_server, workspace) = Workspace::with_server();
     let mut agent = start(&workspace, &[]);
