@@ -179,7 +179,8 @@ fn hooks_follow_the_session_into_another_folder() {
     agent.run("hello");
     let file = agent.get("get_state")["sessionFile"].take();
     agent.finish();
-    let read = |name: &str| fs::read_to_string(workspace.home().join(format!("ran-{name}"))).unwrap_or_default();
+    let read =
+        |name: &str| fs::read_to_string(workspace.home().join(format!("ran-{name}"))).unwrap_or_default();
     let (first, second) = (read("first"), read("second"));
     assert_eq!((first.as_str(), second.as_str()), (read("user").as_str(), ""));
 
