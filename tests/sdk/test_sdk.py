@@ -1,7 +1,8 @@
 """Tests of the SDKs against bowline's side of the protocol, played by `engine.py`.
 
 The same tests run for each language; the extensions `everything.*` do the same. Every record that they send is checked
-against the protocol's schema, if the package jsonschema is there.
+against the protocol's schema, if the package jsonschema is there. `./test` names the classes to run: PythonSdk and
+TypeScriptSdk; `./test interop` runs the others.
 """
 
 from __future__ import annotations
@@ -473,6 +474,14 @@ class TypeScriptSdk(SdkTests, unittest.TestCase):
         program = f"import({module}).then((sdk) => console.log(JSON.stringify(sdk.HOOKS)))"
         printed = subprocess.run(["node", "-e", program], check=True, capture_output=True).stdout
         return dict(json.loads(printed))
+
+
+class BunSdk(TypeScriptSdk):
+    command = ["bun", str(HERE / "everything.mjs")]
+
+
+class DenoSdk(TypeScriptSdk):
+    command = ["deno", "run", "--allow-all", str(HERE / "everything.mjs")]
 
 
 if __name__ == "__main__":

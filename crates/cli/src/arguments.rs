@@ -71,6 +71,7 @@ pub(crate) struct Arguments {
     pub system_file: Option<String>,
     pub append_system_prompt: Vec<String>,
     pub no_context_files: bool,
+    pub no_rules: bool,
     /// Files and folders with skills.
     pub skill_paths: Vec<String>,
     pub no_skills: bool,

@@ -311,7 +311,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--tools",
         Some("-t"),
         Value("A,B"),
-        "Only these tools: read, bash, edit, write, grep, find, ls, or mcp__server__tool",
+        "Only these tools: read, bash, edit, write, grep, find, ls, todo, or mcp__server__tool",
         |arguments, value| {
             let names = list(&value);
             if names.is_empty() {
@@ -381,6 +381,10 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(Prompt, "--no-rules", None, Nothing, "Do not use stream rules", |arguments, _| {
+        arguments.no_rules = true;
+        Ok(())
+    }),
     flag(
         Prompt,
         "--extension",

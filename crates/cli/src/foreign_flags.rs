@@ -82,12 +82,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(OMP, "--yolo", Nothing, RUNS_EVERYTHING),
     flag(
         OMP,
-        "--no-rules",
-        Nothing,
-        Ignored("bowline reads no rule files; --no-context-files leaves out AGENTS.md"),
-    ),
-    flag(
-        OMP,
         "--hook",
         Value("PATH"),
         Ignored("bowline does not run hooks, so what they block is not blocked"),
@@ -227,10 +221,10 @@ mod tests {
         check("omp", "--approval-mode", "write", Err("--approval-mode cannot be served: "));
         check("omp", "--approval-mode", "yolo", Ok("--approval-mode yolo changes nothing"));
         check("pi", "--approval-mode", "always-ask", Err("--approval-mode cannot be served: "));
-        check("omp", "--no-rules", "", Ok("--no-rules is ignored: "));
+        check("omp", "--no-lsp", "", Ok("--no-lsp is ignored: "));
         check("pi", "--plan", "", Err("--plan cannot be served: "));
         check("omp", "--plan", "opus", Ok("--plan is ignored: "));
         check("opi", "--execution-backend", "docker", Err("--execution-backend cannot be served: "));
-        assert!(find("pi", "--no-rules").is_none() && find("opi", "-e").is_none());
+        assert!(find("pi", "--no-lsp").is_none() && find("opi", "-e").is_none());
     }
 }

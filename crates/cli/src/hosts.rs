@@ -67,7 +67,7 @@ pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &Se
     }
 }
 
-fn plan(materials: &Materials<'_>) -> Plan {
+pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
     let Materials { arguments, environment, file, resources, options, providers, entry, policy, .. } =
         materials;
     // Without extensions, nobody can know these flags.
@@ -101,5 +101,6 @@ fn plan(materials: &Materials<'_>) -> Plan {
                 note(format_args!("{line}"));
             }
         }),
+        trace: None,
     }
 }

@@ -38,6 +38,7 @@ mod subcommands;
 mod table;
 mod terminal;
 mod tool_names;
+mod toolboxes;
 mod transcript;
 mod trust;
 
@@ -86,7 +87,9 @@ fn main() -> ExitCode {
         Action::Auth => return finish(auth::main(&arguments)),
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
-        Action::Extension => return finish(extension::main(&arguments)),
+        Action::Extension => {
+            return finish(choice.entry().and_then(|entry| extension::main(&arguments, entry)));
+        }
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),

@@ -11,7 +11,7 @@ use bowline_mcp::{
     Configuration, Listener, NoAsker, Notice, ServerConfig, Servers, Severity, Start, Status, Surroundings,
     Timing,
 };
-use bowline_tools::{CallContext, Outcome};
+use bowline_tools::{CallContext, Outcome, TodoList};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -193,6 +193,7 @@ impl Mcp {
                 takes_images: true,
                 session_id: None,
                 call_id: None,
+                todos: TodoList::default(),
             };
             Ok(tool.call(context, arguments.clone()).await)
         })?;

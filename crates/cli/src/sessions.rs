@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bowline_dialect::Start;
 use bowline_session::{
-    ListQuery, Problem, Report, Scope, Session, SessionSummary, Store, check_file, repair_file,
+    ListQuery, Problem, Report, Scope, Session, SessionSummary, Store, check_file, children_of, repair_file,
 };
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) const USAGE: &str = "\
 bowline sessions list                 list the sessions of this folder, newest first
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
 bowline sessions show PATH|ID         show the details and the messages of a session
-bowline sessions rm PATH|ID...        delete sessions
+bowline sessions rm PATH|ID...        delete sessions with those of their subagents
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
 bowline sessions fsck --repair ...    move damaged lines to a separate file and close the gaps
 
@@ -111,6 +111,7 @@ impl Sessions {
         let session = Session::read(&path, &self.environment.working_directory)?;
         let figures = session.statistics()?;
         let models = session.statistics_by_model()?;
+        let children = children_of(&path)?;
         if self.as_json {
             let models: Vec<_> = models
                 .iter()
@@ -121,6 +122,7 @@ impl Sessions {
                 "name": session.name(), "created": session.header().timestamp, "messages": figures.total_messages,
                 "userMessages": figures.user_messages, "assistantMessages": figures.assistant_messages,
                 "toolCalls": figures.tool_calls, "usage": figures.usage, "byModel": models,
+                "subagents": children.iter().map(|child| json!({ "id": child.id, "path": child.file.to_string_lossy() })).collect::<Vec<_>>(),
                 "malformedLines": session.malformed_lines(),
                 "relinkedEntries": session.damage().unwrap_or_default().relinked_entries,
             });
@@ -150,6 +152,9 @@ impl Sessions {
             );
             shown.push_str(&format!("model     {}\n", plain_line(&line)));
         }
+        for child in &children {
+            shown.push_str(&format!("subagent  {}\n", plain_line(&child.file.to_string_lossy())));
+        }
         if let Some(damage) = session.damage() {
             shown.push_str(&format!(
                 "damaged   {} cannot be read, {} relinked; run bowline sessions fsck\n",
@@ -164,8 +169,9 @@ impl Sessions {
     fn remove(&self, named: &[String]) -> Result<ExitCode, Failure> {
         for text in named {
             let path = self.find(text)?;
-            let id = self.store.delete(&path)?;
-            bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
+            for id in self.store.delete(&path)? {
+                bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
+            }
             note(format_args!("bowline: deleted {}", path.display()));
         }
         Ok(ExitCode::SUCCESS)
@@ -174,7 +180,7 @@ impl Sessions {
     /// Checks the named sessions, or all. A session that cannot be read does not stop the check of the others.
     fn check(&self, named: &[String], mode: Fsck) -> Result<ExitCode, Failure> {
         let paths = match named {
-            [] => self.store.all_files()?,
+            [] => with_children(self.store.all_files()?)?,
             _ => named.iter().map(|text| self.find(text)).collect::<Result<_, _>>()?,
         };
         let mut damaged = 0;
@@ -256,6 +262,17 @@ impl Sessions {
     fn find(&self, text: &str) -> Result<PathBuf, Failure> {
         Ok(self.store.find(&self.environment.working_directory, text)?)
     }
+}
+
+/// Returns sessions, each followed by those of its subagents.
+fn with_children(sessions: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for session in sessions {
+        let children = children_of(&session)?;
+        files.push(session);
+        files.extend(children.into_iter().map(|child| child.file));
+    }
+    Ok(files)
 }
 
 /// Returns the row of a session: its name or its first message, and its folder if the list covers several.

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_core::policy;
+use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    Settings,
+    Settings, StreamRuleSettings, SubagentSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -33,6 +35,9 @@ const DEFAULT_MCP_START: Duration = Duration::from_secs(10);
 
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
+
+/// After how many turns a rule steps in again.
+const DEFAULT_REPEAT_GAP: u64 = 10;
 
 /// Stands for no time limit.
 const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
@@ -73,6 +78,9 @@ pub(crate) struct SettingsFile {
     pub http_idle_timeout_ms: Option<u64>,
     pub http_total_timeout_ms: Option<u64>,
     pub max_turns: Option<u32>,
+    pub stream_rules: StreamRules,
+    pub todos: Todos,
+    pub task: Task,
     /// The command hooks by event, as they are in the file.
     pub hooks: Map<String, Value>,
     /// Whether the hooks in Claude Code's settings are used, too.
@@ -125,6 +133,89 @@ impl Compaction {
         let general = self.limits.or(CompactionLimits::default());
         let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
         CompactionSettings { general, by_model: by_model.collect() }
+    }
+}
+
+/// What is set about subagents.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    pub enabled: Option<bool>,
+    pub max_concurrency: Option<NonZeroUsize>,
+    pub max_recursion_depth: Option<u32>,
+    /// 0 is no limit, as for the time.
+    pub max_turns: Option<u32>,
+    pub max_runtime_ms: Option<u64>,
+}
+
+impl Task {
+    fn settings(&self) -> SubagentSettings {
+        let defaults = SubagentSettings::default();
+        SubagentSettings {
+            max_parallel: self.max_concurrency.unwrap_or(defaults.max_parallel),
+            max_depth: self.max_recursion_depth.unwrap_or(defaults.max_depth),
+            max_turns: match self.max_turns {
+                None => defaults.max_turns,
+                limit => limit.filter(|turns| *turns > 0),
+            },
+            max_runtime: match self.max_runtime_ms {
+                None => defaults.max_runtime,
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            ..defaults
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct StreamRules {
+    pub enabled: Option<bool>,
+    pub interrupt: Option<RuleInterrupt>,
+    pub keeps_interrupted: bool,
+    pub repeats: bool,
+    pub repeat_gap: Option<u64>,
+    pub disabled: Vec<String>,
+}
+
+impl StreamRules {
+    fn settings(&self, policy: &Policy) -> StreamRuleSettings {
+        let watches = policy.stream_rules == policy::StreamRules::Watched;
+        StreamRuleSettings {
+            enabled: self.enabled.unwrap_or(watches),
+            interrupt: self.interrupt.unwrap_or_default(),
+            interrupted_answer: match self.keeps_interrupted {
+                true => InterruptedAnswer::Keep,
+                false => InterruptedAnswer::Discard,
+            },
+            repeat: match self.repeats {
+                true => RuleRepeat::AfterGap(self.repeat_gap.unwrap_or(DEFAULT_REPEAT_GAP)),
+                false => RuleRepeat::Once,
+            },
+            disabled: self.disabled.clone(),
+            warn: |warning| note(format_args!("bowline: {warning}")),
+            ..StreamRuleSettings::default()
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Todos {
+    pub enabled: Option<bool>,
+    pub reminders: Option<bool>,
+    pub max_reminders: Option<u32>,
+}
+
+impl Todos {
+    /// Returns whether the tool is enabled by default.
+    pub fn are_kept(&self, policy: &Policy) -> bool {
+        self.enabled.unwrap_or(policy.todos == policy::Todos::Kept)
+    }
+
+    fn settings(&self) -> TodoSettings {
+        let defaults = TodoSettings::default();
+        TodoSettings {
+            reminders: self.reminders.unwrap_or(defaults.reminders),
+            max_reminders: self.max_reminders.unwrap_or(defaults.max_reminders),
+        }
     }
 }
 
@@ -232,11 +323,14 @@ impl SettingsFile {
             reports_progress: true,
             max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
             offered_tools: Selection::default(),
+            subagents: self.task.settings(),
             host_call_limit: match self.host_tool_timeout_ms {
                 None => Some(DEFAULT_HOST_CALL_LIMIT),
                 Some(0) => None,
                 Some(limit) => Some(Duration::from_millis(limit)),
             },
+            stream_rules: self.stream_rules.settings(policy),
+            todos: self.todos.settings(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
+use bowline_core::stream_rule::RuleInterrupt;
 use bowline_extension::trust::DefaultTrust;
 use bowline_extension_host::command_hooks::IMPORT_KEY;
 use bowline_session::Durability;
@@ -55,7 +56,10 @@ pub(crate) struct Wrong {
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 const MOST_PARALLEL_TOOLS: u64 = 1000;
 const MOST_RETRIES: u64 = 1000;
+const MOST_SUBAGENTS: u64 = 100;
+const DEEPEST_SUBAGENTS: u64 = 8;
 const MOST_TURNS: u64 = 1_000_000;
+const MOST_REMINDERS: u64 = 100;
 /// More tokens than any model's window has.
 const MOST_TOKENS: u64 = 1_000_000_000;
 
@@ -293,6 +297,45 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how often the model is called in a run for one message of yours; 0 is no limit",
     },
     Setting {
+        path: "task.enabled",
+        kind: Switch(|file, value| file.task.enabled = Some(value)),
+        default: "on in the dialect omp",
+        example: "true",
+        about: "whether the model can give [tasks to subagents](subagents.md)",
+    },
+    Setting {
+        path: "task.maxConcurrency",
+        kind: Number(MOST_SUBAGENTS, |file, value| {
+            file.task.max_concurrency = usize::try_from(value.max(1)).ok().and_then(NonZeroUsize::new);
+        }),
+        default: "4",
+        example: "8",
+        about: "how many subagents of a session run at the same time, at least 1; the others wait",
+    },
+    Setting {
+        path: "task.maxRecursionDepth",
+        kind: Number(DEEPEST_SUBAGENTS, |file, value| {
+            file.task.max_recursion_depth = u32::try_from(value.max(1)).ok();
+        }),
+        default: "2",
+        example: "1",
+        about: "how deep subagents may be nested, at least 1; with 1, subagents have none of their own",
+    },
+    Setting {
+        path: "task.maxTurns",
+        kind: Number(MOST_TURNS, |file, value| file.task.max_turns = u32::try_from(value).ok()),
+        default: "100",
+        example: "30",
+        about: "how often a subagent may call its model; 0 is no limit",
+    },
+    Setting {
+        path: "task.maxRuntimeMs",
+        kind: Number(LONGEST_MS, |file, value| file.task.max_runtime_ms = Some(value)),
+        default: "3600000",
+        example: "600000",
+        about: "how long a subagent may take; 0 is no limit",
+    },
+    Setting {
         path: "hooks",
         kind: Named(hooks_of_event),
         default: "none",
@@ -408,6 +451,73 @@ pub(crate) const SETTINGS: &[Setting] = &[
         example: r#""never""#,
         about: "whether projects without a decision are [trusted](security.md#trust-in-a-project); nobody is asked over a protocol, so \
             `ask` is no, with a note on stderr",
+    },
+    Setting {
+        path: "ttsr.enabled",
+        kind: Switch(|file, value| file.stream_rules.enabled = Some(value)),
+        default: "`false`; in the dialect `omp`, `true`",
+        example: "true",
+        about: "whether [stream rules](stream-rules.md) watch what the model writes",
+    },
+    Setting {
+        path: "ttsr.interruptMode",
+        kind: Choice(&["always", "prose-only", "tool-only", "never"], |file, value| {
+            file.stream_rules.interrupt = RuleInterrupt::parse(value);
+        }),
+        default: r#""always""#,
+        example: r#""prose-only""#,
+        about: "which matches interrupt the answer, unless a rule says; the others are mentioned afterwards",
+    },
+    Setting {
+        path: "ttsr.contextMode",
+        kind: Choice(&["discard", "keep"], |file, value| {
+            file.stream_rules.keeps_interrupted = value == "keep";
+        }),
+        default: r#""discard""#,
+        example: r#""keep""#,
+        about: "whether the model sees what it had written before it was interrupted",
+    },
+    Setting {
+        path: "ttsr.repeatMode",
+        kind: Choice(&["once", "after-gap"], |file, value| file.stream_rules.repeats = value == "after-gap"),
+        default: r#""once""#,
+        example: r#""after-gap""#,
+        about: "whether a rule steps in once in a session, or again after `ttsr.repeatGap` turns",
+    },
+    Setting {
+        path: "ttsr.repeatGap",
+        kind: Number(MOST_TURNS, |file, value| file.stream_rules.repeat_gap = Some(value)),
+        default: "10",
+        example: "5",
+        about: "the number of turns, at least 1",
+    },
+    Setting {
+        path: "ttsr.disabledRules",
+        kind: Texts(|file, value| file.stream_rules.disabled = value),
+        default: "none",
+        example: r#"["no-unwrap"]"#,
+        about: "the names of rules that are not used",
+    },
+    Setting {
+        path: "todo.enabled",
+        kind: Switch(|file, value| file.todos.enabled = Some(value)),
+        default: "`false`; in the dialect `omp`, `true`",
+        example: "true",
+        about: "whether the tool [`todo`](todos.md) is enabled by default",
+    },
+    Setting {
+        path: "todo.reminders",
+        kind: Switch(|file, value| file.todos.reminders = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether a model that stops is reminded of the tasks that are left",
+    },
+    Setting {
+        path: "todo.remindersMax",
+        kind: Number(MOST_REMINDERS, |file, value| file.todos.max_reminders = u32::try_from(value).ok()),
+        default: "3",
+        example: "1",
+        about: "the maximum number of reminders after one prompt",
     },
     Setting {
         path: "durability",

@@ -8,11 +8,13 @@ use bowline_core::model::Model;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
-use bowline_engine::{ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt};
-use bowline_extension_host::McpOptions;
+use bowline_engine::{
+    ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
+};
+use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Resolved, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{CommandEnvironment, Options, Selection, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
@@ -25,6 +27,7 @@ use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::{is_of_server, own_tools};
+use crate::toolboxes;
 
 /// The longest file of instructions, in bytes.
 const LONGEST_INSTRUCTIONS: u64 = 4 * 1024 * 1024;
@@ -46,6 +49,8 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let mut settings = file.engine_settings(&policy);
     settings.reports_progress = !arguments.is_reproducible();
+    settings.stream_rules.own_folder.clone_from(&environment.home);
+    settings.stream_rules.enabled &= !arguments.no_rules;
     settings.offered_tools = offered_tools(arguments, start);
     let places = hosts::places(arguments, environment, &file);
     let may_have_extensions = places.may_have_any(&environment.working_directory);
@@ -56,12 +61,13 @@ pub(crate) fn prepare(
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
     let options = Arc::new(tool_options(arguments, environment, &file, &providers, !settings.resize_images));
-    let toolbox = Toolbox::builtin(&options);
-    let toolbox = toolbox.select(&Selection {
-        allow: allowed_tools(arguments, &file, start, may_have_extensions)?,
+    let keeps_todos = file.todos.are_kept(&policy);
+    let toolbox = toolboxes::with_defaults(&options, &file, start, keeps_todos).select(&Selection {
+        allow: allowed_tools(arguments, &file, start, may_have_extensions, keeps_todos)?,
         exclude: arguments.exclude_tools.clone(),
         none: arguments.no_tools || arguments.no_builtin_tools,
     })?;
+    settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let scope = scope(arguments, &file, &providers)?;
     let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
     let default_model = match &chosen {
@@ -161,6 +167,33 @@ pub(crate) fn mcp_options(
     Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
 }
 
+/// Returns what extensions are started with outside of a session.
+pub(crate) fn extension_plan(
+    arguments: &Arguments,
+    environment: &Environment,
+    entry: &Entry,
+    places: Places,
+) -> Result<Plan, Failure> {
+    let file = SettingsFile::of_user(environment)?;
+    let providers = Providers::new(sources(environment, &file))?;
+    let resources = resources::choose(arguments, environment, &file);
+    let options = Arc::new(tool_options(arguments, environment, &file, &providers, false));
+    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, false);
+    Ok(hosts::plan(&Materials {
+        arguments,
+        environment,
+        file: &file,
+        resources: &resources,
+        options: &options,
+        providers: &providers,
+        entry,
+        policy: &Policy { questions: Questions::Asked, ..Policy::default() },
+        places,
+        may_have_extensions: true,
+        mcp,
+    }))
+}
+
 /// Returns what commands get of the environment.
 fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnvironment {
     let providers = providers.clone();
@@ -171,7 +204,7 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 fn warn_of_unknown_tools(excluded: &[String]) {
     let is_unknown = |name: &&String| bowline_tools::traits_of(name).is_none() && !is_of_server(name);
     for name in excluded.iter().filter(is_unknown) {
-        let known = Toolbox::builtin(&Options::default()).names();
+        let known = toolboxes::all(&Options::default()).names();
         let near = nearest(name, known.iter().map(String::as_str));
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         note(format_args!("bowline: --exclude-tools: there is no tool named {name}{hint}"));
@@ -195,11 +228,13 @@ fn allowed_tools(
     file: &SettingsFile,
     start: &Start,
     may_have_extensions: bool,
+    keeps_todos: bool,
 ) -> Result<Option<Vec<String>>, Failure> {
     let own_tools = |names: &Vec<String>| own_tools(names, start.other_tools, may_have_extensions);
     let named = arguments.tools.as_ref().map(own_tools).transpose()?;
+    let listed = toolboxes::listed(file);
     if start.tools == Tools::Usual {
-        return Ok(named.or_else(|| file.default_tools.clone()));
+        return Ok(named.or(listed));
     }
     let may_use = |name: &str| {
         arguments.allow_mutating || !bowline_tools::traits_of(name).is_some_and(|tool| tool.mutates)
@@ -213,7 +248,10 @@ fn allowed_tools(
         };
     }
     let builtin = Toolbox::builtin(&Options::default());
-    let names = file.default_tools.clone().unwrap_or_else(|| builtin.names().to_vec());
+    let further = (file.task.enabled == Some(true)).then(|| TASK_TOOL.to_owned());
+    let is_usual = |name: &&String| *name != TODO || keeps_todos;
+    let all = || builtin.names().iter().filter(is_usual).cloned().chain(further).collect();
+    let names: Vec<_> = listed.unwrap_or_else(all);
     Ok(Some(names.into_iter().filter(|name| may_use(name)).collect()))
 }
 

@@ -76,7 +76,17 @@ bowline extension check gate
 bowline extension list
 ",
         takes_words: true,
-        flags: &["--lang", "--out", "--json"],
+        flags: &[
+            "--lang",
+            "--out",
+            "--json",
+            "--verbose",
+            "--extension",
+            "--no-extensions",
+            "--approve",
+            "--no-approve",
+            "--dialect",
+        ],
     },
     Subcommand {
         name: "export",

@@ -1,11 +1,12 @@
 //! The tools that `--tools` names.
 
 use bowline_dialect::OtherTool;
-use bowline_tools::{Options, Toolbox};
+use bowline_tools::Options;
 
 use crate::failure::Failure;
 use crate::similar::nearest;
 use crate::terminal::note;
+use crate::toolboxes;
 
 /// The tools that MCP servers bring besides their own.
 const OF_SERVERS: [&str; 2] = ["list_mcp_resources", "read_mcp_resource"];
@@ -23,7 +24,7 @@ pub(crate) fn own_tools(
     other_tools: &[OtherTool],
     may_be_offered: bool,
 ) -> Result<Vec<String>, Failure> {
-    let builtin = Toolbox::builtin(&Options::default()).names();
+    let builtin = toolboxes::all(&Options::default()).names();
     let mut own: Vec<String> = Vec::new();
     for name in names.iter().filter(|name| !is_of_server(name)) {
         let used = match other_tools.iter().find(|tool| tool.name == name) {

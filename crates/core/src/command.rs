@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::host::{HostTool, UriScheme};
 use crate::message::{Content, Message, UserMessage};
+use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 
 /// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,6 +161,29 @@ pub enum Command {
     SetUriSchemes {
         schemes: Vec<UriScheme>,
     },
+    /// Replaces the list of tasks.
+    SetTodos {
+        phases: Vec<TodoPhase>,
+    },
+
+    /// Sets which events of subagents are emitted.
+    SetSubagentSubscription {
+        level: Subscription,
+    },
+    /// Returns the subagents that are running.
+    GetSubagents,
+    /// Returns what a subagent's file holds from an offset on.
+    GetSubagentMessages {
+        subagent: SubagentName,
+        from_byte: u64,
+    },
+}
+
+/// How a client names a subagent, running or not: by either of these.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SubagentName {
+    pub id: Option<String>,
+    pub session_file: Option<PathBuf>,
 }
 
 /// A user's message that is not part of the conversation yet.

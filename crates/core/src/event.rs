@@ -12,7 +12,10 @@ use crate::host::{HostCall, HostCallId};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
 use crate::stream::{StreamError, Update};
+use crate::stream_rule::StreamRule;
+use crate::subagent::SubagentEvent;
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoTask;
 use crate::ui::{Display, ExtensionError, UiToken};
 use crate::usage::Usage;
 
@@ -122,6 +125,17 @@ pub enum Event {
         name: String,
         entry: Option<EntryName>,
     },
+    /// What the model writes breaks these stream rules. The answer is interrupted and asked for again, or, if it goes on,
+    /// the result of the call that breaks them mentions them.
+    RulesBroken {
+        rules: Vec<Arc<StreamRule>>,
+    },
+    /// The model stopped although tasks are left. It is reminded of them and goes on.
+    TodoReminder {
+        todos: Vec<TodoTask>,
+        attempt: u32,
+        max_attempts: u32,
+    },
     /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,
@@ -143,6 +157,8 @@ pub enum Event {
         display: Display,
     },
     ExtensionFailed(ExtensionError),
+    /// Something happened to a subagent.
+    Subagent(SubagentEvent),
     /// The client is to run one of its tools, or to read or write one of its addresses.
     HostCall(HostCall),
     /// A call of the client is over. Where the client did not end it, it is to stop, with this random part of an id.
@@ -171,6 +187,8 @@ pub enum LocalEvent {
     SessionInfo { id: String, name: Option<String> },
     /// The model was chosen.
     Configuration { model: Arc<Model>, thinking_level: ThinkingLevel },
+    /// A prompt that was replied to on receipt has turned out to start no run: an extension took it.
+    Handled { origin: Origin },
 }
 
 /// The id of an entry of the session's file.

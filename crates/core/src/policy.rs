@@ -24,6 +24,8 @@ pub struct Policy {
     pub host_tool_names: HostToolNames,
     pub advice: Advice,
     pub end_of_input: EndOfInput,
+    pub stream_rules: StreamRules,
+    pub todos: Todos,
     /// How many steering messages are delivered at once, unless the settings say.
     pub steering_mode: QueueMode,
     /// The interrupt mode that a session starts with.
@@ -74,6 +76,20 @@ pub enum EndOfInput {
     Aborts,
     /// It is finished first, as are the commands that wait.
     Finishes,
+}
+
+/// Whether rules watch what the model writes, unless the settings say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamRules {
+    Watched,
+    Ignored,
+}
+
+/// Whether the model keeps a list of tasks, unless the settings say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Todos {
+    Kept,
+    None,
 }
 
 /// When a prompt is replied to.
@@ -220,6 +236,8 @@ impl Default for Policy {
             host_tool_names: HostToolNames::MayReplaceBuiltIn,
             advice: Advice::WithCommands,
             end_of_input: EndOfInput::Aborts,
+            stream_rules: StreamRules::Ignored,
+            todos: Todos::None,
             steering_mode: QueueMode::OneAtATime,
             interrupt_mode: InterruptMode::Wait,
             thinking_budgets: ThinkingBudgets::default(),

@@ -10,7 +10,9 @@ use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::message::Message;
 use crate::model::Model;
 pub use crate::slash_command::SlashCommand;
+use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
+use crate::todo::TodoPhase;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
 
@@ -93,6 +95,28 @@ pub enum Answer {
     HostTools(Vec<String>),
     /// The schemes of the addresses that the client serves from now on.
     UriSchemes(Vec<String>),
+    /// The list of tasks.
+    Todos(Arc<[TodoPhase]>),
+    SubagentSubscription(Subscription),
+    /// The subagents that are running.
+    Subagents(Vec<Arc<Subagent>>),
+    SubagentMessages(SubagentMessages),
+}
+
+/// A part of a subagent's file.
+#[derive(Debug, Clone)]
+pub struct SubagentMessages {
+    pub session_file: PathBuf,
+    /// Where the part begins, in bytes.
+    pub from_byte: u64,
+    /// Where the next part begins.
+    pub next_byte: u64,
+    /// Whether the file is shorter than the client believed, so that the part begins at the start.
+    pub is_reset: bool,
+    /// The entries, as in the file.
+    pub entries: Vec<Box<RawValue>>,
+    /// The messages among them.
+    pub messages: Vec<Box<RawValue>>,
 }
 
 impl Answer {
@@ -206,6 +230,8 @@ pub struct State {
     pub working_directory: PathBuf,
     pub context: Option<ContextUsage>,
     pub instructions: Option<Instructions>,
+    /// The list of tasks.
+    pub todos: Arc<[TodoPhase]>,
 }
 
 /// An entry in a list of the entries of a tree.

@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use bowline_core::message::Content;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::todo::TodoPhase;
 use serde_json::{Map, Value, json};
 
-use crate::family::attachments;
+use crate::family::{attachments, todo_phases};
 use crate::operator::options;
 
 /// A field of a command.
@@ -44,6 +45,8 @@ pub(crate) enum Kind {
     OneNumberOf(&'static [u64]),
     /// An integer of at least 1 and at most this.
     CountTo(u64),
+    /// Any number.
+    Number,
     /// The name of one of these thinking levels.
     Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
@@ -52,6 +55,8 @@ pub(crate) enum Kind {
     Attachments,
     /// The options of a prompt as in operator-use.
     PromptOptions,
+    /// A list of phases with tasks.
+    TodoPhases,
 }
 
 /// Describes the items of a list.
@@ -137,6 +142,7 @@ impl Kind {
             Self::OneOf(names) => json!({ "enum": names }),
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
             Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            Self::Number => json!({ "type": "number" }),
             Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
@@ -149,6 +155,7 @@ impl Kind {
             } }),
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
             Self::PromptOptions => options::schema(),
+            Self::TodoPhases => todo_phases::schema(),
         }
     }
 
@@ -165,10 +172,12 @@ impl Kind {
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::CountTo(most) => format!("an integer from 1 to {most}"),
+            Self::Number => "a number".to_owned(),
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
             Self::PromptOptions => "an object".to_owned(),
+            Self::TodoPhases => "a list of phases".to_owned(),
         }
     }
 
@@ -184,6 +193,7 @@ impl Kind {
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
+            Self::Number => value.is_number(),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);
@@ -195,6 +205,10 @@ impl Kind {
             },
             Self::Attachments => match value.as_array() {
                 Some(attachments) => return attachments::check(attachments),
+                None => false,
+            },
+            Self::TodoPhases => match value.as_array() {
+                Some(phases) => return todo_phases::check(phases),
                 None => false,
             },
             Self::PromptOptions => match value.as_object() {
@@ -298,6 +312,17 @@ impl Fields {
         self.0.get(name).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok())
     }
 
+    /// Returns a place in a file. Fractions are dropped, and what is before the start is the start.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, which is what is wanted"
+    )]
+    pub fn offset(&self, name: &str) -> u64 {
+        let value = self.0.get(name);
+        value.and_then(|value| value.as_u64().or_else(|| Some(value.as_f64()? as u64))).unwrap_or_default()
+    }
+
     pub fn list(&mut self, name: &str) -> Vec<Value> {
         match self.0.remove(name) {
             Some(Value::Array(values)) => values,
@@ -310,6 +335,10 @@ impl Fields {
             Some(Value::Object(members)) => members,
             _ => Map::new(),
         }
+    }
+
+    pub fn todo_phases(&mut self, name: &str) -> Vec<TodoPhase> {
+        self.list(name).into_iter().filter_map(|phase| serde_json::from_value(phase).ok()).collect()
     }
 
     pub fn images(&mut self, name: &str) -> Vec<Content> {

@@ -143,6 +143,8 @@ pub struct Start {
     /// The exit code when it cannot start.
     pub failure_code: u8,
     pub tools: Tools,
+    /// Tools that are enabled by default beside the usual ones.
+    pub further_tools: &'static [&'static str],
     /// The tools of the emulated agent that bowline does not have. Clients may name them.
     pub other_tools: &'static [OtherTool],
     /// Short flags that only this dialect has, or that differ in it, each with its long flag.
@@ -174,6 +176,7 @@ const START: Start = Start {
     called: "bowline",
     failure_code: 1,
     tools: Tools::Usual,
+    further_tools: &[],
     other_tools: &[],
     short_flags: &[],
     model_variable: None,
@@ -216,7 +219,7 @@ pub const DIALECTS: &[Entry] = &[
     Entry {
         name: omp::PROTOCOL.dialect,
         about: "clients of omp --mode rpc",
-        start: Start { other_tools: omp::OTHER_TOOLS, ..START },
+        start: Start { further_tools: &["task"], other_tools: omp::OTHER_TOOLS, ..START },
         protocol: &omp::PROTOCOL,
         make: |options| Box::new(omp::Omp::new(options)),
     },
@@ -227,6 +230,7 @@ pub const DIALECTS: &[Entry] = &[
             called: "opi",
             failure_code: 2,
             tools: Tools::ReadOnlyUnlessAllowed,
+            further_tools: &[],
             other_tools: opi::OTHER_TOOLS,
             short_flags: &[("-m", "--model"), ("-c", "--config"), ("-s", "--system"), ("-v", "--verbose")],
             model_variable: Some("OPI_MODEL"),

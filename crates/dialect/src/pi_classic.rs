@@ -151,6 +151,8 @@ impl Dialect for PiClassic {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
@@ -158,7 +160,8 @@ impl Dialect for PiClassic {
             | Event::Display { .. }
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

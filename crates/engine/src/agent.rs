@@ -16,12 +16,13 @@ use bowline_tools::Toolbox;
 
 use crate::call_gate::CallGate;
 use crate::extension::Host;
+use crate::session_notes::SessionNotes;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
 use crate::transcript::damage;
 
 /// What an agent is made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Parts {
     pub settings: Settings,
     /// How clients of the chosen dialect expect the agent to behave.
@@ -70,13 +71,15 @@ pub struct Agent {
 pub struct OpenedSession {
     pub(crate) file: bowline_session::Session,
     pub(crate) context: Context,
+    pub(crate) notes: SessionNotes,
 }
 
 impl OpenedSession {
     /// Reads the conversation of a session that was opened.
     pub fn new(file: bowline_session::Session) -> Result<Self, Refusal> {
         let context = file.context().map_err(session_unavailable)?;
-        Ok(Self { file, context })
+        let notes = SessionNotes::read(&file, &context).map_err(session_unavailable)?;
+        Ok(Self { file, context, notes })
     }
 
     /// Returns the session's file; none for a session in memory.
@@ -93,6 +96,13 @@ impl OpenedSession {
 impl Agent {
     pub fn new(parts: Parts) -> Self {
         Self { parts: Arc::new(parts) }
+    }
+
+    /// Returns an agent that differs from this one.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Parts)) -> Self {
+        let mut parts = Parts::clone(&self.parts);
+        change(&mut parts);
+        Self::new(parts)
     }
 
     pub fn policy(&self) -> &Policy {
@@ -168,6 +178,16 @@ impl Agent {
             Some(store) => Location::Directory(store.directory_for(&working_directory)),
             None => Location::Memory,
         };
+        self.create_at(location, working_directory, parent)
+    }
+
+    /// Creates a session in a given place.
+    pub(crate) fn create_at(
+        &self,
+        location: Location,
+        working_directory: PathBuf,
+        parent: Option<String>,
+    ) -> Result<OpenedSession, Refusal> {
         let plan = NewSession { working_directory, location, id: None, parent };
         let file = bowline_session::Session::create_by(plan, self.clock().clone());
         OpenedSession::new(file.map_err(session_unavailable)?)

@@ -1,5 +1,7 @@
 //! What goes into a session and what comes out of it.
 
+use std::path::PathBuf;
+
 use bowline_core::SessionTag;
 use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
@@ -7,6 +9,7 @@ use bowline_core::event::{AskEnd, Event};
 use bowline_core::host::HostReport;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_extension::Expansion;
+use bowline_extension::stream_rules::Loaded;
 use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
@@ -79,6 +82,11 @@ pub(crate) enum Step {
     HostCallOver(HostCallEnd),
     /// A dialog timed out or was withdrawn.
     DialogOver(AskEnd),
+    /// The stream rules of a folder were read.
+    StreamRules {
+        directory: PathBuf,
+        loaded: Box<Loaded>,
+    },
     /// The task panicked, with this message.
     Panicked(String),
 }

@@ -17,6 +17,7 @@ use bowline_tools::{Tool, Toolbox};
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
+use crate::subagents::{self, TASK_TOOL};
 use crate::system_prompt::{Added, SystemPrompt};
 use crate::tool_set::{ToolAdvice, ToolSet};
 
@@ -57,6 +58,8 @@ pub(crate) struct UnbuiltPrompt {
     resources: Resources,
     tools: Arc<[ToolDefinition]>,
     advice: ToolAdvice,
+    /// Whether tasks can be given to agents.
+    has_agents: bool,
     clock: Clock,
 }
 
@@ -134,6 +137,7 @@ impl Instructions {
             resources: self.resources.clone(),
             tools: self.definitions(),
             advice: self.tools.advice(),
+            has_agents: subagents::is_task_tool(self.toolbox().traits_of(TASK_TOOL)),
             clock: clock.clone(),
         };
         if self.system_prompt.use_context_files || !self.resources.is_none() {
@@ -300,7 +304,11 @@ impl UnbuiltPrompt {
         }
     }
 
-    fn build(self) -> BuiltPrompt {
+    fn build(mut self) -> BuiltPrompt {
+        if self.has_agents {
+            let listing = subagents::listing(&self.resources.agents(&self.directory));
+            self.system_prompt.additions.extend(listing);
+        }
         let added = Added {
             context_files: self.system_prompt.context_files(&self.directory),
             files: self.resources.instruction_files(&self.directory),

@@ -15,6 +15,7 @@ mod agent;
 mod call_gate;
 mod compaction;
 mod conversation;
+mod detached_session;
 mod estimate;
 mod extension;
 mod extensions;
@@ -28,16 +29,21 @@ mod model_choice;
 mod pending;
 mod queues;
 mod retry_delay;
+mod rule_watch;
 mod run;
 mod session;
+mod session_notes;
 mod settings;
+mod subagents;
 mod system_prompt;
+mod todo_progress;
 mod tool_call_states;
 mod tool_set;
 mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use detached_session::DetachedSession;
 pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
     OfferedTool, SessionContext, SessionLink, ToolSource,
@@ -47,6 +53,7 @@ pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    SessionPlan, Settings,
+    SessionPlan, Settings, StreamRuleSettings, TodoSettings,
 };
+pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
 pub use system_prompt::SystemPrompt;

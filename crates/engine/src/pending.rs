@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::OpenHostCall;
 use crate::input::{Inputs, Step, TaskStep};
-use crate::session::{HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
+use crate::session::{Asker, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,8 @@ pub(crate) enum Awaited {
     Question { index: usize, title: String },
     /// The user's answer to a dialog of an extension.
     Dialog(OpenDialog),
+    /// The user's answer to a question of a subagent.
+    PassedOn(Asker),
     /// What extensions say at a hook.
     Hook(Box<OpenHook>),
     /// The skill or template that a message names.
@@ -164,6 +166,13 @@ impl Pending {
 
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Returns the questions of the subagents of a call.
+    pub fn passed_on(&self, call: usize) -> Vec<PendingId> {
+        let is_of_call =
+            |entry: &Entry| matches!(&entry.awaited, Awaited::PassedOn(asker) if asker.call == call);
+        self.entries.iter().filter(|(_, entry)| is_of_call(entry)).map(|(id, _)| *id).collect()
     }
 
     /// Tells whether a command of the client is being carried out in the background.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::activity::Summarizing;
 use crate::pending::PendingId;
+use crate::todo_progress::TodoProgress;
 use crate::tool_call_states::Batch;
 
 /// A run in progress.
@@ -42,6 +43,8 @@ pub(crate) struct Run {
     prompt: Option<Origin>,
     /// The abort commands that are replied to when the run is over.
     aborts: Vec<Origin>,
+    /// What counts for reminders of the list of tasks.
+    pub todos: TodoProgress,
 }
 
 /// What a run is waiting for.
@@ -121,6 +124,7 @@ impl Run {
             stopped: false,
             prompt,
             aborts: Vec::new(),
+            todos: TodoProgress::default(),
         }
     }
 

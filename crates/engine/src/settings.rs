@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 use bowline_tools::Selection;
+
+use crate::subagents::SubagentSettings;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -30,8 +34,38 @@ pub struct Settings {
     pub max_parallel_tools: NonZeroUsize,
     /// Which tools of clients, extensions and MCP servers are enabled.
     pub offered_tools: Selection,
+    pub subagents: SubagentSettings,
     /// How long a client may say nothing about a call of one of its tools; `None` is without end.
     pub host_call_limit: Option<Duration>,
+    pub stream_rules: StreamRuleSettings,
+    pub todos: TodoSettings,
+}
+
+/// How stream rules work.
+#[derive(Debug, Clone)]
+pub struct StreamRuleSettings {
+    pub enabled: bool,
+    /// Which matches interrupt, unless a rule says.
+    pub interrupt: RuleInterrupt,
+    /// What the model sees of an answer that was interrupted.
+    pub interrupted_answer: InterruptedAnswer,
+    pub repeat: RuleRepeat,
+    /// The names of rules that are not used.
+    pub disabled: Vec<String>,
+    /// The folder whose folder `rules` has the user's own.
+    pub own_folder: PathBuf,
+    /// The agent that rules are for.
+    pub agent: String,
+    /// Called with what is wrong with a rule.
+    pub warn: fn(&str),
+}
+
+/// When the model is reminded of its list of tasks.
+#[derive(Debug, Clone, Copy)]
+pub struct TodoSettings {
+    pub reminders: bool,
+    /// How often it is reminded after one prompt.
+    pub max_reminders: u32,
 }
 
 /// Enough that independent calls do not wait for one another, few enough that an answer with thousands of them neither
@@ -105,8 +139,32 @@ impl Default for Settings {
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,
             offered_tools: Selection::default(),
+            subagents: SubagentSettings::default(),
             host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
+            stream_rules: StreamRuleSettings::default(),
+            todos: TodoSettings::default(),
         }
+    }
+}
+
+impl Default for StreamRuleSettings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            interrupt: RuleInterrupt::default(),
+            interrupted_answer: InterruptedAnswer::default(),
+            repeat: RuleRepeat::Once,
+            disabled: Vec::new(),
+            own_folder: PathBuf::new(),
+            agent: "main".to_owned(),
+            warn: |_| {},
+        }
+    }
+}
+
+impl Default for TodoSettings {
+    fn default() -> Self {
+        Self { reminders: true, max_reminders: 3 }
     }
 }
 

@@ -4,9 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::subagent::SubagentEvent;
+use bowline_core::ui::ExtensionError;
 use bowline_tools::{Outcome, Progress};
 
 use crate::pending::PendingId;
+use crate::session::PassedOn;
 
 /// The calls of one answer.
 #[derive(Debug)]
@@ -77,6 +80,12 @@ pub(crate) struct ProgressSlot(Arc<Mutex<Option<Progress>>>);
 pub(crate) enum ToolStep {
     /// There is a new report in the call's slot.
     Progress,
+    /// Something happened to a subagent that the call started.
+    Subagent(SubagentEvent),
+    /// A subagent asks the user something.
+    Asks(PassedOn),
+    /// An extension failed at a hook of a subagent.
+    ExtensionFailed(ExtensionError),
     Done(Outcome),
 }
 

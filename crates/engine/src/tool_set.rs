@@ -133,9 +133,11 @@ impl ToolSet {
     /// Returns all tools, enabled or not.
     pub fn known(&self) -> Vec<KnownTool> {
         let all = Toolbox::builtin(&self.built_in.options());
-        let built_in = all.definitions();
+        let (built_in, own) = (all.definitions(), self.built_in.definitions());
+        // Those that the engine carries out are not in the toolbox of all.
+        let further = own.iter().filter(|definition| all.get(&definition.name).is_none());
         let replaced = |name: &str| self.offered.iter().any(|offered| offered.name() == name);
-        let built_in = built_in.iter().filter(|definition| !replaced(&definition.name));
+        let built_in = built_in.iter().chain(further).filter(|definition| !replaced(&definition.name));
         let built_in = built_in
             .map(|definition| KnownTool { definition: definition.clone(), source: ToolSource::BuiltIn });
         let offered = self.offered.iter().map(|offered| KnownTool {

@@ -10,6 +10,7 @@ use bowline_session::{Context, Damage, EntryBody, EntryId, Navigation};
 
 use crate::agent::session_unavailable;
 use crate::conversation::Conversation;
+use crate::session_notes::SessionNotes;
 
 /// A session's file and the conversation of its current branch.
 #[derive(Debug)]
@@ -126,12 +127,13 @@ impl Transcript {
         Some(result)
     }
 
-    /// Rebuilds the conversation from the file, as anyone would who opens it.
-    pub fn reload(&mut self) -> Result<(), Refusal> {
+    /// Rebuilds the conversation from the file, as anyone would who opens it. Returns what else the file says.
+    pub fn reload(&mut self) -> Result<SessionNotes, Refusal> {
         let context = self.file.context().map_err(session_unavailable)?;
+        let notes = SessionNotes::read(&self.file, &context).map_err(session_unavailable)?;
         self.damage = damage(&self.file, &context);
         self.conversation = Conversation::new(context);
-        Ok(())
+        Ok(notes)
     }
 
     /// Moves the conversation to another entry of the file.

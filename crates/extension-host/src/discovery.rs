@@ -212,7 +212,7 @@ impl Search {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_passed_over = name.starts_with(['.', '_'])
                 || name == "node_modules"
-                || path.file_stem().is_some_and(|stem| stem == LIBRARY);
+                || name.split('.').next() == Some(LIBRARY);
             if is_passed_over || !self.list.keeps(&path) {
                 continue;
             }

@@ -8,8 +8,10 @@ use bowline_core::ui::Display;
 use bowline_engine::{ExtensionInput, SessionLink};
 use tokio::time::{Instant, sleep_until};
 
-/// How often a text under the same key is passed on.
+/// How long texts under the same key are counted, and how many are passed on at once meanwhile. A few in a row are no
+/// flood, and clients see them as they were sent.
 const INTERVAL: Duration = Duration::from_millis(50);
+const AT_ONCE: u32 = 5;
 
 /// The most keys that are remembered.
 const MOST_KEYS: usize = 1000;
@@ -17,13 +19,20 @@ const MOST_KEYS: usize = 1000;
 /// What was shown and what is still to be.
 #[derive(Debug, Default)]
 pub(crate) struct Displays {
-    shown: HashMap<(&'static str, String), Instant>,
+    shown: HashMap<(&'static str, String), Recent>,
     waiting: Vec<((&'static str, String), Display)>,
     due: Option<Instant>,
 }
 
+/// How many texts were shown under a key since when.
+#[derive(Debug)]
+struct Recent {
+    since: Instant,
+    count: u32,
+}
+
 impl Displays {
-    /// Shows something, or keeps it until what is shown under the same key has been there for a moment.
+    /// Shows something, or keeps it for a moment if much was shown under the same key.
     pub async fn show(&mut self, display: Display, link: &SessionLink) {
         let Some(key) = key(&display) else {
             self.flush(link).await;
@@ -31,26 +40,29 @@ impl Displays {
             return;
         };
         let now = Instant::now();
-        let is_recent = self.shown.get(&key).is_some_and(|shown| now.duration_since(*shown) < INTERVAL);
-        if is_recent {
+        if self.shown.len() >= MOST_KEYS {
+            self.shown.clear();
+        }
+        let recent = self.shown.entry(key.clone()).or_insert(Recent { since: now, count: 0 });
+        if now.duration_since(recent.since) >= INTERVAL {
+            *recent = Recent { since: now, count: 0 };
+        }
+        recent.count += 1;
+        if recent.count > AT_ONCE {
             self.waiting.retain(|(waiting, _)| *waiting != key);
             self.waiting.push((key, display));
             self.due.get_or_insert(now + INTERVAL);
             return;
         }
-        if self.shown.len() >= MOST_KEYS {
-            self.shown.clear();
-        }
-        self.shown.insert(key, now);
+        // It is newer than what waits under this key.
+        self.waiting.retain(|(waiting, _)| *waiting != key);
         link.send(ExtensionInput::Display(display)).await;
     }
 
     /// Shows what waits.
     pub async fn flush(&mut self, link: &SessionLink) {
         self.due = None;
-        let now = Instant::now();
-        for (key, display) in std::mem::take(&mut self.waiting) {
-            self.shown.insert(key, now);
+        for (_, display) in std::mem::take(&mut self.waiting) {
             link.send(ExtensionInput::Display(display)).await;
         }
     }

@@ -35,4 +35,4 @@ pub use discovery::{Found, Launch, NotLoaded, Places};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
 pub use mcp::{McpHost, McpOptions};
-pub use plan::{DEFAULT_START_LIMIT, GivenFlag, Plan};
+pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, Plan, Trace};

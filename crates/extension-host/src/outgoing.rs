@@ -74,9 +74,10 @@ impl Outgoing {
         self.changed.notify_one();
     }
 
-    /// Writes lines until they are closed or cannot be written.
-    pub async fn write_to(&self, mut output: impl AsyncWrite + Unpin) {
+    /// Writes lines until they are closed or cannot be written; `trace` gets them first.
+    pub async fn write_to(&self, mut output: impl AsyncWrite + Unpin, trace: impl Fn(&[u8])) {
         while let Some(bytes) = self.next().await {
+            trace(&bytes);
             let result = output.write_all(&bytes).await;
             let mut queue = self.lock();
             queue.in_flight = 0;
@@ -134,7 +135,9 @@ mod tests {
         outgoing.close();
         assert_eq!(outgoing.push(&2), Sent::Dropped);
         let mut written = Vec::new();
-        outgoing.write_to(&mut written).await;
+        let traced = std::cell::RefCell::new(Vec::new());
+        outgoing.write_to(&mut written, |bytes| traced.borrow_mut().extend_from_slice(bytes)).await;
+        assert_eq!(*traced.borrow(), written);
         assert_eq!(written, b"1\n\"a\\u2028\"\n");
     }
 

@@ -47,6 +47,18 @@ pub struct Plan {
     pub report: Box<dyn Fn(&str) + Send + Sync>,
     /// Takes a line of an extension's log.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
+    /// Takes every line that is exchanged with an extension, whose short name comes first.
+    pub trace: Option<Trace>,
+}
+
+/// Takes a line that is exchanged with an extension.
+pub type Trace = Box<dyn Fn(&str, Direction, &str) + Send + Sync>;
+
+/// Who wrote a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    ToExtension,
+    FromExtension,
 }
 
 impl fmt::Debug for Plan {

@@ -11,6 +11,7 @@ use crate::connection::{Connection, lock};
 use crate::displays::Displays;
 use crate::flood::Flood;
 use crate::notifications;
+use crate::plan::Direction;
 use crate::process_extension::{Phase, ProcessExtension, flags_only};
 use crate::protocol::{
     CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension,
@@ -95,6 +96,9 @@ impl Reader {
             }
             Line::NotUtf8 => return self.reject("a line is not UTF-8".to_owned()).await,
         };
+        if let Some(trace) = &self.extension.plan.trace {
+            trace(self.extension.id(), Direction::FromExtension, &text);
+        }
         match FromExtension::parse(&text) {
             Ok(Some(record)) => self.take(record).await,
             // A later version may have it.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::error_log::ErrorLog;
+use crate::plan::Direction;
 use crate::process_extension::{Phase, ProcessExtension};
 use crate::protocol::{Engine, InitExtension, InitSession, Limits, State, ToExtension, VERSION};
 use crate::reader::Reader;
@@ -25,6 +26,9 @@ const LAST_RECORDS: Duration = Duration::from_millis(500);
 
 /// How long a process may take to exit after it has closed its stdout, or was told to.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
+
+/// The environment variable that has the short name of the extension.
+const EXTENSION_VARIABLE: &str = "BOWLINE_EXTENSION";
 
 /// A task that ends when this is dropped.
 #[derive(Debug)]
@@ -98,8 +102,10 @@ async fn run(
     send_init(extension, &connection, is_restart);
     let log = ErrorLog::default();
     let writer = {
-        let connection = Arc::clone(&connection);
-        OwnedTask(tokio::spawn(async move { connection.outgoing.write_to(stdin).await }))
+        let (connection, extension) = (Arc::clone(&connection), Arc::clone(extension));
+        OwnedTask(tokio::spawn(async move {
+            connection.outgoing.write_to(stdin, |lines| trace_sent(&extension, lines)).await;
+        }))
     };
     let _errors = OwnedTask(tokio::spawn(read_errors(stderr, log.clone(), Arc::clone(extension))));
     let registered = CancellationToken::new();
@@ -166,8 +172,10 @@ fn launch(extension: &ProcessExtension) -> ServiceLaunch {
     let mut command = extension.launch.command.iter().cloned();
     // A project's extension gets no more than its commands do.
     let names = extension.launch.environment.iter().filter(|_| extension.is_of_user());
-    let environment =
-        names.filter_map(|name| Some((name.clone(), (extension.plan.variable)(name)?))).collect();
+    // By this variable a library knows from the beginning that stdout is for records.
+    let own = (EXTENSION_VARIABLE.to_owned(), extension.id().to_string());
+    let named = names.filter_map(|name| Some((name.clone(), (extension.plan.variable)(name)?)));
+    let environment = named.chain([own]).collect();
     ServiceLaunch {
         program: command.next().unwrap_or_default(),
         arguments: command.collect(),
@@ -224,6 +232,15 @@ fn send_init(extension: &ProcessExtension, connection: &Connection, is_restart: 
             start_ms: milliseconds(plan.start_limit),
         },
     });
+}
+
+/// Shows what an extension is sent to whoever wants to see it.
+fn trace_sent(extension: &ProcessExtension, lines: &[u8]) {
+    if let Some(trace) = &extension.plan.trace {
+        for line in String::from_utf8_lossy(lines).lines() {
+            trace(extension.id(), Direction::ToExtension, line);
+        }
+    }
 }
 
 /// Returns what is said of the end of a process.

@@ -583,4 +583,11 @@ mod tests {
         assert_eq!((fields.flag("c"), fields.flag("d"), fields.flag("none")), (Some(true), None, None));
         assert_eq!(fields.text("b"), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd_to_be_refused(text in "(---\n)?([a-c]?:? ?[\\[\\]{}'\"|>#\\-, \\\\é]{0,6}\n){0,9}(---\n)?") {
+            let _ = parse(&text);
+        }
+    }
 }

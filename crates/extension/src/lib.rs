@@ -1,6 +1,7 @@
-//! What users and projects add to the agent: context files, skills, prompt templates and instructions, and whether a
-//! project is trusted to add any.
+//! What users and projects add to the agent: context files, skills, prompt templates, instructions, stream rules and
+//! definitions of agents for tasks, and whether a project is trusted to add any.
 
+pub mod agents;
 pub mod context_files;
 mod error;
 mod folder_search;
@@ -15,6 +16,7 @@ mod prompt_templates;
 mod resource_files;
 mod resources;
 mod skills;
+pub mod stream_rules;
 mod template_arguments;
 pub mod trust;
 

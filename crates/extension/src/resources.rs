@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::slash_command::SlashCommand;
+use bowline_core::subagent::AgentSource;
 
+use crate::agents::{AgentFolder, Agents};
 use crate::instruction_files::{self, InstructionFiles};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
 use crate::prompt_templates::{self, PromptTemplate};
@@ -180,6 +182,29 @@ impl Resources {
         };
         folders.push(own_folder.clone());
         shared.reporting(|problems| instruction_files::load(&folders, problems))
+    }
+
+    /// Returns the agents that can be given tasks: those of the program, and those that the user and a trusted project
+    /// define.
+    pub fn agents(&self, working: &Path) -> Agents {
+        let Some(shared) = &self.shared else { return Agents::load(&[]) };
+        let own_folder = &shared.options.own_folder;
+        let mut folders = Vec::new();
+        if shared.is_trusted(working) {
+            let names =
+                trust::project_folders(working, own_folder).into_iter().map(|folder| folder.join("agents"));
+            folders.extend(names.chain([working.join(trust::OMP_AGENTS)]).map(|path| AgentFolder {
+                path,
+                source: AgentSource::Project,
+                within: Some(working.to_owned()),
+            }));
+        }
+        folders.push(AgentFolder {
+            path: own_folder.join("agents"),
+            source: AgentSource::User,
+            within: None,
+        });
+        Agents::load(&folders)
     }
 
     fn skills(&self, shared: &Shared, working: &Path) -> Vec<Skill> {

@@ -17,8 +17,19 @@ use crate::project::Project;
 pub const PROJECT_FOLDERS: [&str; 2] = [".bowline", ".pi"];
 
 /// What needs trust in such a folder.
-const NEEDS_TRUST: [&str; 7] =
-    ["settings.json", "extensions", "skills", "prompts", "SYSTEM.md", "APPEND_SYSTEM.md", "mcp.json"];
+const NEEDS_TRUST: [&str; 8] = [
+    "settings.json",
+    "extensions",
+    "skills",
+    "prompts",
+    "agents",
+    "SYSTEM.md",
+    "APPEND_SYSTEM.md",
+    "mcp.json",
+];
+
+/// Where projects of omp define agents. Nothing else in omp's folder is used here.
+pub(crate) const OMP_AGENTS: &str = ".omp/agents";
 
 /// The name of the file with the user's decisions.
 pub const FILE_NAME: &str = "trust.json";
@@ -58,7 +69,11 @@ pub fn found_in(working: &Path, own_folder: &Path, home: Option<&Path>) -> Vec<P
         .into_iter()
         .flat_map(|folder| NEEDS_TRUST.map(|name| folder.join(name)));
     let skills = agents_folders(working, home).into_iter().map(|folder| folder.join("skills"));
-    settings.chain(skills).filter(|path| path.symlink_metadata().is_ok()).collect()
+    settings
+        .chain(skills)
+        .chain([working.join(OMP_AGENTS)])
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect()
 }
 
 /// Returns the files with a project's settings for Claude Code. Those in the home directory are the user's.

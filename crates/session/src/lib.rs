@@ -14,9 +14,11 @@
 //! The crate reads neither the environment nor the home directory: callers pass in where sessions are stored.
 
 mod check;
+mod children;
 mod clock;
 mod context;
 mod copy;
+mod custom;
 mod decode;
 mod depth;
 pub mod display;
@@ -34,6 +36,7 @@ mod list;
 mod mend;
 mod navigation;
 mod outline;
+mod part;
 #[cfg_attr(unix, path = "platform_unix.rs")]
 #[cfg_attr(windows, path = "platform_windows.rs")]
 mod platform;
@@ -53,8 +56,10 @@ mod fixture;
 
 pub use bowline_core::reply::SessionSummary;
 pub use check::{BadLine, Problem, Report, check_file};
+pub use children::{Child, children_folder, children_of};
 pub use clock::Clock;
 pub use context::{CompactionEntry, Context};
+pub use custom::CustomData;
 pub use durability::Durability;
 pub use entry::{EntryBody, EntryId};
 pub use error::Error;
@@ -64,6 +69,7 @@ pub use label::Label;
 pub use list::{ListQuery, Scope, SessionPage};
 pub use navigation::Navigation;
 pub use outline::{NestedTree, TreeNode};
+pub use part::{Part, read_part};
 pub use repair::repair_file;
 pub use session::{Damage, Location, NewSession, Session};
 pub use statistics::{ModelStatistics, Statistics};

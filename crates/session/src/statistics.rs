@@ -21,7 +21,7 @@ pub struct Statistics {
     pub tool_results: u64,
     /// Messages of every role.
     pub total_messages: u64,
-    /// The sum over answers, tools, compactions and branch summaries.
+    /// The sum over answers, tools, subagents, compactions and branch summaries.
     pub usage: Usage,
 }
 
@@ -79,6 +79,17 @@ struct Counted<'a> {
     provider: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "toolName")]
+    tool_name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    details: Option<&'a RawValue>,
+}
+
+/// The details of a tool that called models itself.
+#[derive(Deserialize)]
+struct Details<'a> {
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -218,8 +229,17 @@ impl Statistics {
             _ => {}
         }
         self.total_messages += 1;
-        read_usage(message.usage)
+        read_usage(message.usage).or_else(|| subagent_usage(message))
     }
+}
+
+/// Returns what the subagents used whose results a message holds. As in omp, it is in the details of the tool `task`.
+fn subagent_usage(message: &Counted<'_>) -> Option<Usage> {
+    if message.role.0 != "toolResult" || message.tool_name.map(RawValue::get) != Some(r#""task""#) {
+        return None;
+    }
+    let details: Details<'_> = serde_json::from_str(message.details?.get()).ok()?;
+    read_usage(details.usage)
 }
 
 fn count_tool_calls(content: Option<&RawValue>) -> u64 {
@@ -241,6 +261,8 @@ mod tests {
             r#"{"type":"message","message":{"role":"user","content":"plain"}}"#,
             r#"{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":""},{"type":"toolCall"},{"type":"toolCall"}],"usage":{"input":1,"totalTokens":1,"cost":{"total":0.5}}}}"#,
             r#"{"type":"message","message":{"role":"toolResult","content":[],"usage":{"output":2}}}"#,
+            r#"{"type":"message","message":{"role":"toolResult","toolName":"task","content":[],"details":{"usage":{"output":20,"cost":{"total":0.125}}}}}"#,
+            r#"{"type":"message","message":{"role":"toolResult","toolName":"mine","content":[],"details":{"usage":{"output":200}}}}"#,
             r#"{"type":"message","message":{"role":"bashExecution","command":"ls"}}"#,
             r#"{"type":"compaction","summary":"s","usage":{"input":10,"cost":{"total":0.25}}}"#,
             r#"{"type":"usage","kind":"cache_warm","usage":{"cacheWrite":7}}"#,
@@ -254,9 +276,9 @@ mod tests {
             statistics;
         assert_eq!(
             (user_messages, assistant_messages, tool_calls, tool_results, total_messages),
-            (1, 1, 2, 1, 4)
+            (1, 1, 2, 3, 6)
         );
-        assert_eq!((usage.input, usage.output, usage.cache_write, usage.cost.total), (11, 2, 7, 0.75));
+        assert_eq!((usage.input, usage.output, usage.cache_write, usage.cost.total), (11, 22, 7, 0.875));
     }
 
     #[test]

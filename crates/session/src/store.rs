@@ -7,6 +7,7 @@ use std::path::{self, Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::Error;
+use crate::children::delete_children;
 use crate::decode::Head;
 use crate::file::SessionFile;
 use crate::header::{self, Header};
@@ -31,9 +32,9 @@ pub enum Layout {
 }
 
 /// A session file with its header.
-struct Found {
-    file: PathBuf,
-    header: Header,
+pub(crate) struct Found {
+    pub(crate) file: PathBuf,
+    pub(crate) header: Header,
 }
 
 impl Store {
@@ -81,8 +82,9 @@ impl Store {
         Ok(here.into_iter().find(|found| found.header.id == id).map(|found| found.file))
     }
 
-    /// Deletes a session of this store, unless it is open in this or another process. Returns its id.
-    pub fn delete(&self, path: &Path) -> Result<String, Error> {
+    /// Deletes a session of this store with those of its subagents, unless it is open in this or another process. Returns
+    /// its id and theirs.
+    pub fn delete(&self, path: &Path) -> Result<Vec<String>, Error> {
         let file = path.canonicalize().map_err(|error| Error::read(path, error))?;
         let root = self.root.canonicalize().map_err(|error| Error::read(&self.root, error))?;
         let is_here = file.starts_with(&root) && is_session(&file);
@@ -92,7 +94,9 @@ impl Store {
         // Held until the file is deleted, so that nobody opens it in between.
         let _lock = SessionFile::open(&file)?;
         fs::remove_file(&file).map_err(|error| Error::write(&file, error))?;
-        Ok(found.header.id)
+        let mut ids = vec![found.header.id];
+        ids.extend(delete_children(&file));
+        Ok(ids)
     }
 
     fn all_here(&self, working_directory: &Path) -> Result<Vec<Found>, Error> {
@@ -163,7 +167,7 @@ fn encode(working_directory: &Path) -> String {
     format!("--{}--", text.replace(['/', '\\', ':'], "-"))
 }
 
-fn session_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn session_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(entries(directory)?.into_iter().filter(|entry| is_session(entry)).collect())
 }
 
@@ -188,7 +192,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
 }
 
 /// Returns the file with its header, if it is a session.
-fn look_at(file: PathBuf) -> Option<Found> {
+pub(crate) fn look_at(file: PathBuf) -> Option<Found> {
     let header = read_header(&mut BufReader::new(bowline_files::open(&file).ok()?))?;
     Some(Found { file, header })
 }

@@ -88,6 +88,7 @@ impl Grammar {
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
+            "todo_reminder" => self.announce_reminder(record),
             "entry_appended" => self.append_entry(record),
             "summarization_retry_scheduled" => self.announce_summary_retry(record),
             "summarization_retry_attempt_start" => self.start_summary_retry(record),
@@ -127,6 +128,17 @@ impl Grammar {
         check(self.turn.is_none(), "agent_end in an open turn")?;
         self.is_in_attempt = false;
         self.will_retry = record["willRetry"].as_bool().ok_or("agent_end without willRetry")?;
+        let is_interrupted = text(&self.last_answer["errorMessage"]).starts_with("TTSR matched rule");
+        if self.will_retry && is_interrupted {
+            (self.will_retry, self.is_retry_due) = (false, true);
+        }
+        Ok(())
+    }
+
+    fn announce_reminder(&mut self, record: &Value) -> Checked {
+        check(self.will_retry, "todo_reminder that no agent_end announced")?;
+        check(record["attempt"].as_u64() <= record["maxAttempts"].as_u64(), "more reminders than allowed")?;
+        (self.will_retry, self.is_retry_due) = (false, true);
         Ok(())
     }
 

@@ -10,9 +10,11 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::fs::File;
+use tokio::io::AsyncWriteExt as _;
 use uuid::Uuid;
 
 use crate::platform;
+use crate::toolbox::Options;
 
 const PREFIX: &str = "bowline-bash-";
 const SUFFIX: &str = ".log";
@@ -58,6 +60,20 @@ impl LogPlace {
         }
         Some((path, file))
     }
+}
+
+/// Keeps a text that is too long for a result where the model can read it, as long as the logs of its session. Returns the
+/// file; `None` if there can be none.
+pub async fn keep_text(options: &Options, session_id: Option<&str>, text: &str) -> Option<PathBuf> {
+    let place = LogPlace {
+        directory: options.temporary_directory.clone(),
+        session_id: session_id.map(ToOwned::to_owned),
+        ends_with_process: options.sessions_end_with_process,
+    };
+    let (path, mut file) = place.create().await?;
+    file.write_all(text.as_bytes()).await.ok()?;
+    file.flush().await.ok()?;
+    Some(path)
 }
 
 /// Removes the logs of a session. Reads a directory, so it belongs on a thread that may block.

@@ -1,4 +1,4 @@
-//! The built-in tools of bowline: read, bash, edit, write, grep, find and ls.
+//! The built-in tools of bowline: read, bash, edit, write, grep, find, ls and todo.
 //!
 //! This crate owns what a tool does to files and processes and what it reports to a model: output is truncated to the same
 //! limits everywhere (`truncate`), a command is killed with all its descendants (`process_tree`), a file is replaced
@@ -45,6 +45,7 @@ mod shell;
 mod terminal_text;
 #[cfg(test)]
 mod testing;
+mod todo;
 mod tool;
 mod toolbox;
 mod truncate;
@@ -55,7 +56,7 @@ mod write;
 
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use command_environment::{CommandEnvironment, Inherit};
-pub use command_logs::remove_logs;
+pub use command_logs::{keep_text, remove_logs};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;
@@ -64,6 +65,7 @@ pub use piped_command::{KeptOutput, PipedCommand, PipedEnding, PipedOutcome, run
 pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use read::show_text;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
+pub use todo::{TODO, TodoList, check_todos};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};
 pub use truncate::{Limited, limit_text};

@@ -26,6 +26,10 @@ pub(crate) enum Kind {
     Integer,
     Number,
     Boolean,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
     /// A list of objects with these fields.
     Objects(&'static [Parameter]),
 }
@@ -41,14 +45,17 @@ impl Parameter {
 }
 
 impl Kind {
-    fn noun(&self) -> &'static str {
-        match self {
+    fn noun(&self) -> String {
+        let noun = match self {
             Self::Text => "a string",
             Self::Integer => "a non-negative integer",
             Self::Number => "a number",
             Self::Boolean => "true or false",
+            Self::OneOf(words) => return format!("one of {}", words.join(", ")),
+            Self::Texts => "a list of strings",
             Self::Objects(_) => "a list of objects",
-        }
+        };
+        noun.to_owned()
     }
 
     fn schema(&self) -> Map<String, Value> {
@@ -57,6 +64,8 @@ impl Kind {
             Self::Integer => json!({"type": "integer", "minimum": 0}),
             Self::Number => json!({"type": "number"}),
             Self::Boolean => json!({"type": "boolean"}),
+            Self::OneOf(words) => json!({"enum": words}),
+            Self::Texts => json!({"type": "array", "items": {"type": "string"}}),
             Self::Objects(fields) => json!({"type": "array", "items": schema(fields)}),
         };
         match schema {
@@ -145,6 +154,8 @@ fn check_value(kind: &Kind, value: Value, place: &str, problems: &mut Vec<String
         (Kind::Boolean, Value::String(text)) => {
             text.trim().to_ascii_lowercase().parse().ok().map(Value::Bool)
         }
+        (Kind::OneOf(words), Value::String(text)) if words.contains(&text.as_str()) => return Some(value),
+        (Kind::Texts, Value::Array(items)) if items.iter().all(Value::is_string) => return Some(value),
         (Kind::Objects(fields), Value::Array(_)) => return check_list(fields, value, place, problems),
         _ => None,
     };

@@ -17,7 +17,7 @@ use crate::toolbox::Options;
 pub struct PipedCommand {
     pub command: String,
     /// What it reads from stdin.
-    pub input: Vec<u8>,
+    pub input: Arc<[u8]>,
     pub working_directory: PathBuf,
     /// Variables added to the environment.
     pub environment: Vec<(String, String)>,
@@ -112,7 +112,7 @@ mod tests {
     fn request(directory: &TempDir, command: &str) -> PipedCommand {
         PipedCommand {
             command: command.to_owned(),
-            input: b"{\"name\":\"world\"}".to_vec(),
+            input: Arc::from(*b"{\"name\":\"world\"}"),
             working_directory: directory.path().to_owned(),
             environment: vec![("GREETING".to_owned(), "hello".to_owned())],
             options: Arc::new(Options {
@@ -139,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn large_input_that_is_not_read_holds_nothing_up() {
         let directory = tempdir().unwrap();
-        let request = PipedCommand { input: vec![b'x'; 10 << 20], ..request(&directory, "echo done") };
+        let request = PipedCommand { input: vec![b'x'; 10 << 20].into(), ..request(&directory, "echo done") };
         assert_eq!(run_piped(request).await.unwrap().output.text, "done\n");
     }
 

@@ -53,7 +53,7 @@ pub(crate) enum Pipes {
     /// It reads nothing; both outputs are one.
     Joined,
     /// It reads this input; its outputs are kept apart.
-    Separate { input: Vec<u8> },
+    Separate { input: Arc<[u8]> },
 }
 
 /// An event of a running command.
@@ -328,7 +328,7 @@ impl Outlet {
 }
 
 /// Writes a command's input and closes it. A command that does not read it loses nothing.
-async fn feed(mut stdin: ChildStdin, input: Vec<u8>) {
+async fn feed(mut stdin: ChildStdin, input: Arc<[u8]>) {
     let _ = stdin.write_all(&input).await;
 }
 

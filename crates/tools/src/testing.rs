@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::Call;
-use crate::{BoxFuture, CallContext, Options, Outcome, Progress, Tool, Toolbox};
+use crate::{BoxFuture, CallContext, Options, Outcome, Progress, TodoList, Tool, Toolbox};
 
 /// A temporary directory, and what it takes to call tools in it.
 pub(crate) struct Workshop {
@@ -21,6 +21,7 @@ pub(crate) struct Workshop {
     pub reports: Arc<Mutex<Vec<Progress>>>,
     pub options: Options,
     pub takes_images: bool,
+    todos: TodoList,
 }
 
 impl Workshop {
@@ -34,6 +35,7 @@ impl Workshop {
             reports: Arc::default(),
             options: Options { temporary_directory, ..Options::default() },
             takes_images: true,
+            todos: TodoList::default(),
         }
     }
 
@@ -66,6 +68,7 @@ impl Workshop {
             takes_images: self.takes_images,
             session_id: None,
             call_id: None,
+            todos: self.todos.clone(),
         }
     }
 

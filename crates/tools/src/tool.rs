@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
+use crate::todo::TodoList;
 
 /// A future on the heap; the same type as `futures_util::future::BoxFuture`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -50,6 +51,8 @@ pub struct CallContext {
     pub session_id: Option<String>,
     /// The id of the call in the model's answer, if a model made it.
     pub call_id: Option<String>,
+    /// The list of tasks of that session.
+    pub todos: TodoList,
 }
 
 impl fmt::Debug for CallContext {

@@ -14,11 +14,11 @@ use crate::effective_arguments::effective;
 use crate::error::Error;
 use crate::panics::Guarded;
 use crate::tool::Tool;
-use crate::{bash, edit, find, grep, ls, read, write};
+use crate::{bash, edit, find, grep, ls, read, todo, write};
 
 /// Every built-in tool, in the order in which models see them.
-static BUILTIN: [&Builtin; 7] =
-    [&read::TOOL, &bash::TOOL, &edit::TOOL, &write::TOOL, &grep::TOOL, &find::TOOL, &ls::TOOL];
+static BUILTIN: [&Builtin; 8] =
+    [&read::TOOL, &bash::TOOL, &edit::TOOL, &write::TOOL, &grep::TOOL, &find::TOOL, &ls::TOOL, &todo::TOOL];
 
 /// Tools of other agents, whose calls appear in the sessions that bowline opens.
 static FOREIGN: [ToolTraits; 1] = [ToolTraits {
@@ -28,9 +28,14 @@ static FOREIGN: [ToolTraits; 1] = [ToolTraits {
     display: ToolDisplay::Command { argument: "command" },
 }];
 
+/// Tools that need more than a call's context, so that the engine carries them out.
+static OF_ENGINE: [ToolTraits; 1] =
+    [ToolTraits { name: "task", mutates: true, path_argument: None, display: ToolDisplay::Generic }];
+
 /// Returns the traits of a tool that is built in, enabled or not, or that another agent has.
 pub fn traits_of(name: &str) -> Option<&'static ToolTraits> {
-    BUILTIN.iter().map(|builtin| &builtin.traits).chain(&FOREIGN).find(|traits| traits.name == name)
+    let builtin = BUILTIN.iter().map(|builtin| &builtin.traits);
+    builtin.chain(&OF_ENGINE).chain(&FOREIGN).find(|traits| traits.name == name)
 }
 
 /// Returns what the arguments of a call mean to a built-in tool: in the form that it declares, its path absolute. `None`
@@ -133,7 +138,13 @@ impl Toolbox {
     /// Returns a toolbox with `tool` added, enabled by default; it replaces a tool of the same name.
     #[must_use]
     pub fn with_tool(&self, tool: Arc<dyn Tool>) -> Self {
-        let entry = Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default: true };
+        self.with_optional_tool(tool, true)
+    }
+
+    /// Returns a toolbox with `tool` added; it replaces a tool of the same name.
+    #[must_use]
+    pub fn with_optional_tool(&self, tool: Arc<dyn Tool>, enabled_by_default: bool) -> Self {
+        let entry = Entry { tool: Arc::new(Guarded::new(tool)), enabled_by_default };
         let mut entries = self.contents.entries.clone();
         match entries.iter_mut().find(|existing| existing.name() == entry.name()) {
             Some(existing) => *existing = entry,
@@ -248,11 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn optional_tool_is_enabled_by_its_name() {
+        let toolbox = Toolbox::builtin(&Options::default()).with_optional_tool(stub("deploy"), false);
+        let selected = |selection: &Selection| toolbox.select(selection).unwrap().get("deploy").is_some();
+        assert!(!selected(&Selection::default()));
+        assert!(selected(&Selection { allow: Some(names(&["deploy"])), ..Selection::default() }));
+    }
+
+    #[test]
     fn unknown_name_is_refused_with_the_known_names() {
         let selection = Selection { allow: Some(names(&["reed"])), ..Selection::default() };
         let error = Toolbox::builtin(&Options::default()).select(&selection).unwrap_err().to_string();
         assert!(
-            error.contains("reed") && error.contains("read, bash, edit, write, grep, find, ls"),
+            error.contains("reed") && error.contains("read, bash, edit, write, grep, find, ls, todo"),
             "{error}"
         );
     }
@@ -293,19 +312,20 @@ mod tests {
             .map(|builtin| builtin.traits.name)
             .collect();
         assert_eq!(mutating, ["bash", "edit", "write"]);
+        assert!(traits_of("task").is_some_and(|traits| traits.mutates));
         assert_eq!(traits_of("deploy"), None);
     }
 
     #[test]
-    fn definitions_stay_under_700_tokens() {
-        let size: usize = Toolbox::builtin(&Options::default())
-            .definitions()
-            .iter()
-            .map(|definition| {
-                definition.name.len() + definition.description.len() + definition.parameters.to_string().len()
-            })
-            .sum();
+    fn definitions_stay_under_700_tokens_and_that_of_the_todo_list_under_250() {
+        let size = |definition: &ToolDefinition| {
+            definition.name.len() + definition.description.len() + definition.parameters.to_string().len()
+        };
+        let definitions = Toolbox::builtin(&Options::default()).definitions();
+        let (todo, others): (Vec<_>, Vec<_>) = definitions.iter().partition(|tool| tool.name == todo::TODO);
+        let tokens = |tools: Vec<&ToolDefinition>| tools.into_iter().map(size).sum::<usize>() / 4;
         // About four bytes per token.
-        assert!(size / 4 <= 700, "{size} bytes");
+        let (todo, others) = (tokens(todo), tokens(others));
+        assert!(others <= 700 && todo <= 250, "{others} {todo}");
     }
 }

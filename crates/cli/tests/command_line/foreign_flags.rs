@@ -18,7 +18,7 @@ fn ignored_flags_of_emulated_agents_are_named_in_a_warning() {
         ("pi", &["--no-themes"][..], "--no-themes"),
         ("pi-classic", &["--no-themes"], "--no-themes"),
         ("pi", &["--print"], "--print"),
-        ("omp", &["--no-rules"], "--no-rules"),
+        ("omp", &["--no-lsp"], "--no-lsp"),
         ("omp", &["--smol", "haiku"], "--smol"),
         ("omp", &["--plan", "opus"], "--plan"),
         ("omp", &["--approval-mode", "yolo"], "--approval-mode yolo"),

@@ -4,12 +4,15 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
 mod actor;
+mod command_hooks;
 mod commands;
 mod dialogs;
+mod examples;
 mod failures;
 mod flags;
 mod hooks;
 mod loading;
+mod recordings;
 mod requests;
 mod results;
 mod sessions;

@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use bowline_testkit::{Agent, Api, ModelServer, Protocol, Reply, Workspace};
+use bowline_testkit::{Agent, Api, Launch, ModelServer, Protocol, Reply, Workspace};
 use serde_json::{Value, json};
+
+/// An extension that uses everything that extensions can show.
+const EXTENSION: &str = include_str!("../../../../tests/conformance/extensions/ui_all.py");
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
 
@@ -32,6 +35,7 @@ impl Recorder {
         let workspace = Workspace::new(&server, Api::AnthropicMessages).settings(json!({
             "compaction": { "keepRecentTokens": 5 },
             "retry": { "baseDelayMs": 1 },
+            "task": { "enabled": matches!(dialect, "pi" | "omp") },
         }));
         let workspace = workspace
             .home_file(
@@ -42,6 +46,10 @@ impl Recorder {
                 ".bowline/skills/release/SKILL.md",
                 "---\ndescription: How to publish a release\ndisable-model-invocation: true\n---\nRun the tests.\n",
             );
+        let workspace = workspace.file(
+            ".omp/rules/no-unwrap.md",
+            "---\ndescription: Errors are returned\ncondition: '\\.unwrap\\(\\)'\n---\nReturn errors with `?`.\n",
+        );
         let arguments =
             ["--mode", "rpc", "--dialect", dialect, "--clock", "fixed", "--model", model, "--allow-mutating"];
         let agent = Agent::start(BINARY, &workspace, &arguments);
@@ -123,29 +131,68 @@ impl Recorder {
         self.others.extend(agent.until(is_progress).pop());
     }
 
-    /// Records the user interface of extensions from a recording of the emulated agent.
-    pub fn record_user_interface(&mut self, recording: &str) {
-        let lines = recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let lines = lines.filter_map(|line| line["line"].as_str().map(ToOwned::to_owned));
-        let lines = lines.map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    /// Records a broken stream rule and a reminder of tasks, in an agent that has both switched on.
+    pub fn record_rules_and_todos(&mut self, end: &str) {
+        let settings = json!({ "ttsr": { "enabled": true }, "todo": { "enabled": true } });
+        std::fs::write(self.workspace.configuration().join("settings.json"), settings.to_string()).unwrap();
+        let tasks = json!({ "op": "init", "items": ["Write the parser", "Test it"] });
+        self.server.reply(Reply::text("I call parse().unwrap(), then"));
+        self.server.reply(Reply::text("I return the error.").tool("todo", tasks));
+        self.server.reply(Reply::text("The parser is next."));
+        self.server.reply(Reply::text("Which grammar do you want?"));
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "prompt", "message": "Write a parser." }));
+        let records = agent.until_type(end);
         let is_shown =
-            |line: &Value| line["type"].as_str().is_some_and(|name| name.starts_with("extension_"));
-        self.record_lines(lines.filter(is_shown));
+            |record: &Value| record["type"] == "ttsr_triggered" || record["type"] == "todo_reminder";
+        self.others.extend(records.into_iter().filter(is_shown));
     }
 
-    /// Records lines that the agent under test does not write in a scenario.
-    pub fn record_lines(&mut self, lines: impl IntoIterator<Item = Value>) {
-        let answers = self.protocol.answers();
-        for line in lines {
-            let is_answer = answers.iter().any(|name| line["type"] == **name);
-            let checked = if is_answer {
-                self.protocol.check_command(&line)
-            } else {
-                self.protocol.check_record(&line)
+    /// Records the progress of a subagent in an agent with a real clock.
+    pub fn record_subagent_progress(&mut self, prompt: Value) {
+        let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
+        let mut agent = Agent::start(BINARY, &self.workspace, &arguments);
+        agent.send(json!({ "type": "set_subagent_subscription", "level": "progress" }));
+        agent.send(prompt);
+        let is_progress = |record: &Value| {
+            record["type"] == "subagent_progress" && record["payload"]["progress"]["toolCount"] == 1
+        };
+        self.others.extend(agent.until(is_progress).pop());
+    }
+
+    /// Records what an extension asks and shows, how the client answers, and a failure of the extension.
+    pub fn record_extension(&mut self) {
+        let program = self.workspace.work().join("ui_all.py");
+        std::fs::write(&program, EXTENSION).unwrap();
+        let launch = Launch::rpc(&self.workspace).dialect(self.dialect).model("mock/m2");
+        let arguments = ["--clock", "fixed", "--no-session", "--extension", "ui_all.py"];
+        let mut agent = launch.arguments(&arguments).environment("PI_RPC_EMIT_TITLE", "1").start();
+        agent.send(json!({ "type": "prompt", "message": "/fail" }));
+        agent.until(|record| record.to_string().contains("it exploded"));
+        agent.send(json!({ "type": "prompt", "message": "/uiall" }));
+        let is_last = |record: &Value| {
+            record["text"] == "pasted" || (self.dialect == "operator-flat" && record["message"] == "err")
+        };
+        loop {
+            let request = agent.until(|record| record["type"] == "extension_ui_request").pop().unwrap();
+            if is_last(&request) {
+                break;
+            }
+            let answer = match (self.dialect, request["title"].as_str().unwrap_or_default()) {
+                (_, "" | "S" | "T" | "title") => continue,
+                (_, "Pick2") => json!({ "cancelled": true }),
+                ("operator-flat", "Sure?" | "Sure2?" | "Sure3?" | "second") => json!({ "value": true }),
+                (_, "Sure?" | "Sure2?" | "Sure3?" | "second") => json!({ "confirmed": true }),
+                _ => json!({ "value": request["options"][0].as_str().unwrap_or("Ann") }),
             };
-            checked.unwrap_or_else(|problem| panic!("{line}: {problem}"));
-            if is_answer { self.commands.push(line) } else { self.others.push(line) }
+            let mut line = json!({ "type": "extension_ui_response", "id": request["id"] });
+            line.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+            self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
+            agent.send(line.clone());
+            self.commands.push(line);
         }
+        self.others.extend(agent.transcript().iter().cloned());
     }
 
     /// Returns the first successful command of a type with its response, if it has one, as a page shows them.
@@ -224,7 +271,11 @@ impl Recorder {
             Value::String(text) => *text = self.tidy_text(text),
             Value::Number(_) if matches!(name, "delayMs" | "delay_ms") => *value = json!(2000),
             Value::Number(_) if matches!(name, "durationMs" | "duration" | "ttft") => *value = json!(12),
-            Value::Number(_) if name == "modified" => *value = json!(1_767_225_600_000_u64),
+            Value::Number(_) if matches!(name, "modified" | "endMs" | "currentToolStartMs") => {
+                *value = json!(1_767_225_600_000_u64);
+            }
+            // The files contain paths.
+            Value::Number(_) if name == "nextByte" => *value = json!(1234),
             _ => {}
         }
     }

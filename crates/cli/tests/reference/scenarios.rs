@@ -3,13 +3,9 @@
 use std::time::Duration;
 
 use bowline_testkit::{Gate, Reply, Usage};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::recorder::Recorder;
-
-/// What an extension asks and shows, and what the client answers, as the emulated agents were recorded.
-const PI_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/ui-all.jsonl");
-const OMP_DIALOGS: &str = include_str!("../../../../tests/conformance/extensions/omp-ui-all.jsonl");
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -76,6 +72,36 @@ fn run_family(recorder: &mut Recorder, end: &str) {
     assert_eq!(recorder.agent.response(&refused)["success"], false);
 }
 
+/// Gives a task to a subagent and asks everything that there is to ask about it.
+fn run_subagent(recorder: &mut Recorder, end: &str) {
+    const TASK: &str = "Find out where the parser is.";
+    let prompt = json!({ "type": "prompt", "message": "Where is the parser?" });
+    let call = || {
+        let tasks = json!([{ "name": "parser", "agent": "explore", "task": TASK }]);
+        Reply::new().tool("task", json!({ "tasks": tasks }))
+    };
+    recorder.request(json!({ "type": "set_subagent_subscription", "level": "events" }));
+    let gate = Gate::new();
+    recorder.server.reply(call());
+    recorder.server.reply_in(TASK, Reply::new().gate(&gate).then_text("It is in src/parser.c."));
+    recorder.server.reply(Reply::text("The parser is in src/parser.c."));
+    recorder.send(prompt.clone());
+    recorder.wait_for("subagent_lifecycle");
+    gate.wait_until_reached(LIMIT);
+    recorder.request_all(&["get_subagents"]);
+    gate.open();
+    recorder.wait_for(end);
+    recorder.request(json!({ "type": "get_subagent_messages", "subagentId": "parser" }));
+    recorder.request(json!({ "type": "set_subagent_subscription", "level": "off" }));
+
+    let gate = Gate::new();
+    recorder.server.reply(call());
+    recorder.server.reply_in(TASK, Reply::text("I look for it.").tool("find", json!({ "pattern": "*.c" })));
+    recorder.server.reply_in(TASK, Reply::new().gate(&gate).then_text("It is in src/parser.c."));
+    recorder.record_subagent_progress(prompt);
+    gate.open();
+}
+
 /// Has the client run a tool of its own and serve an address, and aborts both.
 fn run_host(recorder: &mut Recorder, end: &str) {
     let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
@@ -118,6 +144,7 @@ pub(crate) fn pi() -> Recorder {
     let mut recorder = Recorder::new("pi", "mock/m2");
     recorder.request_all(&["get_commands", "get_available_thinking_levels"]);
     run_family(&mut recorder, "agent_settled");
+    run_subagent(&mut recorder, "agent_settled");
     recorder.record_progress(None, json!({ "id": "7", "type": "bash", "command": "echo hello" }));
     recorder.request(json!({ "type": "follow_up", "message": "Never mind." }));
     recorder.request_all(&["clear_queue"]);
@@ -137,16 +164,16 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_host(&mut recorder, "agent_settled");
-    recorder.record_user_interface(PI_DIALOGS);
-    recorder.record_lines([json!({
-        "type": "extension_error", "extensionPath": "/home/me/gate.py", "event": "input", "error": "it exploded",
-    })]);
+    recorder.record_rules_and_todos("agent_settled");
+    recorder.record_extension();
     recorder
 }
 
 pub(crate) fn omp() -> Recorder {
     let mut recorder = Recorder::new("omp", "mock/m2");
     run_family(&mut recorder, "agent_end");
+    recorder.record_rules_and_todos("agent_end");
+    run_subagent(&mut recorder, "agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));
@@ -178,10 +205,9 @@ pub(crate) fn omp() -> Recorder {
     recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
     recorder.wait_for("agent_end");
     run_host(&mut recorder, "agent_end");
-    recorder.record_user_interface(OMP_DIALOGS);
-    recorder.record_lines([json!({
-        "type": "extension_ui_request", "id": "15d05f118d3ed107", "method": "setTitle", "title": "title",
-    })]);
+    let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
+    recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
+    recorder.record_extension();
     recorder
 }
 
@@ -298,20 +324,7 @@ pub(crate) fn operator(dialect: &'static str) -> Recorder {
     );
     recorder.record_failed_start();
     if dialect == "operator-flat" {
-        let id = "1516151f-ccfa-462b-b7b1-8b1e664fb441";
-        let request = |fields: Value| {
-            let mut request = json!({ "type": "extension_ui_request", "id": id });
-            request.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-            request
-        };
-        recorder.record_lines([
-            request(json!({ "method": "select", "title": "Pick", "options": ["a", "b"] })),
-            request(json!({ "method": "confirm", "title": "Sure?", "message": "really" })),
-            request(json!({ "method": "input", "title": "Name" })),
-            request(json!({ "method": "notify", "message": "It is done.", "level": "info" })),
-            json!({ "type": "extension_ui_response", "id": id, "value": "b" }),
-            json!({ "type": "extension_ui_response", "id": id, "cancelled": true }),
-        ]);
+        recorder.record_extension();
     }
     recorder
 }

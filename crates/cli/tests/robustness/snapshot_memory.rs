@@ -9,8 +9,8 @@ use bowline_testkit::{
 };
 use serde_json::{Value, json};
 
-/// The limit for the agent's peak memory, in KiB. If every update were a copy, it would be over a million.
-const MEMORY_LIMIT: u64 = 32 * 1024;
+/// How much the agent's peak memory may grow, in KiB. If every update were a copy, it would grow by over a million.
+const GROWTH_LIMIT: u64 = 8 * 1024;
 
 /// How long each wait may take; a machine that builds something else at the same time is slow.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -73,10 +73,11 @@ fn text_of(message: &Value) -> &str {
     message["content"][0]["text"].as_str().unwrap_or_default()
 }
 
+/// Checks how much more memory the agent has taken than `before`. Most of what it takes is the program itself.
 #[track_caller]
-fn check_memory(agent: &Agent) {
+fn check_memory(agent: &Agent, before: u64) {
     let peak = peak_memory_of(agent.pid()).unwrap();
-    assert!(peak < MEMORY_LIMIT, "{peak} KiB");
+    assert!(peak < before + GROWTH_LIMIT, "{peak} KiB after {before} KiB");
 }
 
 /// Waits until the agent has consumed the whole stream.
@@ -99,18 +100,19 @@ fn check_stopped_reader(dialect: &Dialect) {
     let mut agent = dialect.start(&workspace, &[]);
     agent.send(json!({ "type": "prompt", "message": "go" }));
     agent.until_type(dialect.update);
+    let before = peak_memory_of(agent.pid()).unwrap();
     agent.pause_reading();
     // The model is not paused: updates in the backlog are joined, so it hardly grows.
     said.wait_until_reached(TIMEOUT);
     wait_for_rest(&agent);
-    check_memory(&agent);
+    check_memory(&agent, before);
     said.open();
     agent.resume_reading();
     agent.until_type(dialect.end);
     let (updates, text) = dialect.check(agent.transcript());
     assert_eq!(text.len(), 160_000);
     assert!(updates < 4_000, "{updates} updates: they join while the reader lags");
-    check_memory(&agent);
+    check_memory(&agent, before);
 }
 
 #[test]
@@ -138,6 +140,7 @@ fn updates_that_may_not_join_cost_bounded_memory() {
         let mut agent = dialect.start(&workspace, &["--clock", "fixed"]);
         agent.send(json!({ "type": "prompt", "message": "go" }));
         agent.until_type(dialect.update);
+        let before = peak_memory_of(agent.pid()).unwrap();
         agent.pause_reading();
         wait_for_rest(&agent);
         agent.resume_reading();
@@ -145,6 +148,6 @@ fn updates_that_may_not_join_cost_bounded_memory() {
         let (updates, text) = dialect.check(agent.transcript());
         assert_eq!(text.len(), 200_000);
         assert!(updates >= 500, "{updates} updates");
-        check_memory(&agent);
+        check_memory(&agent, before);
     }
 }

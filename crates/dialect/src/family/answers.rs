@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::todo::TodoPhase;
 use bowline_core::usage::{Usage, plain_number};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -454,4 +455,11 @@ pub(crate) struct SessionRecord<'reply> {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Exported<'reply> {
     pub path: Cow<'reply, str>,
+}
+
+/// The todo list.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Todos<'reply> {
+    pub todo_phases: &'reply [TodoPhase],
 }

@@ -15,12 +15,13 @@ use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched,
+    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched, Todos,
     TokensRecord, Tree, Written,
 };
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
+use super::subagents::{SubagentMessagesRecord, Subagents, SubscriptionRecord};
 
 /// The `data` of a success response.
 #[derive(Serialize)]
@@ -51,8 +52,12 @@ pub(crate) enum Data<'reply> {
     Written(Written<'reply>),
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
+    Subscription(SubscriptionRecord),
+    Subagents(Subagents<'reply>),
+    SubagentMessages(SubagentMessagesRecord<'reply>),
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
+    Todos(Todos<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -128,8 +133,16 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
             next_cursor: page.next_cursor.as_deref(),
         }),
         Answer::Exported { path } => Data::Exported(Exported { path: path.to_string_lossy() }),
+        Answer::SubagentSubscription(level) => {
+            Data::Subscription(SubscriptionRecord { level: level.as_str() })
+        }
+        Answer::Subagents(subagents) => Data::Subagents(Subagents {
+            subagents: subagents.iter().map(|subagent| (&**subagent).into()).collect(),
+        }),
+        Answer::SubagentMessages(part) => Data::SubagentMessages(part.into()),
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
+        Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }
 

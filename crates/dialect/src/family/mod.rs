@@ -14,4 +14,6 @@ pub(crate) mod run_messages;
 mod shape;
 pub(crate) mod state_cache;
 pub(crate) mod steps;
+pub(crate) mod subagents;
+pub(crate) mod todo_phases;
 pub(crate) mod user_interface;

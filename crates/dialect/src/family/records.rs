@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
 use bowline_core::message::{Arguments, Content, Message};
+use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
+use bowline_core::todo::TodoTask;
 use bowline_core::ui::ExtensionError;
 use bowline_core::usage::Usage;
 use bowline_wire::Record;
@@ -72,6 +74,17 @@ pub(crate) enum EventRecord<'event> {
         /// Why the request failed.
         error_message: &'event str,
     },
+    /// What the model writes breaks stream rules: the response is interrupted and requested again, or the result of the
+    /// tool call that breaks them mentions them.
+    TtsrTriggered { rules: Vec<RuleRecord<'event>> },
+    /// The model stopped although tasks of its todo list are left. It is reminded of them and goes on.
+    TodoReminder {
+        /// The tasks that are left.
+        todos: &'event [TodoTask],
+        /// The number of the reminder since the user's prompt, starting at 1.
+        attempt: u32,
+        max_attempts: u32,
+    },
     /// Retrying ended.
     AutoRetryEnd {
         success: bool,
@@ -89,6 +102,79 @@ pub(crate) enum EventRecord<'event> {
         event: &'event str,
         error: &'event str,
     },
+}
+
+/// A stream rule.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "StreamRule")]
+pub(crate) struct RuleRecord<'event> {
+    /// The name of the file without its ending.
+    name: &'event str,
+    /// The file.
+    path: String,
+    /// What the model is told.
+    content: &'event str,
+    /// The files that tool calls must be about.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    globs: &'event [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'event str>,
+    /// The regular expressions.
+    condition: &'event [String],
+    /// What is watched; absent for text and all tools.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    scope: &'event [String],
+    /// The agents that the rule is for; absent for all.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    agents: &'event [String],
+    /// When the rule interrupts; absent if as the settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["always", "prose-only", "tool-only", "never"]))]
+    interrupt_mode: Option<&'static str>,
+    #[serde(rename = "_source")]
+    source: RuleSource,
+}
+
+/// Where a stream rule comes from.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RuleSource {
+    /// The program whose folder holds the file.
+    provider: &'static str,
+    /// The same for people.
+    provider_name: &'static str,
+    /// The file.
+    path: String,
+    /// Whether the rule is the user's own or the project's.
+    #[schemars(extend("enum" = ["user", "project"]))]
+    level: &'static str,
+}
+
+impl<'event> From<&'event StreamRule> for RuleRecord<'event> {
+    fn from(rule: &'event StreamRule) -> Self {
+        let path = rule.path.display().to_string();
+        Self {
+            name: &rule.name,
+            path: path.clone(),
+            content: &rule.content,
+            globs: &rule.globs,
+            description: rule.description.as_deref(),
+            condition: &rule.conditions,
+            scope: &rule.scope,
+            agents: &rule.agents,
+            interrupt_mode: rule.interrupt.map(RuleInterrupt::as_str),
+            source: RuleSource {
+                provider: rule.origin.program,
+                provider_name: rule.origin.program_name,
+                path,
+                level: if rule.origin.is_own { "user" } else { "project" },
+            },
+        }
+    }
 }
 
 /// The output of a tool.
@@ -139,6 +225,12 @@ impl<'event> EventRecord<'event> {
                 delay_ms: milliseconds(*delay),
                 error_message: error,
             },
+            Event::RulesBroken { rules } => {
+                Self::TtsrTriggered { rules: rules.iter().map(|rule| RuleRecord::from(&**rule)).collect() }
+            }
+            Event::TodoReminder { todos, attempt, max_attempts } => {
+                Self::TodoReminder { todos, attempt: *attempt, max_attempts: *max_attempts }
+            }
             Event::RetryEnd { success, attempt, final_error } => Self::AutoRetryEnd {
                 success: *success,
                 attempt: *attempt,
@@ -167,7 +259,8 @@ impl<'event> EventRecord<'event> {
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
             | Event::Display { .. }
-            | Event::Local(_) => return None,
+            | Event::Local(_)
+            | Event::Subagent(_) => return None,
         })
     }
 
@@ -184,6 +277,8 @@ impl<'event> EventRecord<'event> {
             Self::ToolExecutionEnd { .. } => "tool_execution_end",
             Self::AutoRetryStart { .. } => "auto_retry_start",
             Self::AutoRetryEnd { .. } => "auto_retry_end",
+            Self::TtsrTriggered { .. } => "ttsr_triggered",
+            Self::TodoReminder { .. } => "todo_reminder",
             Self::ExtensionError { .. } => "extension_error",
         }
     }
@@ -296,6 +391,8 @@ mod tests {
             Event::ToolEnd { call_id, tool, result: report, is_error: false, duration: Duration::ZERO },
             Event::RetryStart { attempt: 1, max_attempts: 2, delay: Duration::ZERO, error: String::new() },
             Event::RetryEnd { success: true, attempt: 1, final_error: None },
+            Event::RulesBroken { rules: Vec::new() },
+            Event::TodoReminder { todos: Vec::new(), attempt: 1, max_attempts: 3 },
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

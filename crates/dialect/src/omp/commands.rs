@@ -8,11 +8,12 @@ use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
-use crate::family::answers::MessagesPage;
+use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::family::host;
+use crate::family::subagents;
 use crate::fields::Field;
-use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text};
+use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
 use crate::local_data::Negotiated;
 use crate::protocol_info;
 use crate::schema::schema_of;
@@ -126,6 +127,21 @@ pub(super) const TABLE: &[Row] = &[
         fields: &[],
         result: Some(schema_of::<AvailableCommands<'_>>),
         action: Engine(|_| Command::GetCommands),
+    },
+    subagents::SET_SUBAGENT_SUBSCRIPTION,
+    subagents::GET_SUBAGENTS,
+    subagents::GET_SUBAGENT_MESSAGES,
+    Row {
+        name: "set_todos",
+        about: "Replaces the todo list: phases with tasks, each identified by its text. The model sees it with its next \
+                `todo` call, or when it is reminded.",
+        fields: &[Field::required(
+            "phases",
+            TodoPhases,
+            "All phases with their tasks; an empty list clears it.",
+        )],
+        result: Some(schema_of::<Todos<'_>>),
+        action: Engine(|mut fields| Command::SetTodos { phases: fields.todo_phases("phases") }),
     },
     Row {
         name: "negotiate_protocol",

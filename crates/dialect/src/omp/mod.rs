@@ -17,14 +17,15 @@ use bowline_core::event::{CompactionReason, Event, LocalEvent};
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_core::policy::{
-    HostToolNames, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, ToolResults,
-    TruncatedAnswers, WhileCompacting,
+    HostToolNames, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, StateDetail, StreamRules,
+    Todos, ToolResults, TruncatedAnswers, WhileCompacting,
 };
 use bowline_core::reply::{Refusal, RefusalCode, Reply};
 use bowline_core::{ErrorKind, SessionTag, ThinkingLevel};
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::decode::Problem;
 use crate::envelope::flat::Flat;
@@ -35,9 +36,10 @@ use crate::family::repeating::{self, Place, Repeating};
 use crate::family::responses;
 use crate::family::run_messages::RunMessages;
 use crate::family::state_cache::StateCache;
+use crate::family::subagents::{FROM_BYTE, SubagentRecord, SubagentRecords};
 use crate::family::user_interface::{Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
-use crate::schema::{record, variants};
+use crate::schema::{CommandId, record, variants};
 use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
@@ -61,6 +63,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<OwnRecord<'_>>(generator);
     records.extend(variants::<EventRecord<'_>>(generator));
+    records.extend(variants::<SubagentRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
     records.push(Style::Omp { titles: true }.schema(generator));
     records.extend(variants::<HostRecord<'_>>(generator));
@@ -100,6 +103,15 @@ enum OwnRecord<'event> {
     },
     /// A command that a prompt named has chosen the model.
     ConfigUpdate { model: &'event Model, thinking_level: ThinkingLevel },
+    /// A prompt that was acknowledged starts no run: an extension took it, and is done with it.
+    PromptResult {
+        /// The id of the prompt; absent if it had none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<CommandId>")]
+        id: Option<&'event RawValue>,
+        /// Always `false`.
+        agent_invoked: bool,
+    },
     /// An automatic compaction starts.
     AutoCompactionStart {
         /// `threshold` if the context window is nearly full, `overflow` if the conversation exceeded it.
@@ -119,6 +131,7 @@ pub(crate) struct Omp {
     updates: Repeating,
     state_cache: StateCache,
     run: RunMessages,
+    subagents: SubagentRecords<Self>,
     user_interface: UserInterface,
     host_calls: HostCalls,
 }
@@ -130,6 +143,7 @@ impl Omp {
             updates: Repeating::new(Place::AfterTheStep),
             state_cache: StateCache::default(),
             run: RunMessages::default(),
+            subagents: SubagentRecords::default(),
             user_interface: UserInterface::new(style),
             host_calls: HostCalls::new(style),
         }
@@ -146,6 +160,8 @@ impl Dialect for Omp {
             while_compacting: WhileCompacting::MessagesWait,
             state_detail: StateDetail::WithInstructions,
             truncated_answers: TruncatedAnswers::Kept,
+            stream_rules: StreamRules::Watched,
+            todos: Todos::Kept,
             questions: Questions::Asked,
             host_tool_names: HostToolNames::MustBeNew,
             slash_commands: SlashCommands::CarriedOut,
@@ -173,6 +189,12 @@ impl Dialect for Omp {
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
+            Event::Subagent(event) => {
+                let encode = |inner: &mut Self, event: &Event, records: &mut Vec<Record>| {
+                    inner.event(SessionTag::FIRST, event, records);
+                };
+                self.subagents.encode(event, || Self::new(&Options::default()), encode, records);
+            }
             Event::RunEnd { messages, .. } => self.run.replace(messages),
             Event::Settled(outcome) => {
                 let messages = self.run.finish();
@@ -207,6 +229,8 @@ impl Dialect for Omp {
             | Event::ToolStart { .. }
             | Event::ToolProgress { .. }
             | Event::ToolEnd { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_) => records.extend(shared(event)),
@@ -261,6 +285,10 @@ fn local(event: &LocalEvent) -> OwnRecord<'_> {
         LocalEvent::Configuration { model, thinking_level } => {
             OwnRecord::ConfigUpdate { model, thinking_level: *thinking_level }
         }
+        LocalEvent::Handled { origin } => OwnRecord::PromptResult {
+            id: origin.id.as_deref().and_then(json::verbatim),
+            agent_invoked: false,
+        },
     }
 }
 
@@ -293,6 +321,12 @@ fn refuse(problem: &Problem) -> Record {
                 ErrorCode::Refused(RefusalCode::InvalidArgument),
             )
         }
+        Problem::BadField { origin, field, .. } if field.name == FROM_BYTE => responses::failure(
+            origin.id.as_deref(),
+            Some(origin.name),
+            "fromByte must be a finite number",
+            ErrorCode::Refused(RefusalCode::InvalidArgument),
+        ),
         Problem::UnknownCommand { .. } | Problem::BadField { .. } => responses::refuse(problem),
     }
 }
@@ -303,8 +337,9 @@ mod tests {
 
     #[test]
     fn table_has_the_29_commands_of_the_document() {
-        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol` and two for host tools.
-        assert_eq!(commands::TABLE.len(), 29 + 6);
+        // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
+        // host tools and three about subagents.
+        assert_eq!(commands::TABLE.len(), 29 + 10);
     }
 
     #[test]

@@ -20,8 +20,6 @@ pub(crate) const OTHER_TOOLS: &[OtherTool] = &[
     missing("hub"),
     missing("lsp"),
     missing("rewind"),
-    missing("task"),
-    missing("todo"),
-    missing("todo_write"),
+    OtherTool { name: "todo_write", instead: Some("todo") },
     missing("web_search"),
 ];

@@ -1,6 +1,7 @@
 //! The reply to omp's `get_state`.
 
 use bowline_core::reply::State;
+use bowline_core::todo::TodoPhase;
 use bowline_core::tool::ToolDefinition;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +33,8 @@ pub(super) struct StateRecord<'reply> {
     system_prompt: Option<[&'reply str; 1]>,
     /// The tools available to the model.
     dump_tools: Vec<ToolRecord<'reply>>,
+    /// The todo list.
+    todo_phases: &'reply [TodoPhase],
 }
 
 /// A tool available to the model.
@@ -59,6 +62,7 @@ impl<'reply> StateRecord<'reply> {
                 .flat_map(|instructions| instructions.tools.iter())
                 .map(tool_record)
                 .collect(),
+            todo_phases: &state.todos,
         }
     }
 }

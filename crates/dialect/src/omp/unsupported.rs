@@ -5,10 +5,6 @@
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("set_fast_mode", "no model has a fast mode here; choose a faster model with set_model"),
     ("handoff", "continue in a new session with new_session, or shorten this one with compact"),
-    ("set_todos", "there is no todo list; put the tasks into a prompt"),
-    ("set_subagent_subscription", "there are no subagents; start another process for parallel work"),
-    ("get_subagents", "there are no subagents; start another process for parallel work"),
-    ("get_subagent_messages", "there are no subagents; start another process for parallel work"),
     ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
     (
         "login",

@@ -111,6 +111,8 @@ impl Events {
             | Event::EntryAppended { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }
@@ -118,7 +120,8 @@ impl Events {
             | Event::Display { .. }
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

@@ -274,7 +274,11 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Sessions(_)
         | Answer::Exported { .. }
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => Data::Nothing(Nothing {}),
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),
     }
 }
 

@@ -118,13 +118,16 @@ impl Events {
             | Event::ThinkingLevelChanged { .. }
             | Event::SessionNameChanged { .. }
             | Event::ShellOutput { .. }
+            | Event::RulesBroken { .. }
+            | Event::TodoReminder { .. }
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
-            | Event::ExtensionFailed(_) => {}
+            | Event::ExtensionFailed(_)
+            | Event::Subagent(_) => {}
         }
     }
 

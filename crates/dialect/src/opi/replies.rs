@@ -227,7 +227,11 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Sessions(_)
         | Answer::Exported { .. }
         | Answer::HostTools(_)
-        | Answer::UriSchemes(_) => None,
+        | Answer::UriSchemes(_)
+        | Answer::Todos(_)
+        | Answer::SubagentSubscription(_)
+        | Answer::Subagents(_)
+        | Answer::SubagentMessages(_) => None,
     }
 }
 

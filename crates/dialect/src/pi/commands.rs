@@ -9,6 +9,7 @@ use crate::family::answers::{
 };
 use crate::family::commands as family;
 use crate::family::host;
+use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
 use crate::protocol_info;
@@ -167,6 +168,9 @@ pub(super) const TABLE: &[Row] = &[
     family::EXPORT_HTML,
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,
+    subagents::SET_SUBAGENT_SUBSCRIPTION,
+    subagents::GET_SUBAGENTS,
+    subagents::GET_SUBAGENT_MESSAGES,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
 ];

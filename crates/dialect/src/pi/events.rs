@@ -55,7 +55,8 @@ enum OwnRecord<'event> {
     AgentEnd {
         /// The messages that this attempt added to the conversation.
         messages: &'event [Arc<Message>],
-        /// Whether the model is called again automatically: after a transient error or a compaction.
+        /// Whether the model is called again automatically: after a transient error, a compaction, a broken stream rule
+        /// or with a reminder of its tasks.
         will_retry: bool,
     },
     /// The run ended and nothing follows automatically. Emitted exactly once per run, whatever happened in it.
@@ -254,6 +255,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::ToolStart { .. }
         | Event::ToolProgress { .. }
         | Event::ToolEnd { .. }
+        | Event::RulesBroken { .. }
+        | Event::TodoReminder { .. }
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)
@@ -264,6 +267,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::HostCallOver { .. }
         | Event::Display { .. }
         | Event::Local(_)
+        // Encoded with what is remembered of each subagent.
+        | Event::Subagent(_)
         // Reported by the end of the run.
         | Event::StorageFailed { .. } => return None,
     })

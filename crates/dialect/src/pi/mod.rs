@@ -10,13 +10,16 @@ use bowline_core::event::Event;
 use bowline_core::policy::{Policy, Questions};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
+use schemars::{Schema, SchemaGenerator};
 
 use crate::envelope::flat::Flat;
 use crate::family::host::{ANSWERS, HostCalls};
 use crate::family::state_cache::StateCache;
+use crate::family::subagents::{SubagentRecord, SubagentRecords};
 use crate::family::user_interface::{Style, UserInterface};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::variants;
 use crate::{Dialect, Incoming, single_session};
 
 /// The definition of the protocol.
@@ -27,15 +30,22 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
-    records: events::records,
+    records,
     unsupported: &[],
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };
+
+fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
+    let mut records = events::records(generator);
+    records.extend(variants::<SubagentRecord<'_>>(generator));
+    records
+}
 
 /// The dialect, with what it remembers between events and replies.
 #[derive(Debug)]
 pub(crate) struct Pi {
     events: events::Events,
+    subagents: SubagentRecords<events::Events>,
     state_cache: StateCache,
     user_interface: UserInterface,
     host_calls: HostCalls,
@@ -44,6 +54,7 @@ pub(crate) struct Pi {
 impl Default for Pi {
     fn default() -> Self {
         Self {
+            subagents: SubagentRecords::default(),
             events: events::Events::default(),
             state_cache: StateCache::default(),
             user_interface: UserInterface::new(Style::Pi),
@@ -69,6 +80,12 @@ impl Dialect for Pi {
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
+        if let Event::Subagent(event) = event {
+            let encode = |events: &mut events::Events, event: &Event, records: &mut Vec<Record>| {
+                records.extend(events.encode(event));
+            };
+            return self.subagents.encode(event, events::Events::default, encode, records);
+        }
         records.extend(match event {
             Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
                 self.user_interface.encode(event)
@@ -144,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_seven_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 7);
+    fn table_has_all_33_commands_of_pi_and_ten_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 10);
     }
 
     #[test]

@@ -53,6 +53,9 @@ impl Session {
         let id = PendingId::from(id);
         let index = match (self.pending.awaited(id), &decision) {
             (Some(&Awaited::Question { index, .. }), Decision::Allow | Decision::Deny { .. }) => index,
+            (Some(Awaited::PassedOn(_)), _) => {
+                return self.resolve_passed_on(id, decision, AskEnd::Answered);
+            }
             (Some(Awaited::Dialog(_)), _) => {
                 let answer =
                     if let Decision::Dialog(answer) = decision { answer } else { DialogAnswer::Cancelled };

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use bowline_core::event::{EntryName, Event};
 use bowline_core::hook::HookEvent;
-use bowline_core::message::{BashExecutionMessage, Message};
+use bowline_core::message::{BashExecutionMessage, CustomMessage, Message};
 use bowline_core::reply::Refusal;
+use bowline_session::EntryBody;
 
 use super::Session;
+use super::todos::Todos;
+use crate::rule_watch::RuleWatch;
+use crate::session_notes::SessionNotes;
 use crate::transcript::Recorded;
 
 impl Session {
@@ -34,6 +38,36 @@ impl Session {
             run.add_message(Arc::clone(&message));
         }
         Recorded { message, entry }
+    }
+
+    /// Adds a message to the conversation that no event shows. If it cannot be written, the run ends at its next decision.
+    pub(super) fn record_hidden(&mut self, message: CustomMessage) {
+        if self.has_storage_failed() {
+            return;
+        }
+        match self.transcript.add(&mut Arc::new(Message::Custom(message))) {
+            Ok(entry) => self.announce_entry(&entry),
+            Err(refusal) => self.storage_failed(refusal),
+        }
+    }
+
+    /// Writes an entry that the model does not see. Returns whether it could be written.
+    pub(super) fn append_note(&mut self, body: EntryBody) -> bool {
+        if self.has_storage_failed() {
+            return false;
+        }
+        let written = self.transcript.append(body);
+        let is_written = written.is_ok();
+        if let Err(refusal) = written {
+            self.storage_failed(refusal);
+        }
+        is_written
+    }
+
+    /// Takes what the file of a session says beside the conversation.
+    pub(super) fn take_notes(&mut self, notes: SessionNotes) {
+        self.rules = RuleWatch::restored(notes.rules);
+        self.todos = Todos::restored(notes.todos);
     }
 
     /// Announces a message that is complete from the start.

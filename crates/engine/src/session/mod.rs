@@ -10,6 +10,7 @@ mod call_hooks;
 mod commands;
 mod compacting;
 mod continuation;
+mod delegating;
 mod dialogs;
 mod extension_inputs;
 mod hook_points;
@@ -23,13 +24,16 @@ mod missing_model;
 mod model_answer;
 mod overflow;
 mod panics;
+mod passed_on;
 mod prompting;
 mod request_hooks;
 mod run_preparation;
 mod session_hooks;
 mod steering;
+mod stream_rules;
 mod summarizing;
 mod summary_hooks;
+mod todos;
 mod tool_calls;
 mod turn_boundaries;
 mod turns;
@@ -59,8 +63,10 @@ use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, JobOrder, Pending};
 use crate::queues::Queues;
+use crate::rule_watch::RuleWatch;
 use crate::run::Run;
 use crate::settings::RetrySettings;
+use crate::subagents::Roster;
 use crate::system_prompt::SystemPrompt;
 use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
@@ -73,7 +79,9 @@ pub(crate) use hooks::OpenHook;
 use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
+pub(crate) use passed_on::{Asker, PassedOn};
 pub(crate) use prompting::Receipt;
+use todos::Todos;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
 #[derive(Debug)]
@@ -99,6 +107,9 @@ pub struct Session {
     outputs: Outputs,
     local_commands: LocalCommands,
     shutting_down: bool,
+    rules: RuleWatch,
+    todos: Todos,
+    subagents: Roster,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -129,10 +140,11 @@ impl Session {
     /// Returns a session of `agent`. `inputs` leads back to [`Session::handle`].
     pub fn new(
         agent: Agent,
-        opened: OpenedSession,
+        mut opened: OpenedSession,
         working_directory: PathBuf,
         inputs: Inputs,
     ) -> Result<Self, Refusal> {
+        let notes = std::mem::take(&mut opened.notes);
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
@@ -142,6 +154,7 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
         };
+        let subagents = Roster::new(settings.subagents.max_parallel);
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
         let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
         let instructions = Instructions::new(tools, system_prompt, resources);
@@ -170,6 +183,9 @@ impl Session {
             outputs: Outputs::default(),
             local_commands: LocalCommands::default(),
             shutting_down: false,
+            rules: RuleWatch::restored(notes.rules),
+            todos: Todos::restored(notes.todos),
+            subagents,
             is_started: extensions.is_empty(),
             extensions,
             lane: Lane::default(),
@@ -246,6 +262,7 @@ impl Session {
             (_, Step::Panicked(message)) => self.task_panicked(id, &message),
             (Awaited::State { .. }, Step::SystemPrompt(built)) => self.state_ready(id, built),
             (_, Step::SystemPrompt(built)) => self.instructions.keep(built),
+            (_, Step::StreamRules { directory, loaded }) => self.rules_read(directory, *loaded),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),
@@ -255,6 +272,7 @@ impl Session {
             (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {
                 self.extension_command_done(id, result);
             }
+            (Awaited::PassedOn(_), Step::DialogOver(_)) => self.withdraw_passed_on(id),
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }

@@ -9,6 +9,7 @@ use bowline_core::hook::{HookEvent, HookKind};
 use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, ToolCall};
 use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
+use bowline_core::stream_rule::StreamRule;
 use bowline_core::usage::Usage;
 use bowline_llm::{Assembly, ModelRequest};
 use futures_util::StreamExt;
@@ -55,6 +56,7 @@ impl Session {
         }
         let model = Arc::clone(run.model());
         let system = self.system_prompt();
+        let unread_rules = self.watch_next_answer();
         let mut request = ModelRequest {
             model: Arc::clone(&model),
             system: Arc::default(),
@@ -71,6 +73,9 @@ impl Session {
         let hooks = self.request_hooks();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
             request.system = adjustment.apply(system.text(&reporter).await);
+            if let Some(unread) = unread_rules {
+                unread.read(&reporter).await;
+            }
             let hooks = match hooks {
                 Some(hooks) => hooks.apply(&mut request, &reporter).await,
                 None => None,
@@ -107,7 +112,10 @@ impl Session {
                         let error = StreamError::new(FailureKind::Protocol, UNDECLARED_THINKING);
                         return self.answer_failed(answering, error);
                     }
-                    self.apply(&mut answering, event);
+                    let broken = self.apply(&mut answering, event);
+                    if !broken.is_empty() {
+                        return self.interrupt_for_rules(answering, &broken);
+                    }
                 }
                 if answering.assembly.is_done() {
                     self.answer_finished(answering);
@@ -131,7 +139,8 @@ impl Session {
             && matches!(answering.assembly.block(*index), Some(AssistantContent::Thinking(_)))
     }
 
-    fn apply(&mut self, answering: &mut Answering, event: StreamEvent) {
+    /// Applies an event, and returns the rules for which the answer is to be interrupted.
+    fn apply(&mut self, answering: &mut Answering, event: StreamEvent) -> Vec<Arc<StreamRule>> {
         // The first event has the provider's id of the answer, which the announcement is to carry.
         let begins = matches!(event, StreamEvent::Started { .. });
         let mut update = if begins { answering.assembly.apply(event.clone()) } else { None };
@@ -143,9 +152,13 @@ impl Session {
         if !begins {
             update = answering.assembly.apply(event);
         }
-        if let Some(update) = update {
-            self.emit(Event::MessageUpdate { usage: *answering.assembly.usage(), update });
+        let Some(update) = update else { return Vec::new() };
+        let broken = self.rules.observe(&update, &self.agent.settings().stream_rules);
+        self.emit(Event::MessageUpdate { usage: *answering.assembly.usage(), update });
+        if !broken.mentioned.is_empty() {
+            self.emit(Event::RulesBroken { rules: broken.mentioned });
         }
+        broken.interrupting
     }
 
     /// Ends the task of an answer and returns the message, with how long it took.

@@ -29,6 +29,7 @@ impl Session {
             Some(&Awaited::Call { index }) => self.tool_ended(index, Outcome::error(text(message))),
             Some(Awaited::Hook(_)) => self.give_up_hook(id),
             Some(Awaited::ExtensionCommand(_)) => self.extension_command_done(id, Err(text(message))),
+            Some(Awaited::PassedOn(_)) => self.withdraw_passed_on(id),
             Some(Awaited::Dialog(_)) => self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn),
             Some(Awaited::HostCall(_)) => self.cancel_host_call(id, HostCallEnd::Aborted),
             Some(Awaited::Backoff) => self.backoff_over(id),

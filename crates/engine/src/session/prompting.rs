@@ -2,7 +2,7 @@
 
 use bowline_core::ErrorKind;
 use bowline_core::command::{Draft, Origin, Queue};
-use bowline_core::event::Failure;
+use bowline_core::event::{Event, Failure, LocalEvent};
 use bowline_core::hook::{InputSource, StartAdditions};
 use bowline_core::message::Message;
 use bowline_core::policy::{Advice, IdleQueue, PromptAnswer, WhileCompacting};
@@ -151,10 +151,15 @@ impl Session {
         }
     }
 
-    /// Replies to a message that was accepted, unless it was replied to on receipt.
+    /// Replies to a message that was accepted. If it was replied to on receipt, the client only learns when it starts no
+    /// run.
     pub(super) fn reply_accepted(&mut self, origin: Origin, receipt: Receipt, answer: Answer) {
-        if receipt == Receipt::Due {
-            self.reply(origin, Ok(answer));
+        match (receipt, &answer) {
+            (Receipt::Due, _) => self.reply(origin, Ok(answer)),
+            (Receipt::Replied, Answer::Accepted(Disposition::Handled)) => {
+                self.emit(Event::Local(LocalEvent::Handled { origin }));
+            }
+            (Receipt::Replied, _) => {}
         }
     }
 

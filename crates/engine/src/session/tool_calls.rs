@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use bowline_core::command::InterruptMode;
 use bowline_core::event::{Event, ToolReport};
 use bowline_core::hook::{HookEvent, HookKind};
-use bowline_core::message::{Arguments, Message, StopReason, ToolResultMessage};
+use bowline_core::message::{Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
-use bowline_tools::{CallContext, Outcome, Progress, Tool};
+use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
@@ -82,6 +82,7 @@ impl Session {
             takes_images: self.models.current().is_some_and(|model| model.takes_images()),
             session_id: Some(self.transcript.session_id().to_owned()),
             call_id: None,
+            todos: self.todos.list.clone(),
         };
         Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
@@ -172,7 +173,9 @@ impl Session {
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
+        let delegation = self.delegation(index, &*tool);
         let tool = self.with_addresses(tool, &arguments);
+        let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -182,8 +185,14 @@ impl Session {
                 takes_images,
                 session_id,
                 call_id,
+                todos,
             };
-            run_tool(tool, context, (*arguments).clone(), cancel, reporter)
+            let arguments = (*arguments).clone();
+            let call = match delegation {
+                Some(delegation) => delegation.run(context, arguments, reporter.clone()),
+                None => tool.call(context, arguments),
+            };
+            run_tool(call, cancel, reporter)
         });
         self.set_call_state(index, CallState::Running { task, started, progress });
     }
@@ -209,8 +218,12 @@ impl Session {
     /// Handles a report of a running tool.
     pub(super) fn tool_step(&mut self, index: usize, step: ToolStep) {
         self.report_progress(index);
-        if let ToolStep::Done(outcome) = step {
-            self.tool_ended(index, outcome);
+        match step {
+            ToolStep::Progress => {}
+            ToolStep::Subagent(event) => self.subagent_reported(event),
+            ToolStep::ExtensionFailed(error) => self.emit(Event::ExtensionFailed(error)),
+            ToolStep::Asks(passed_on) => self.pass_on(index, passed_on),
+            ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }
     }
 
@@ -244,11 +257,18 @@ impl Session {
     }
 
     /// Ends a call.
-    pub(super) fn end_call(&mut self, index: usize, outcome: Outcome, started: Instant) {
+    pub(super) fn end_call(&mut self, index: usize, mut outcome: Outcome, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
+        let (call_id, tool) = (call.id.clone(), call.tool.clone());
+        self.withdraw_questions_of(index);
+        self.end_subagents_of(&call_id);
+        if let Some(rules) = self.rules_for_result(&call_id) {
+            outcome.content.insert(0, rules);
+        }
+        self.note_call_for_todos(&tool, outcome.is_error);
         let event = Event::ToolEnd {
-            call_id: call.id.clone(),
-            tool: call.tool.clone(),
+            call_id,
+            tool,
             result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),
@@ -273,6 +293,7 @@ impl Session {
         if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
             batch.set_result(index, recorded.message);
         }
+        self.store_todos();
     }
 
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.
@@ -359,15 +380,9 @@ fn result_message(call: &Call, outcome: &Outcome, timestamp: u64) -> Message {
 }
 
 /// Runs a tool and reports its outcome.
-async fn run_tool(
-    tool: Arc<dyn Tool>,
-    context: CallContext,
-    arguments: Arguments,
-    cancel: CancellationToken,
-    reporter: Reporter,
-) {
+async fn run_tool(call: BoxFuture<'static, Outcome>, cancel: CancellationToken, reporter: Reporter) {
     let outcome = tokio::select! {
-        outcome = tool.call(context, arguments) => outcome,
+        outcome = call => outcome,
         () = overdue(cancel) => Outcome::error("Aborted; the tool did not stop in time and was dropped."),
     };
     reporter.send(Step::Tool(ToolStep::Done(outcome))).await;

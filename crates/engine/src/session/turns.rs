@@ -58,6 +58,7 @@ impl Session {
     /// Decides how the run goes on after a turn; `continues` if an extension wants another one.
     pub(super) fn turn_over(&mut self, end: TurnEnd, message: &Message, continues: bool) {
         let was_truncated = self.was_truncated_by_window(message);
+        self.rules.count_turn();
         self.record_held_commands();
         self.add_held_custom_messages();
         let Some(run) = self.run() else { return };
@@ -71,13 +72,17 @@ impl Session {
         if run.is_stopped() {
             return self.end_run(RunOutcome::Done);
         }
+        let has_mentioned_rules = self.mention_rules();
+        if end == TurnEnd::ToolResults {
+            self.nudge_about_todos();
+        }
         if self.next_queue(end).is_some() || end == TurnEnd::ToolResults {
             self.compact_if_full(Continuation::NextTurn(end));
-        } else if continues {
+        } else if continues || has_mentioned_rules {
             self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
-        } else {
+        } else if !self.remind_of_todos() {
             self.end_run(RunOutcome::Done);
         }
     }

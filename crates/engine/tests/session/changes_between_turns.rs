@@ -36,7 +36,7 @@ async fn other_tools_are_in_the_next_request() {
     driver.until_settled().await;
     let requests = driver.requests();
     assert_eq!(tools_of(&requests[0]), ["read", "bash", "edit", "write", "gated"]);
-    assert_eq!(tools_of(&requests[1]), ["read", "edit", "write", "grep", "find", "ls", "added"]);
+    assert_eq!(tools_of(&requests[1]), ["read", "edit", "write", "grep", "find", "ls", "todo", "added"]);
     assert!(driver.state().tools.contains(&"added".to_owned()));
     driver.finish();
 }

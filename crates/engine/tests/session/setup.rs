@@ -13,6 +13,7 @@ use bowline_engine::{
     Agent, CallGate, CompactionLimits, CompactionSettings, Host, Inputs, ModelDefaults, Parts, RetrySettings,
     RunEverything, Session, SessionPlan, Settings, SystemPrompt,
 };
+use bowline_extension::Resources;
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, Durability, Store};
 use bowline_testkit::{ModelServer, Reply, Usage};
@@ -35,6 +36,7 @@ pub struct Setup {
     pub gate: Arc<dyn CallGate>,
     pub hosts: Vec<Arc<dyn Host>>,
     pub toolbox: Toolbox,
+    pub resources: Resources,
     is_in_memory: bool,
 }
 
@@ -56,6 +58,7 @@ impl Setup {
             gate: Arc::new(RunEverything),
             hosts: Vec::new(),
             toolbox: Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap(),
+            resources: Resources::default(),
             is_in_memory: false,
         }
     }
@@ -121,7 +124,7 @@ impl Setup {
             policy: self.policy,
             providers,
             toolbox: self.toolbox,
-            resources: bowline_extension::Resources::default(),
+            resources: self.resources,
             system_prompt: SystemPrompt {
                 use_context_files: false,
                 ..SystemPrompt::new(self.home.path().to_owned())

@@ -140,6 +140,7 @@ impl HookConfig {
         let warn = |config: &mut Self, text: String| config.warn(event.as_str(), source, &text);
         let matcher = match group.get("matcher") {
             None | Some(Value::Null) => Ok(Matcher::All),
+            Some(_) if !event.has_matchers() => Ok(Matcher::All),
             Some(Value::String(text)) => Matcher::parse(text)
                 .map_err(|error| format!("{place}.matcher \"{text}\" is not a regular expression: {error}")),
             Some(other) => Err(format!("{place}.matcher must be a text, not {}", described(other))),
@@ -317,6 +318,18 @@ mod tests {
         assert_eq!(found(&config, HookEventName::PreToolUse, "Write"), ["b", "c"]);
         assert!(!config.has(HookEventName::PostToolUse, &["Bash"]));
         assert!(!config.has_any(HookEventName::Stop));
+    }
+
+    #[test]
+    fn matchers_of_events_without_a_subject_are_ignored() {
+        for matcher in [".*", "Bash", "("] {
+            let group = json!([{"matcher": matcher, "hooks": [hook("x")]}]);
+            let config = config(&json!({"Stop": group, "UserPromptSubmit": group}));
+            assert_eq!(texts(&config), [""; 0]);
+            for event in [HookEventName::Stop, HookEventName::UserPromptSubmit] {
+                assert_eq!(config.commands(event, &[], |_| true).len(), 1, "{matcher}");
+            }
+        }
     }
 
     #[test]

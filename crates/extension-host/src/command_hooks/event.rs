@@ -97,6 +97,11 @@ impl HookEventName {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit)
     }
 
+    /// Tells whether there is something that matchers can look at. Those of other events are ignored, as in Claude Code.
+    pub fn has_matchers(self) -> bool {
+        !matches!(self, Self::UserPromptSubmit | Self::Stop)
+    }
+
     /// Tells whether its matchers are about tools.
     pub fn is_of_tool(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PostToolUse | Self::PostToolUseFailure)

@@ -63,9 +63,10 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Vec<Answered> {
         // Line by line readers wait for the end of the line.
-        let input = (serde_json::to_string(&occasion.input).unwrap_or_default() + "\n").into_bytes();
+        let input: Arc<[u8]> =
+            (serde_json::to_string(&occasion.input).unwrap_or_default() + "\n").into_bytes().into();
         let runs = commands.into_iter().map(|command| {
-            let request = self.request(&command, input.clone(), occasion, cancel);
+            let request = self.request(&command, Arc::clone(&input), occasion, cancel);
             async move {
                 let mut answer = match run_piped(request).await {
                     Ok(outcome) => Answer::new(event, &outcome),
@@ -100,7 +101,7 @@ impl Runner {
     fn request(
         &self,
         command: &HookCommand,
-        input: Vec<u8>,
+        input: Arc<[u8]>,
         occasion: &Occasion,
         cancel: &CancellationToken,
     ) -> PipedCommand {

@@ -137,6 +137,7 @@ impl World {
             takes_images: true,
             session_id: Some("session".to_owned()),
             call_id: None,
+            todos: bowline_tools::TodoList::default(),
         }
     }
 

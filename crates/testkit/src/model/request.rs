@@ -23,6 +23,13 @@ impl Request {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns the first message of the user as JSON text.
+    pub(crate) fn first_message(&self) -> String {
+        let messages = self.body["messages"].as_array().into_iter().flatten();
+        let mut of_user = messages.filter(|message| message["role"] == "user");
+        of_user.next().map(ToString::to_string).unwrap_or_default()
+    }
+
     /// Reads the next request of a connection; `None` if the client has closed it.
     pub(crate) fn read(source: &mut impl BufRead) -> io::Result<Option<Self>> {
         let Some(start) = read_line(source)? else { return Ok(None) };

@@ -38,6 +38,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     replies: VecDeque<Reply>,
+    /// Replies in conversations whose first message contains a text.
+    replies_in: Vec<(String, Reply)>,
     default_reply: Reply,
     requests: Vec<Request>,
     /// Streams whose client disconnected before their end.
@@ -53,6 +55,7 @@ impl ModelServer {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 replies: VecDeque::new(),
+                replies_in: Vec::new(),
                 default_reply: Reply::text("ok"),
                 requests: Vec::new(),
                 hang_ups: 0,
@@ -81,6 +84,12 @@ impl ModelServer {
     /// Adds a reply to the script; requests get the replies in order.
     pub fn reply(&self, reply: Reply) {
         self.shared.lock().replies.push_back(reply);
+    }
+
+    /// Adds a reply to the script of one conversation: that whose first message contains `text`. Conversations that go on
+    /// at the same time need one each, because nobody knows whose request comes first.
+    pub fn reply_in(&self, text: &str, reply: Reply) {
+        self.shared.lock().replies_in.push((text.to_owned(), reply));
     }
 
     /// Sets the reply for requests after the end of the script.
@@ -180,7 +189,11 @@ impl Shared {
         let model = request.body["model"].as_str().unwrap_or_default().to_owned();
         let reply = {
             let mut state = self.lock();
-            state.replies.pop_front().unwrap_or_else(|| state.default_reply.clone())
+            let first = request.first_message();
+            match state.replies_in.iter().position(|(text, _)| first.contains(text)) {
+                Some(index) => state.replies_in.remove(index).1,
+                None => state.replies.pop_front().unwrap_or_else(|| state.default_reply.clone()),
+            }
         };
         let number = self.keep(request);
         match &reply.kind {

@@ -13,10 +13,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const REFUSED: &[&str] = &[
     r#"{ "type": "set_fast_mode", "enabled": true }"#,
     r#"{ "type": "handoff", "customInstructions": "be brief" }"#,
-    r#"{ "type": "set_todos", "phases": [] }"#,
-    r#"{ "type": "set_subagent_subscription", "level": "events" }"#,
-    r#"{ "type": "get_subagents" }"#,
-    r#"{ "type": "get_subagent_messages", "subagentId": "x" }"#,
     r#"{ "type": "get_login_providers" }"#,
     r#"{ "type": "login", "providerId": "x" }"#,
 ];

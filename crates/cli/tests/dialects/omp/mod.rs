@@ -1,8 +1,10 @@
 //! The dialect `omp`. [`table`] maps each sentence of omp's documentation to a test.
 
 mod commands;
+mod extensions;
 mod later_commands;
 mod prompting;
+mod rules_and_todos;
 mod runs;
 mod slash_commands;
 mod snapshots;

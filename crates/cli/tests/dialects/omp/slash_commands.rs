@@ -35,7 +35,7 @@ fn commands_are_carried_out_and_the_model_is_not_called() {
     let state = agent.get("get_state");
     assert!(text.starts_with(&format!("Session: {}", state["sessionId"].as_str().unwrap())), "{text}");
     assert!(text.contains(&format!("Folder: {}", workspace.work().display())), "{text}");
-    assert_eq!(carry_out(&mut agent, "/tools").0, "Tools: read, bash, edit, write");
+    assert_eq!(carry_out(&mut agent, "/tools").0, "Tools: read, bash, edit, write, todo, task");
     assert!(carry_out(&mut agent, "/context").0.ends_with("of 200000 tokens"));
     assert!(carry_out(&mut agent, "/help").0.contains("/compact [focus]: Replace all but"));
     assert_eq!(carry_out(&mut agent, "/rename").0, "Usage: /rename <title>");

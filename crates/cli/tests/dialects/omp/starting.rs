@@ -17,14 +17,16 @@ fn tools_that_only_omp_has_are_left_out_with_a_warning() {
         let launch = Launch::rpc(&workspace).dialect("omp").model("mock/m1");
         launch.arguments(&["--tools", names]).start_greeted()
     };
-    let mut agent = start("read,bash,todo,glob,web_search,find");
+    let mut agent = start("read,bash,ask,glob,web_search,find");
     assert_eq!(tools(&agent.get("get_state")), ["read", "bash", "find"]);
-    agent.wait_for_stderr("there is no tool named todo; it is left out");
+    agent.wait_for_stderr("there is no tool named ask; it is left out");
     agent.wait_for_stderr("there is no tool named glob; find is enabled instead");
     agent.wait_for_stderr("there is no tool named web_search; it is left out");
     assert_eq!(run(&mut agent, "go").last().unwrap()["isTerminal"], true);
-    let mut agent = start("todo");
+    let mut agent = start("ask");
     assert!(tools(&agent.get("get_state")).is_empty());
+    let mut agent = start("todo_write");
+    assert_eq!(tools(&agent.get("get_state")), ["todo"]);
 }
 
 #[test]
@@ -35,8 +37,8 @@ fn mistyped_tool_is_refused_with_the_names_of_the_tools() {
         let error = launch.start().fatal_error();
         assert!(error.contains("There is no tool named `raed`. Did you mean `read`?"), "{dialect}: {error}");
     }
-    let error = Launch::rpc(&workspace).arguments(&["--tools", "todo"]).start().fatal_error();
-    assert!(error.contains("There is no tool named `todo`"), "pi has no such tool: {error}");
+    let error = Launch::rpc(&workspace).arguments(&["--tools", "web_search"]).start().fatal_error();
+    assert!(error.contains("There is no tool named `web_search`"), "pi has no such tool: {error}");
 }
 
 #[test]

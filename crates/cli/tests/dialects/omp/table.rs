@@ -52,6 +52,8 @@ const TABLE: &[(&str, &str)] = &[
     ("Common event types: agent, turn, message, tool_execution", "events_of_a_run_with_a_tool_are_in_order"),
     ("auto_compaction_start, auto_compaction_end", "automatic_compaction_precedes_the_one_agent_end"),
     ("auto_retry_start, auto_retry_end", "retried_run_has_one_end_with_the_last_attempt"),
+    ("ttsr_triggered", "broken_stream_rule_is_reported_and_the_turn_is_retried_with_it"),
+    ("todo_reminder", "model_that_stops_with_tasks_left_is_reminded"),
     (
         "message_update includes streaming deltas in assistantMessageEvent",
         "every_update_repeats_the_message_so_far",
@@ -79,10 +81,30 @@ const TABLE: &[(&str, &str)] = &[
     ("Malformed JSONL emits a parse error response and reading goes on", "invalid_json_costs_one_line"),
     ("Empty set_session_name is rejected (Session name cannot be empty)", "process_survives_failed_commands"),
     (
-        "ttsr_triggered, todo_reminder, extension_error, extension_ui_request: what would cause them is refused",
-        "commands_that_are_not_built_are_refused_by_name_with_their_id",
+        "extension_error: { type, extensionPath, event, error }",
+        "failures_of_extensions_are_records_of_three_fields",
     ),
-    ("If a dialog has a timeout, RPC mode resolves to a default value", "unknown_ui_responses_are_ignored"),
+    ("extension_ui_request: select", "select_is_answered_with_a_value"),
+    ("extension_ui_request: confirm, with an example", "confirm_is_answered_with_yes_or_no"),
+    ("extension_ui_request: input, with an example", "input_is_answered_with_a_value"),
+    ("extension_ui_request: editor", "editor_is_answered_with_a_value"),
+    ("extension_ui_request: notify", "displays_are_requests_that_nobody_answers"),
+    ("extension_ui_request: setStatus", "displays_are_requests_that_nobody_answers"),
+    ("extension_ui_request: setWidget", "displays_are_requests_that_nobody_answers"),
+    // Later versions of omp send it only if a variable says so, as bowline does.
+    ("extension_ui_request: setTitle", "titles_are_sent_only_to_clients_that_want_them"),
+    ("extension_ui_request: set_editor_text", "displays_are_requests_that_nobody_answers"),
+    ("extension_ui_response: { id, value }", "select_is_answered_with_a_value"),
+    ("extension_ui_response: { id, confirmed }", "confirm_is_answered_with_yes_or_no"),
+    ("extension_ui_response: { id, cancelled: true }", "editor_is_answered_with_a_value"),
+    (
+        "If a dialog has a timeout, RPC mode resolves to a default value when timeout/abort fires",
+        "dialog_that_times_out_or_is_aborted_has_its_default",
+    ),
+    (
+        "Process termination conditions are stdin close or explicit extension-triggered shutdown",
+        "extension_can_end_the_process",
+    ),
     ("RpcClient correlates responses by generated req_<n> ids", "documented_examples_work_unchanged"),
     ("Extension UI responses with unknown id are ignored", "unknown_ui_responses_are_ignored"),
     (
@@ -95,8 +117,10 @@ const TABLE: &[(&str, &str)] = &[
 fn every_test_in_the_table_exists() {
     let files = [
         include_str!("commands.rs"),
+        include_str!("extensions.rs"),
         include_str!("runs.rs"),
         include_str!("prompting.rs"),
+        include_str!("rules_and_todos.rs"),
         include_str!("later_commands.rs"),
         include_str!("snapshots.rs"),
         include_str!("steering.rs"),

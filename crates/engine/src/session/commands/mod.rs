@@ -9,6 +9,7 @@ mod navigation;
 pub(super) mod sessions;
 mod shell;
 mod state;
+mod subagents;
 mod tree;
 
 use bowline_core::command::{Command, Request};
@@ -115,6 +116,12 @@ impl Session {
             }
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
+            Command::SetTodos { phases } => self.set_todos(phases),
+            Command::GetSubagentMessages { subagent, from_byte } => {
+                return self.subagent_messages(origin, subagent, from_byte);
+            }
+            Command::GetSubagents => Ok(Answer::Subagents(self.subagents.running())),
+            Command::SetSubagentSubscription { level } => Ok(self.subscribe_to_subagents(level)),
             Command::SetLabel { entry, label } => self.set_label(&entry, label.as_deref()),
             Command::SetHostTools { tools } => self.set_host_tools(tools),
             Command::SetUriSchemes { schemes } => self.set_uri_schemes(schemes),

@@ -91,7 +91,8 @@ impl Session {
             })?),
         };
         self.futile_compaction = None;
-        self.transcript.reload()?;
+        let notes = self.transcript.reload()?;
+        self.take_notes(notes);
         self.models.forget_recorded();
         if !self.extensions.is_empty() {
             let written = |entry: &EntryName| self.transcript.file().written_entry(entry).ok();

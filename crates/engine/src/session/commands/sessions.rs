@@ -130,13 +130,16 @@ impl Session {
     }
 
     /// Leaves the current session for another. If that one cannot be used, everything stays as it was.
-    fn change_to(&mut self, opened: OpenedSession, reason: SessionReason) -> Result<(), Refusal> {
+    fn change_to(&mut self, mut opened: OpenedSession, reason: SessionReason) -> Result<(), Refusal> {
+        let notes = std::mem::take(&mut opened.notes);
         let (previous, target) = (self.file().map(ToOwned::to_owned), opened.file().map(ToOwned::to_owned));
         self.leave_session(reason, target);
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
+        self.take_notes(notes);
         self.futile_compaction = None;
+        self.subagents.clear();
         self.drop_queued();
         self.announce_session(reason, previous);
         Ok(())

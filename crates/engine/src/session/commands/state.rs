@@ -82,6 +82,7 @@ impl Session {
             working_directory: self.transcript.working_directory().to_owned(),
             context: self.context_usage(),
             instructions: None,
+            todos: self.todos.list.phases(),
         })
     }
 

@@ -98,9 +98,9 @@ impl Session {
         }
         let options = self.instructions.toolbox().options();
         self.with_store(origin, move |store| {
-            let id = store.delete(&path)?;
+            let ids = store.delete(&path)?;
             if let Some(directory) = &options.temporary_directory {
-                bowline_tools::remove_logs(directory, &id);
+                ids.iter().for_each(|id| bowline_tools::remove_logs(directory, id));
             }
             Ok(Answer::Done)
         });

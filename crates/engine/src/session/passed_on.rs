@@ -1,0 +1,64 @@
+//! Questions of subagents. Nobody is connected to a subagent, so its parent asks for it.
+
+use bowline_core::ask::{Ask, AskAnswer, AskId, Decision, Question};
+use bowline_core::event::{AskEnd, Event};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use crate::input::Step;
+use crate::pending::{Awaited, PendingId};
+
+/// A question that a subagent asks.
+#[derive(Debug)]
+pub(crate) struct PassedOn {
+    /// The id that the subagent knows it by.
+    pub id: AskId,
+    pub question: Question,
+    /// Leads to the subagent.
+    pub answers: mpsc::UnboundedSender<AskAnswer>,
+    /// Cancelled when the subagent does not need an answer any more.
+    pub withdrawn: CancellationToken,
+}
+
+/// Where the answer to a question goes that was passed on.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    /// The call that started the subagent, by its place in the answer.
+    pub call: usize,
+    id: AskId,
+    answers: mpsc::UnboundedSender<AskAnswer>,
+}
+
+impl Session {
+    /// Asks the user what a subagent of a call wants to know.
+    pub(super) fn pass_on(&mut self, call: usize, passed_on: PassedOn) {
+        let PassedOn { id, question, answers, withdrawn } = passed_on;
+        let asker = Asker { call, id, answers };
+        let id = self.pending.start(Awaited::PassedOn(asker), |reporter| async move {
+            withdrawn.cancelled().await;
+            reporter.send(Step::DialogOver(AskEnd::Withdrawn)).await;
+        });
+        let token = self.agent.clock().token();
+        self.emit(Event::Ask(Ask { id: id.into(), token, question }));
+    }
+
+    /// Gives a subagent the answer to its question.
+    pub(super) fn resolve_passed_on(&mut self, id: PendingId, decision: Decision, cause: AskEnd) {
+        let Some(Awaited::PassedOn(asker)) = self.pending.remove(id) else { return };
+        self.emit(Event::AskResolved { id: AskId::from(id), decision: decision.clone(), cause });
+        let _ = asker.answers.send(AskAnswer { id: asker.id, decision });
+    }
+
+    /// Closes the questions of the subagents of a call that has ended.
+    pub(super) fn withdraw_questions_of(&mut self, call: usize) {
+        for id in self.pending.passed_on(call) {
+            self.withdraw_passed_on(id);
+        }
+    }
+
+    /// Closes the question of a subagent that does not need an answer any more.
+    pub(super) fn withdraw_passed_on(&mut self, id: PendingId) {
+        self.resolve_passed_on(id, Decision::Deny { reason: None }, AskEnd::Withdrawn);
+    }
+}
