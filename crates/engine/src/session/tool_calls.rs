@@ -172,7 +172,6 @@ impl Session {
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
-        let call_id = Some(call.id.clone());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let delegation = self.delegation(index, &*tool);
         let tool = self.with_addresses(tool, &arguments);
