@@ -150,7 +150,7 @@ impl ProcessExtension {
             }
             let mut changed = state.registered.add(registration);
             if anew {
-                (changed.tools, changed.commands, changed.providers) = (true, true, true);
+                (changed.tools, changed.commands) = (true, true);
             }
             changed
         };
@@ -188,7 +188,7 @@ impl ProcessExtension {
 
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
-        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
+        let all = Changed { tools: true, commands: true, problems: Vec::new() };
         if self.phase() != Phase::Starting {
             self.announce(all).await;
         }
@@ -196,16 +196,13 @@ impl ProcessExtension {
 
     /// Tells the session what has changed.
     async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, providers, problems } = changed;
+        let Changed { tools, commands, problems } = changed;
         for problem in problems {
             self.fail("register", problem).await;
         }
         // The first extension that has a tool of a name wins, so those that start together are announced in order.
         if self.group.upgrade().is_some_and(|group| group.is_starting()) {
             return;
-        }
-        if providers {
-            self.offer_providers();
         }
         if tools {
             let tools = self.offered_tools();
@@ -240,8 +237,6 @@ impl ProcessExtension {
         });
         commands.collect()
     }
-
-    fn offer_providers(&self) {}
 
     /// Reports a failure to the client.
     pub async fn fail(&self, event: &str, error: impl Into<String>) {

@@ -6,15 +6,14 @@ use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
 
 use crate::protocol::{
-    CommandRegistration, FlagRegistration, FlagType, HookRegistration, ProviderRegistration, Registration,
-    ToolRegistration, Unregister, Want,
+    CommandRegistration, FlagRegistration, FlagType, HookRegistration, Registration, ToolRegistration,
+    Unregister, Want,
 };
 
 /// The most of each kind that an extension may register.
 const MOST_TOOLS: usize = 200;
 const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
-const MOST_PROVIDERS: usize = 50;
 
 /// The longest name and description, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -35,7 +34,6 @@ pub(crate) struct Registered {
     pub tools: Vec<ToolRegistration>,
     pub commands: Vec<CommandRegistration>,
     pub flags: Vec<FlagRegistration>,
-    pub providers: Vec<ProviderRegistration>,
     hooks: HashMap<HookKind, Hook>,
     pub takes_bus: bool,
     pub wants_entries: bool,
@@ -53,7 +51,6 @@ struct Hook {
 pub(crate) struct Changed {
     pub tools: bool,
     pub commands: bool,
-    pub providers: bool,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -90,12 +87,7 @@ impl Registered {
             }
         }
         for provider in providers {
-            if is_name(&provider.name) {
-                changed.providers = true;
-                put(&mut self.providers, provider, |provider| &provider.name);
-            } else {
-                changed.problems.push(name_problem("provider", &provider.name));
-            }
+            changed.problems.push(provider_problem(&provider.name));
         }
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
@@ -106,28 +98,21 @@ impl Registered {
         cut(&mut self.tools, MOST_TOOLS, "tools", &mut changed.problems);
         cut(&mut self.commands, MOST_COMMANDS, "commands", &mut changed.problems);
         cut(&mut self.flags, MOST_FLAGS, "flags", &mut changed.problems);
-        cut(&mut self.providers, MOST_PROVIDERS, "providers", &mut changed.problems);
         changed
     }
 
     /// Removes what an extension takes back.
     pub fn remove(&mut self, names: &Unregister) -> Changed {
-        let Unregister { tools, commands, hooks, providers } = names;
+        let Unregister { tools, commands, hooks, .. } = names;
         self.tools.retain(|tool| !tools.contains(&tool.name));
         self.commands.retain(|command| !commands.contains(&command.name));
-        self.providers.retain(|provider| !providers.contains(&provider.name));
         for name in hooks {
             match HookKind::parse(name) {
                 Some(hook) => drop(self.hooks.remove(&hook)),
                 None => self.takes_bus &= name != BUS,
             }
         }
-        Changed {
-            tools: !tools.is_empty(),
-            commands: !commands.is_empty(),
-            providers: !providers.is_empty(),
-            ..Changed::default()
-        }
+        Changed { tools: !tools.is_empty(), commands: !commands.is_empty(), ..Changed::default() }
     }
 
     /// Returns how the extension takes part in a hook.
@@ -237,6 +222,13 @@ fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+/// Returns what an extension reads that registers a provider.
+fn provider_problem(name: &str) -> String {
+    format!(
+        "Providers of extensions cannot be called yet, so {name:?} is not used. Describe it in models.json if it has a server."
+    )
 }
 
 fn name_problem(what: &str, name: &str) -> String {

@@ -45,7 +45,7 @@ fn guard_blocks_a_call_and_the_model_reads_why() {
 
 #[test]
 fn guard_sees_the_file_that_is_meant_however_the_model_writes_it() {
-    let guard = "python3 -c 'import json,sys; sys.exit(2 if json.load(sys.stdin)[\"tool_input\"][\"file_path\"].endswith(\"/work/.env\") else 0)'";
+    let guard = "python3 -c 'import json,sys; sys.exit(2 if json.load(sys.stdin)[\"tool_input\"][\"file_path\"].endswith(\".env\") else 0)'";
     for arguments in [
         json!({ "path": ".env", "content": "x" }),
         json!({ "file_path": "./.env", "content": "x" }),

@@ -216,24 +216,6 @@ fn notifier_tells_when_a_run_has_ended() {
 }
 
 #[test]
-fn parrot_provider_is_a_model_with_tools() {
-    let workspace = Workspace::empty().file("a.txt", "");
-    let mut agent = Launch::rpc(&workspace)
-        .model("parrot/macaw")
-        .arguments(&["--extension", &example("parrot_provider.py")])
-        .start();
-    let records = run(&mut agent, "hello there");
-    let messages = of_type(&records, "message_end");
-    let answer = &messages.last().unwrap()["message"];
-    assert_eq!(answer["content"][0]["text"].as_str().unwrap().trim(), "YOU SAID: HELLO THERE");
-    assert_eq!((&answer["provider"], &answer["model"]), (&json!("parrot"), &json!("macaw")));
-    let records = run(&mut agent, "!ls");
-    assert!(last_result(&records).as_str().unwrap().contains("a.txt"), "{records:#?}");
-    let messages = of_type(&records, "message_end");
-    assert!(messages.last().unwrap()["message"].to_string().contains("IT PRINTED: A.TXT"), "{messages:#?}");
-}
-
-#[test]
 fn every_example_passes_its_check() {
     let folder = PathBuf::from(example(""));
     let mut checked = 0;

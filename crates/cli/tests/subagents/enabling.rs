@@ -15,7 +15,7 @@ fn task_is_on_in_omp_and_elsewhere_by_flag_or_setting() {
     assert!(!has_task(&workspace, |launch| launch));
     assert_eq!(tools(&workspace, |launch| launch.arguments(&["--tools", "read,task"])), ["read", "task"]);
     let omp = |launch: Launch| launch.dialect("omp");
-    assert_eq!(tools(&workspace, omp), ["read", "bash", "edit", "write", "task"]);
+    assert_eq!(tools(&workspace, omp), ["read", "bash", "edit", "write", "todo", "task"]);
     assert!(!has_task(&workspace, |launch| omp(launch).arguments(&["--tools", "read"])));
     assert!(!has_task(&workspace, |launch| omp(launch).arguments(&["--exclude-tools", "task"])));
 

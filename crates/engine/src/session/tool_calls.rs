@@ -167,7 +167,7 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
-        let arguments = Arc::clone(&call.arguments);
+        let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
