@@ -18,7 +18,9 @@ RECORDINGS = ROOT / "tests" / "conformance" / "golden"
 NOT_RECORDED = {
     "pi": {"durationMs", "code", "entryId", "aborted", "byModel", "autoRetryEnabled", "tools", "cwd", "details"},
     "pi-classic": {"durationMs"},
-    "omp": {"durationMs", "isTerminal", "code", "protocolVersion", "supportedProtocolVersions"},
+    "omp": {
+        "durationMs", "isTerminal", "code", "protocolVersion", "supportedProtocolVersions", "todoPhases",
+    },
     "opi": {"reason", "details"},
 }
 # Fields that the recorded agents omit where bowline sends null.

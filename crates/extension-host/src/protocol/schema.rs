@@ -32,20 +32,15 @@ pub fn schema() -> Value {
         if let Some(result) = hook_result::schema(*hook, &mut receiving) {
             let name = camel_case(hook.as_str()) + "HookResult";
             let mut result = result.to_value();
-            if let Some(result) = result.as_object_mut() {
-                let about = format!("The result of the hook `{}`.", hook.as_str());
-                result.insert("description".to_owned(), about.into());
-            }
+            let about = format!("The result of the hook `{}`.", hook.as_str());
+            describe(&mut result, &about);
             records.push((name, result));
         }
     }
     for method in REQUESTS {
         if let Some(result) = method.result {
             let mut result = result(&mut sending).to_value();
-            if let Some(result) = result.as_object_mut() {
-                let about = format!("The result of the request `{}`.", method.name);
-                result.insert("description".to_owned(), about.into());
-            }
+            describe(&mut result, &format!("The result of the request `{}`.", method.name));
             records.push((camel_case(method.name) + "Response", result));
         }
     }
@@ -90,6 +85,14 @@ fn received(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
         }
     }
     received
+}
+
+/// Adds a sentence to a schema. One that allows everything becomes an object, which more programs can read.
+fn describe(schema: &mut Value, about: &str) {
+    if !schema.is_object() {
+        *schema = json!({});
+    }
+    schema["description"] = about.into();
 }
 
 /// Adds the type of a record to its description.
