@@ -126,7 +126,7 @@ pub enum SubagentEvent {
     },
 }
 
-/// Which events of subagents a client is told about.
+/// Which events of subagents are emitted to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Subscription {
     #[default]

@@ -36,7 +36,7 @@ use crate::tool_call_states::ToolStep;
 /// How often progress is reported at most.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(150);
 
-/// What every subagent is told about its situation.
+/// What every subagent reads about its situation.
 const SITUATION: &str = "\
 You are a subagent: another agent gave you the task in the first message. It does not see your work, only your last answer, \
 and nobody answers questions. Do the task and nothing beyond it. End with an answer that contains everything that was asked \

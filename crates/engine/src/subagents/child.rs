@@ -199,7 +199,7 @@ impl Driven {
         }
     }
 
-    /// Returns how the child ended and its answer, or what it is told to go on with.
+    /// Returns how the child ended and its answer, or the message that it continues with.
     fn verdict(
         &self,
         outcome: Result<RunOutcome, String>,

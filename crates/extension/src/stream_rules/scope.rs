@@ -130,7 +130,7 @@ mod tests {
         check("tool:edit(*.ts)", "edit", "src/a.ts", true);
         check("tool:edit(*.ts)", "write", "src/a.ts", false);
         check("edit(*.{ts,tsx})", "edit", "a.tsx", true);
-        check("write(src/**)", "write", "/work/src/deep/a", true);
+        check("write(src/**)", "write", "/project/src/deep/a", true);
         check("write(src/*)", "write", "./src/deep/a", false);
         check("write(src/*)", "write", "./src/a", true);
         check("text", "text", "", false);

@@ -1,0 +1,158 @@
+//! What extensions return from hooks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::message::{Arguments, Content, CustomMessage, Message};
+use crate::usage::Usage;
+
+/// What an extension returns from a hook. A result that the hook does not have is an error of the extension.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum HookResult {
+    /// Nothing changes.
+    #[default]
+    None,
+    /// The action is not carried out: of the hooks named `…_before_…`.
+    Cancel,
+    Resources(DiscoveredPaths),
+    /// A message that replaces the user's.
+    Transform {
+        text: String,
+        images: Option<Vec<Content>>,
+    },
+    /// The extension has dealt with the user's message.
+    Handled,
+    /// What is added to a prompt.
+    Start(StartAdditions),
+    /// What is added at the end of a turn or a run.
+    Boundary {
+        entries: Vec<EntryDraft>,
+        continues: Option<bool>,
+    },
+    /// A message of the same role that replaces the one at its end.
+    Message(Arc<Message>),
+    /// The conversation to send instead.
+    Messages(Vec<Arc<Message>>),
+    Headers(BTreeMap<String, Option<String>>),
+    Payload(Value),
+    /// Arguments that replace those of a tool call. They are not checked against the tool's schema, unless
+    /// `validate` says so.
+    Arguments {
+        arguments: Arguments,
+        validate: bool,
+    },
+    /// The tool is not run.
+    Block {
+        reason: Option<String>,
+        /// Whether the run ends once every call of the answer was ended in this way.
+        terminate: bool,
+    },
+    /// The user decides whether the tool runs; the reason is shown to them.
+    Ask {
+        reason: String,
+    },
+    ToolResult(ToolResultChange),
+    /// The result of a shell command that was not run.
+    Shell(ShellAnswer),
+    /// A summary that replaces that of a model.
+    Compaction(SummaryDraft),
+    Tree(TreeChange),
+    /// The run ends after this turn, for this reason.
+    Stop {
+        reason: Option<String>,
+    },
+    /// Several results at once, applied in order.
+    All(Vec<HookResult>),
+}
+
+/// What an extension adds to a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StartAdditions {
+    /// Follows the user's message.
+    pub message: Option<CustomMessageDraft>,
+    /// Replaces the system prompt for this run.
+    pub system_prompt: Option<String>,
+    /// Sections that are appended to the system prompt for this run, with their names.
+    pub sections: Vec<(String, String)>,
+    /// Rules that are appended to the system prompt for this run.
+    pub guidelines: Vec<String>,
+    /// Text that is appended to the system prompt for this run.
+    pub append: Option<String>,
+    /// The tools of this run.
+    pub selected_tools: Option<Vec<String>>,
+}
+
+/// A message of an extension that is not part of the conversation yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CustomMessageDraft {
+    pub custom_type: String,
+    pub content: Vec<Content>,
+    pub display: bool,
+    pub details: Option<Value>,
+}
+
+impl CustomMessageDraft {
+    /// Returns the message that becomes part of the conversation.
+    pub fn into_message(self, timestamp: u64) -> Message {
+        let Self { custom_type, content, display, details } = self;
+        Message::Custom(CustomMessage { custom_type, content, display, details, timestamp })
+    }
+}
+
+/// An entry of the session's file that an extension wants to add.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EntryDraft {
+    Custom { custom_type: String, data: Option<Value> },
+    Message(CustomMessageDraft),
+    ContextEdit { target: String, replacement: Option<Value> },
+    Compaction { summary: String, first_kept: Option<String>, details: Option<Value> },
+}
+
+/// What a tool's result becomes; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolResultChange {
+    pub content: Option<Vec<Content>>,
+    pub details: Option<Value>,
+    pub is_error: Option<bool>,
+}
+
+/// The result of a shell command that an extension carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellAnswer {
+    pub output: String,
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+    pub truncated: bool,
+    pub full_output_path: Option<PathBuf>,
+}
+
+/// A summary that an extension wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryDraft {
+    pub summary: String,
+    /// The first entry that is kept; that of the preparation when absent.
+    pub first_kept: Option<String>,
+    pub tokens_before: Option<u64>,
+    pub details: Option<Value>,
+    pub usage: Option<Usage>,
+}
+
+/// What an extension changes about a move to another entry.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TreeChange {
+    pub summary: Option<SummaryDraft>,
+    pub instructions: Option<String>,
+    pub label: Option<String>,
+}
+
+/// Further places of skills and templates.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiscoveredPaths {
+    /// The name of the extension that named them.
+    pub extension: String,
+    pub skills: Vec<PathBuf>,
+    pub prompts: Vec<PathBuf>,
+}
