@@ -120,7 +120,7 @@ mod tests {
     fn check(token: &str, tool: &str, path: &str, expected: bool) {
         let paths = [path.to_owned()];
         let scope = Scope::parse(token).unwrap();
-        assert_eq!(scope.has_call(tool, &paths, Path::new("/work")), expected, "{token} {tool} {path}");
+        assert_eq!(scope.has_call(tool, &paths, Path::new("/project")), expected, "{token} {tool} {path}");
     }
 
     #[test]
