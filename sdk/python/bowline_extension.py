@@ -523,6 +523,7 @@ class ToolCallResult(TypedDict, total=False):
 
 class _ToolResultOptional(TypedDict, total=False):
     details: Any
+    usage: Json
 
 
 class ToolResultEvent(Event, _ToolResultOptional):
@@ -541,6 +542,7 @@ class ToolResultResult(TypedDict, total=False):
     content: List[Content]
     details: Any
     isError: bool
+    usage: Json
 
 
 class UserBashEvent(Event):
@@ -751,7 +753,8 @@ class ToolResult:
     """What a tool returns when text alone is not enough.
 
     ``details`` is data for clients, which the model does not see. ``terminate`` ends the run if every tool call of the
-    answer asks for it.
+    answer asks for it. ``usage`` is what the tool spent on models, as ``ctx.model.complete`` returns it; it counts in the
+    statistics of the session.
     """
 
     def __init__(
@@ -761,11 +764,13 @@ class ToolResult:
         details: Any = None,
         is_error: bool = False,
         terminate: bool = False,
+        usage: Optional[Json] = None,
     ) -> None:
         self.content = _content(content)
         self.details = details
         self.is_error = is_error
         self.terminate = terminate
+        self.usage = usage
 
     def to_json(self) -> Json:
         """Returns the result as it is sent."""
@@ -776,6 +781,8 @@ class ToolResult:
             record["isError"] = True
         if self.terminate:
             record["terminate"] = True
+        if self.usage is not None:
+            record["usage"] = self.usage
         return record
 
 

@@ -118,7 +118,9 @@ ext.tool({
     } catch (error) {
       if (!(error instanceof Cancelled)) throw error;
     }
-    return { content: "stopped early", details: { cancelled: ctx.cancelled }, terminate: true };
+    const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 };
+    const usage = { input: 3, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost };
+    return { content: "stopped early", details: { cancelled: ctx.cancelled }, terminate: true, usage };
   },
 });
 

@@ -136,7 +136,10 @@ def wait(ctx: Context) -> bowline.ToolResult:
         ctx.sleep(1000)
     except bowline.Cancelled:
         pass
-    return bowline.ToolResult("stopped early", details={"cancelled": ctx.cancelled}, terminate=True)
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0.5}
+    usage = {"input": 3, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 3, "cost": cost}
+    details = {"cancelled": ctx.cancelled}
+    return bowline.ToolResult("stopped early", details=details, terminate=True, usage=usage)
 
 
 @ext.tool()

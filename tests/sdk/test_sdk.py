@@ -235,6 +235,7 @@ class SdkTests:
                 record = engine.result(call)
                 if name == "wait":
                     assert record["result"]["details"] == {"cancelled": True} and record["result"]["terminate"] is True
+                    assert record["result"]["usage"]["cost"]["total"] == 0.5
                 else:
                     assert "cancelled" in record["error"]["message"], record
 

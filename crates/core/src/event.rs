@@ -309,9 +309,11 @@ impl From<&StreamError> for Failure {
     }
 }
 
-/// The output of a tool: content for the model, details for the client.
+/// The output of a tool: content for the model, details for the client, and what it spent on models of its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolReport {
     pub content: Vec<Content>,
     pub details: Option<Value>,
+    /// Rare, so it takes little room.
+    pub usage: Option<Box<Usage>>,
 }

@@ -124,6 +124,9 @@ pub struct ToolResultMessage {
     /// Details for the client that the model does not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// What the tool spent on models of its own.
+    #[serde(default, deserialize_with = "known_usage", skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<Usage>>,
     pub is_error: bool,
     /// Milliseconds since the Unix epoch.
     pub timestamp: u64,
@@ -341,6 +344,12 @@ fn known_error_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok(value.as_str().and_then(ErrorKind::parse))
 }
 
+/// Reads what a tool spent. Whatever else other programs mean by the name is ignored: a result is not given up for that.
+fn known_usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Usage>>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
 /// Reads a number of milliseconds. The files of other programs have fractions, or may mean something else by the name:
 /// an answer is not given up for that.
 #[expect(
@@ -371,6 +380,9 @@ mod tests {
         );
         check_round_trip(
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"c2ln"},{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"z","limit":1}}],"api":"anthropic-messages","provider":"mock","model":"m1","usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":7}"#,
+        );
+        check_round_trip(
+            r#"{"role":"toolResult","toolCallId":"t1","toolName":"ask","content":[],"usage":{"input":1,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":3,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.5}},"isError":false,"timestamp":7}"#,
         );
         check_round_trip(
             r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":0,"cancelled":false,"truncated":false,"timestamp":7}"#,
@@ -407,6 +419,17 @@ mod tests {
         assert_eq!(kind(r#""rate_limit""#), Some(ErrorKind::RateLimit));
         assert_eq!(kind(r#""of_tomorrow""#), None);
         assert_eq!(kind("[1]"), None);
+    }
+
+    #[test]
+    fn a_result_with_an_unknown_kind_of_usage_is_read() {
+        for usage in ["7", "null", r#"{"input":-1}"#] {
+            let json = format!(
+                r#"{{"role":"toolResult","toolCallId":"t1","toolName":"ask","content":[],"usage":{usage},"isError":false,"timestamp":7}}"#
+            );
+            let Message::ToolResult(result) = serde_json::from_str(&json).unwrap() else { panic!("{json}") };
+            assert_eq!(result.usage, None, "{json}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bowline_core::hook::{DiscoveredPaths, HookEvent, HookKind, HookResult, ToolResultChange};
+use bowline_core::hook::{DiscoveredPaths, HookEvent, HookKind, HookResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::Extension;
@@ -123,16 +123,17 @@ fn apply(outcome: &mut HookOutcome, result: HookResult) -> Result<ControlFlow<()
                 outcome.results.push(HookResult::Arguments { arguments: new, validate });
             }
         }
-        (HookEvent::ToolResult { content, details, is_error, .. }, HookResult::ToolResult(change)) => {
-            let ToolResultChange { content: new_content, details: new_details, is_error: new_is_error } =
-                change;
-            if let Some(new) = new_content {
+        (HookEvent::ToolResult { content, details, usage, is_error, .. }, HookResult::ToolResult(change)) => {
+            if let Some(new) = change.content {
                 *content = new;
             }
-            if new_details.is_some() {
-                *details = new_details;
+            if change.details.is_some() {
+                *details = change.details;
             }
-            *is_error = new_is_error.unwrap_or(*is_error);
+            if let Some(new) = change.usage {
+                *usage = Some(Box::new(new));
+            }
+            *is_error = change.is_error.unwrap_or(*is_error);
         }
         (
             HookEvent::TurnEnd { boundary, .. } | HookEvent::AgentBeforeSettle { boundary, .. },

@@ -162,14 +162,14 @@ const FAILED: &str = "Host tool execution failed";
 
 /// Returns the outcome of a call that the client ended.
 fn outcome(result: ToolReport, is_error: bool, takes_images: bool) -> Outcome {
-    let ToolReport { content, details } = result;
+    let ToolReport { content, details, usage } = result;
     let mut content = limited(content, takes_images);
     let is_silent = |block: &Content| matches!(block, Content::Text { text } if text.trim().is_empty());
     if is_error && content.iter().all(is_silent) {
         content = vec![Content::text(FAILED)];
     }
     let details = if is_error { Some(details.unwrap_or_else(|| json!({}))) } else { details };
-    Outcome { content, details, is_error, ends_run: false }
+    Outcome { content, details, usage, is_error, ends_run: false }
 }
 
 /// Returns as much of a tool's output as a model takes.
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn failure_without_a_text_says_that_it_is_one() {
-        let result = |content| ToolReport { content, details: None };
+        let result = |content| ToolReport { content, ..ToolReport::default() };
         for content in [Vec::new(), vec![Content::text(" ")]] {
             let outcome = outcome(result(content), true, true);
             assert_eq!((text(&outcome.content[0]), outcome.is_error), (FAILED, true));

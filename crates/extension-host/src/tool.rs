@@ -70,11 +70,11 @@ impl Tool for ProcessTool {
 /// Returns the outcome that the result of a tool means.
 fn outcome(value: Value) -> Outcome {
     match serde_json::from_value::<ToolOutcome>(value) {
-        Ok(ToolOutcome { content, details, is_error, terminate }) => {
+        Ok(ToolOutcome { content, details, usage, is_error, terminate }) => {
             let content = content.into_blocks();
             let outcome = if is_error { Outcome::error("") } else { Outcome::text("") };
             let details = details.or(outcome.details.clone());
-            Outcome { content, details, ends_run: terminate, ..outcome }
+            Outcome { content, details, usage, ends_run: terminate, ..outcome }
         }
         Err(problem) => Outcome::error(format!("The extension returned an invalid result: {problem}")),
     }

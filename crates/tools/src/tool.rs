@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bowline_core::message::{Arguments, Content};
 use bowline_core::tool::{ToolDefinition, ToolTraits};
+use bowline_core::usage::Usage;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -80,6 +81,9 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// Data for the client that the model does not see; an empty object in every error.
     pub details: Option<Value>,
+    /// What the call spent on models of its own, which counts in the statistics of the session. Rare, so it takes little
+    /// room.
+    pub usage: Option<Box<Usage>>,
     pub is_error: bool,
     /// Whether the run ends with this turn, if every other call of the turn says so too.
     pub ends_run: bool,
@@ -88,12 +92,18 @@ pub struct Outcome {
 impl Outcome {
     /// Returns a success with a text and no details.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], details: None, is_error: false, ends_run: false }
+        Self {
+            content: vec![Content::text(text)],
+            details: None,
+            usage: None,
+            is_error: false,
+            ends_run: false,
+        }
     }
 
     /// Returns a failure with a text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], details: Some(json!({})), is_error: true, ends_run: false }
+        Self { details: Some(json!({})), is_error: true, ..Self::text(text) }
     }
 
     /// Adds data for the client; an empty object counts as none.

@@ -357,10 +357,11 @@ export interface ToolResultEvent {
   input: Json;
   content: Content[];
   details?: unknown;
+  usage?: Json;
   isError: boolean;
 }
 /** What the result becomes; what is absent stays. */
-export interface ToolResultResult { content?: Content[]; details?: unknown; isError?: boolean }
+export interface ToolResultResult { content?: Content[]; details?: unknown; isError?: boolean; usage?: Json }
 
 /** The user runs a shell command. */
 export interface UserBashEvent { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string }
@@ -505,6 +506,8 @@ export interface ToolResult {
   isError?: boolean;
   /** Ends the run if every tool call of the answer asks for it. */
   terminate?: boolean;
+  /** What the tool spent on models, as `ctx.model.complete` returns it. It counts in the statistics of the session. */
+  usage?: Json;
 }
 
 /** A tool that the model can call. */

@@ -88,6 +88,7 @@ impl Samples {
                     arguments: arguments(name, value),
                     content: output(),
                     details: None,
+                    usage: None,
                     is_error: false,
                 });
                 events.take(1).collect()
@@ -288,6 +289,7 @@ fn execution(hook: HookKind, tool: &str, name: &str, value: &str) -> HookEvent {
             tool,
             content: output(),
             details: None,
+            usage: None,
             is_error: false,
             duration: Duration::from_millis(12),
         },

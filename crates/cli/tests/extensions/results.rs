@@ -206,14 +206,13 @@ fn tool_call_is_blocked_or_gets_other_arguments() {
 fn result_of_a_tool_is_changed_in_a_chain() {
     let results = [
         json!({ "content": [{ "type": "text", "text": "changed" }], "details": { "n": 1 } }),
-        json!({ "isError": true }),
+        json!({ "isError": true, "usage": { "output": 7 } }),
     ];
     let mut world = World::with_several("tool_result", &results);
     let end = world.call("read", json!({ "path": "a.txt" }));
-    assert_eq!(
-        end["result"],
-        json!({ "content": [{ "type": "text", "text": "changed" }], "details": { "n": 1 } })
-    );
+    assert_eq!(end["result"]["content"], json!([{ "type": "text", "text": "changed" }]));
+    assert_eq!(end["result"]["details"], json!({ "n": 1 }));
+    assert_eq!(end["result"]["usage"]["output"], 7);
     assert_eq!(end["isError"], true);
 }
 

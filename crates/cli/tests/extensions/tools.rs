@@ -1,6 +1,6 @@
 //! Tools of extensions.
 
-use bowline_testkit::{Reply, Workspace, assert_well_formed, of_type};
+use bowline_testkit::{Agent, Reply, Workspace, assert_well_formed, of_type};
 use serde_json::{Value, json};
 
 use crate::actor::{Actor, errors, run, start, start_with, tool};
@@ -43,6 +43,51 @@ fn model_calls_a_tool_and_reads_its_text_and_its_image() {
     assert!(requests[0].body["system"].to_string().contains("Use it in tests."));
     let last = requests[1].body["messages"].to_string();
     assert!(last.contains("said") && last.contains("aGk="), "{last}");
+}
+
+#[test]
+fn what_a_tool_spends_is_on_its_result_in_the_file_and_in_the_statistics() {
+    let (server, workspace) = Workspace::with_server();
+    let spent = json!({ "input": 1000, "output": 10, "totalTokens": 1010, "cost": { "total": 0.5 } });
+    let on = json!({
+        "tool:say": [{ "result": { "content": "said", "usage": spent } }],
+        "tool:wrong": [{ "result": { "content": "said", "usage": { "input": "much" } } }],
+    });
+    let mut registration = tool("say");
+    registration["tools"].as_array_mut().unwrap().push(tool("wrong")["tools"][0].clone());
+    registration["hooks"] = json!([{ "event": "tool_result" }, { "event": "tool_execution_end" }]);
+    let actor = Actor::new(&workspace, "a", registration, on);
+    let mut agent = start(&workspace);
+    let statistics = |agent: &mut Agent| {
+        let statistics = agent.get("get_session_stats");
+        let figure = |name: &str| statistics["tokens"][name].as_u64().unwrap();
+        (figure("input"), figure("output"), statistics["cost"].as_f64().unwrap())
+    };
+    run(&mut agent, "without a tool");
+    let of_a_turn = statistics(&mut agent);
+    server.reply(Reply::text("").tool("say", json!({ "text": "x" })));
+    let records = run(&mut agent, "go");
+
+    let usage = &results(&records)[0]["result"]["usage"];
+    assert_eq!((&usage["input"], &usage["cost"]["total"]), (&json!(1000), &json!(0.5)));
+    let message = of_type(&records, "message_end").into_iter().map(|record| &record["message"]);
+    let message = message.into_iter().find(|message| message["role"] == "toolResult").unwrap();
+    assert_eq!(&message["usage"], usage);
+    assert_eq!(&actor.events("tool_result")[0]["usage"], usage);
+    assert_eq!(&actor.events("tool_execution_end")[0]["result"]["usage"], usage);
+    let (input, output, cost) = statistics(&mut agent);
+    let turns = 3;
+    assert_eq!((input, output), (turns * of_a_turn.0 + 1000, turns * of_a_turn.1 + 10));
+    assert!((cost - (3.0 * of_a_turn.2 + 0.5)).abs() < 1e-9, "{cost}");
+
+    let file = agent.get("get_state")["sessionFile"].clone();
+    let file = std::fs::read_to_string(file.as_str().unwrap()).unwrap();
+    assert!(file.lines().any(|line| line.contains(r#""role":"toolResult""#) && line.contains(r#""usage":"#)));
+
+    server.reply(Reply::text("").tool("wrong", json!({ "text": "x" })));
+    let records = run(&mut agent, "go");
+    let failed = &results(&records)[0];
+    assert!(failed["result"].to_string().contains("returned an invalid result"), "{failed}");
 }
 
 #[test]

@@ -138,6 +138,7 @@ pub enum HookEvent {
         tool: String,
         content: Vec<Content>,
         details: Option<Value>,
+        usage: Option<Box<Usage>>,
         is_error: bool,
         duration: Duration,
     },
@@ -152,6 +153,7 @@ pub enum HookEvent {
         arguments: Arc<Arguments>,
         content: Vec<Content>,
         details: Option<Value>,
+        usage: Option<Box<Usage>>,
         is_error: bool,
     },
     UserBash {

@@ -117,6 +117,7 @@ pub struct ToolResultChange {
     pub content: Option<Vec<Content>>,
     pub details: Option<Value>,
     pub is_error: Option<bool>,
+    pub usage: Option<Usage>,
 }
 
 /// The result of a shell command that an extension carried out.

@@ -186,11 +186,14 @@ pub(crate) struct Report<'event> {
     /// Details for the client that the model does not see; they depend on the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
+    /// What the tool spent on models of its own; of a tool that has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'event Usage>,
 }
 
 impl<'event> From<&'event ToolReport> for Report<'event> {
     fn from(report: &'event ToolReport) -> Self {
-        Self { content: &report.content, details: report.details.as_ref() }
+        Self { content: &report.content, details: report.details.as_ref(), usage: report.usage.as_deref() }
     }
 }
 

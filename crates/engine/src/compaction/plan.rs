@@ -141,6 +141,7 @@ mod tests {
             tool_name: "bash".to_owned(),
             content: vec![Content::text(text)],
             details: None,
+            usage: None,
             is_error: false,
             timestamp: 0,
         }))

@@ -62,6 +62,7 @@ impl Session {
             arguments: std::sync::Arc::clone(&call.arguments),
             content: outcome.content.clone(),
             details: outcome.details.clone(),
+            usage: outcome.usage.clone(),
             is_error: outcome.is_error,
         };
         self.tell_extensions(&event);
@@ -87,8 +88,8 @@ impl Session {
         {
             run.stop();
         }
-        if let HookEvent::ToolResult { content, details, is_error, .. } = outcome.event {
-            self.end_call(index, Outcome { content, details, is_error, ends_run }, started);
+        if let HookEvent::ToolResult { content, details, usage, is_error, .. } = outcome.event {
+            self.end_call(index, Outcome { content, details, usage, is_error, ends_run }, started);
         }
         self.continue_batch();
     }
@@ -104,6 +105,7 @@ impl Session {
                 {
                     outcome.content = result.content;
                     outcome.details = result.details;
+                    outcome.usage = result.usage;
                     outcome.is_error = result.is_error;
                 }
             });

@@ -285,6 +285,7 @@ impl Session {
                     tool: tool.clone(),
                     content: result.content.clone(),
                     details: result.details.clone(),
+                    usage: result.usage.clone(),
                     is_error: *is_error,
                     duration: *duration,
                 }

@@ -38,7 +38,7 @@ impl Session {
         let id = PendingId::from(report.id);
         let Some(Awaited::HostCall(open)) = self.pending.awaited(id) else { return };
         let end = match report.progress {
-            HostProgress::Update(ToolReport { content, details }) => {
+            HostProgress::Update(ToolReport { content, details, .. }) => {
                 open.heard.notify_one();
                 (open.progress)(Progress { content, details });
                 return;

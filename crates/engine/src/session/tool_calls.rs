@@ -251,7 +251,7 @@ impl Session {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             arguments: Arc::clone(&call.arguments),
-            partial: ToolReport { content, details },
+            partial: ToolReport { content, details, usage: None },
         };
         self.emit(event);
     }
@@ -269,7 +269,11 @@ impl Session {
         let event = Event::ToolEnd {
             call_id,
             tool,
-            result: ToolReport { content: outcome.content.clone(), details: outcome.details.clone() },
+            result: ToolReport {
+                content: outcome.content.clone(),
+                details: outcome.details.clone(),
+                usage: outcome.usage.clone(),
+            },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),
         };
@@ -374,9 +378,17 @@ impl Session {
 
 /// Returns the message that a call's outcome becomes.
 fn result_message(call: &Call, outcome: &Outcome, timestamp: u64) -> Message {
-    let Outcome { content, details, is_error, .. } = outcome.clone();
+    let Outcome { content, details, usage, is_error, .. } = outcome.clone();
     let (tool_call_id, tool_name) = (call.id.clone(), call.tool.clone());
-    Message::ToolResult(ToolResultMessage { tool_call_id, tool_name, content, details, is_error, timestamp })
+    Message::ToolResult(ToolResultMessage {
+        tool_call_id,
+        tool_name,
+        content,
+        details,
+        usage,
+        is_error,
+        timestamp,
+    })
 }
 
 /// Runs a tool and reports its outcome.

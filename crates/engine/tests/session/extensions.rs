@@ -135,8 +135,11 @@ async fn arguments_are_changed_one_extension_after_the_other() {
 
 #[tokio::test]
 async fn result_is_changed_before_it_is_recorded() {
-    let change =
-        ToolResultChange { content: Some(vec![Content::text("other")]), is_error: Some(true), details: None };
+    let change = ToolResultChange {
+        content: Some(vec![Content::text("other")]),
+        is_error: Some(true),
+        ..ToolResultChange::default()
+    };
     let mut driver = run(HookKind::ToolResult, Ok(HookResult::ToolResult(change)), tool_reply().into()).await;
     assert_eq!(driver.conversation()[2], "toolResult: other");
     assert_eq!(driver.of_type("tool_execution_end")[0]["isError"], true);

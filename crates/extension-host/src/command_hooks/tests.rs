@@ -107,6 +107,7 @@ fn tool_result(tool: &str, arguments: &Value, text: &str, is_error: bool) -> Hoo
         arguments: Arc::new(arguments.as_object().unwrap().clone()),
         content: vec![Content::text(text)],
         details: None,
+        usage: None,
         is_error,
     }
 }

@@ -3,6 +3,7 @@
 use bowline_core::message::Content;
 use bowline_core::model::{InputKind, Price};
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -320,6 +321,9 @@ pub struct ToolOutcome {
     /// Data for the client that the model does not see.
     #[serde(default)]
     pub details: Option<Value>,
+    /// What the tool spent on models of its own, which counts in the statistics of the session.
+    #[serde(default)]
+    pub usage: Option<Box<Usage>>,
     /// Whether the tool failed. An `error` of the record means the same.
     #[serde(default, rename = "isError")]
     pub is_error: bool,

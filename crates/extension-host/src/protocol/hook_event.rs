@@ -219,6 +219,9 @@ pub enum HookEventRecord<'event> {
         content: &'event [Content],
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<&'event Value>,
+        /// What the tool spent on models of its own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<&'event Usage>,
         is_error: bool,
     },
     /// The user runs a shell command.
@@ -340,6 +343,9 @@ pub struct ReportRecord<'event> {
     content: &'event [Content],
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
+    /// What the tool spent on models of its own; of a tool that has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'event Usage>,
 }
 
 /// An entry of the session's file that an extension has added.
@@ -505,14 +511,14 @@ impl<'event> HookEventRecord<'event> {
                     tool_call_id: call_id,
                     tool_name: tool,
                     args: arguments,
-                    partial_result: ReportRecord { content, details: details.as_ref() },
+                    partial_result: ReportRecord { content, details: details.as_ref(), usage: None },
                 }
             }
-            HookEvent::ToolExecutionEnd { call_id, tool, content, details, is_error, duration } => {
+            HookEvent::ToolExecutionEnd { call_id, tool, content, details, usage, is_error, duration } => {
                 Self::ToolExecutionEnd {
                     tool_call_id: call_id,
                     tool_name: tool,
-                    result: ReportRecord { content, details: details.as_ref() },
+                    result: ReportRecord { content, details: details.as_ref(), usage: usage.as_deref() },
                     is_error: *is_error,
                     duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 }
@@ -520,13 +526,14 @@ impl<'event> HookEventRecord<'event> {
             HookEvent::ToolCall { call_id, tool, arguments } => {
                 Self::ToolCall { tool_name: tool, tool_call_id: call_id, input: arguments }
             }
-            HookEvent::ToolResult { call_id, tool, arguments, content, details, is_error } => {
+            HookEvent::ToolResult { call_id, tool, arguments, content, details, usage, is_error } => {
                 Self::ToolResult {
                     tool_name: tool,
                     tool_call_id: call_id,
                     input: arguments,
                     content,
                     details: details.as_ref(),
+                    usage: usage.as_deref(),
                     is_error: *is_error,
                 }
             }

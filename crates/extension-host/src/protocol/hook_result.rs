@@ -234,6 +234,8 @@ struct ToolResultResult {
     content: Option<Vec<Content>>,
     details: Option<Value>,
     is_error: Option<bool>,
+    /// What the tool spent on models of its own.
+    usage: Option<Usage>,
 }
 
 #[derive(Deserialize, JsonSchema, Default)]
@@ -345,8 +347,8 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
         HookKind::BeforeProviderRequest => HookResult::Payload(value),
         HookKind::ToolCall => read::<ToolCallResult>(hook, value)?.into(),
         HookKind::ToolResult => {
-            let ToolResultResult { content, details, is_error } = read(hook, value)?;
-            HookResult::ToolResult(ToolResultChange { content, details, is_error })
+            let ToolResultResult { content, details, is_error, usage } = read(hook, value)?;
+            HookResult::ToolResult(ToolResultChange { content, details, is_error, usage })
         }
         HookKind::UserBash => match read::<UserBashResult>(hook, value)?.result {
             Some(result) => HookResult::Shell(result.into()),

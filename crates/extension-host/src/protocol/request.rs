@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bowline_core::message::{Arguments, AssistantMessage, Content, Message};
 use bowline_core::model::Model;
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::usage::Usage;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -186,6 +187,9 @@ pub struct ExecutedTool {
     pub content: Vec<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// What the tool spent on models of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Box<Usage>>,
     pub is_error: bool,
 }
 

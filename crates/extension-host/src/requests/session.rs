@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bowline_core::command::Command;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_engine::{ExtensionInput, FoundTool};
+use bowline_tools::Outcome;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -90,7 +91,8 @@ pub(super) async fn execute_tool(asked: &Asked<'_>, params: ExecuteToolParams) -
     context.cancel = asked.cancel.clone();
     context.call_id = Some(asked.id.to_owned());
     let outcome = tool.call(context, params.args).await;
-    json(&ExecutedTool { content: outcome.content, details: outcome.details, is_error: outcome.is_error })
+    let Outcome { content, details, usage, is_error, .. } = outcome;
+    json(&ExecutedTool { content, details, usage, is_error })
 }
 
 /// Carries out a command as a client would.
