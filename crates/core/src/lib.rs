@@ -9,6 +9,7 @@ pub mod ask;
 pub mod command;
 pub mod error_kind;
 pub mod event;
+pub mod extension_info;
 pub mod hook;
 pub mod host;
 pub mod message;

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
+use crate::extension_info::ExtensionInfo;
 use crate::message::Message;
 use crate::model::Model;
 pub use crate::slash_command::SlashCommand;
@@ -232,6 +233,7 @@ pub struct State {
     pub instructions: Option<Instructions>,
     /// The list of tasks.
     pub todos: Arc<[TodoPhase]>,
+    pub extensions: Vec<ExtensionInfo>,
 }
 
 /// An entry in a list of the entries of a tree.

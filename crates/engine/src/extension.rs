@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use bowline_core::command::{Command, Draft, Queue};
+use bowline_core::extension_info::ExtensionInfo;
 use bowline_core::hook::{CustomMessageDraft, HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::model::Model;
 use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
@@ -35,6 +36,12 @@ pub trait Host: fmt::Debug + Send + Sync {
 pub trait Attached: fmt::Debug + Send + Sync {
     /// Returns the extensions in the order in which hooks call them. It changes as extensions load and fail.
     fn extensions(&self) -> Vec<Arc<dyn Extension>>;
+
+    /// Returns what clients are told of the extensions, including those that could not be loaded. Called for every request
+    /// of the state, so it must not take long.
+    fn describe(&self) -> Vec<ExtensionInfo> {
+        Vec::new()
+    }
 
     /// Ends the extensions, after the hook `session_shutdown`. The future is dropped if it takes too long.
     fn stop(&self) -> BoxFuture<'static, ()> {

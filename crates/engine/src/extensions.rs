@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use bowline_core::extension_info::ExtensionInfo;
 use bowline_core::hook::{HookEvent, HookKind, Subscription};
 use bowline_core::reply::SlashCommand;
 
@@ -67,6 +68,11 @@ impl Extensions {
     /// Tells whether there are none and none are to come.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
+    }
+
+    /// Returns what clients are told of the extensions; nothing waits for them.
+    pub fn describe(&self) -> Vec<ExtensionInfo> {
+        self.hosts.iter().flat_map(|seat| seat.attached.describe()).collect()
     }
 
     /// Tells whether every host has said that its extensions have registered.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::ui::ExtensionError;
 use bowline_engine::{About, Attached, Extension, ExtensionInput, Host, SessionLink};
 use bowline_tools::BoxFuture;
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::lock;
 use crate::discovery::{Found, NotLoaded};
 use crate::plan::Plan;
-use crate::process_extension::{Phase, ProcessExtension};
+use crate::process_extension::{ProcessExtension, describe};
 use crate::protocol::{HookEventRecord, ToExtension};
 use crate::supervisor::{OwnedTask, supervise};
 
@@ -56,6 +57,13 @@ impl Attached for Processes {
         extensions.iter().map(|extension| Arc::clone(extension) as Arc<dyn Extension>).collect()
     }
 
+    fn describe(&self) -> Vec<ExtensionInfo> {
+        let mut described: Vec<_> =
+            lock(&self.group.extensions).iter().map(|extension| extension.describe()).collect();
+        described.extend_from_slice(&lock(&self.group.not_loaded));
+        described
+    }
+
     fn stop(&self) -> BoxFuture<'static, ()> {
         let group = Arc::clone(&self.group);
         Box::pin(async move {
@@ -77,6 +85,8 @@ impl Drop for Processes {
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     extensions: Mutex<Vec<Arc<ProcessExtension>>>,
+    /// What was found and is not run.
+    not_loaded: Mutex<Vec<ExtensionInfo>>,
     /// What runs them.
     runs: Mutex<Vec<OwnedTask>>,
     stop: CancellationToken,
@@ -129,6 +139,9 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
     let _ = group.trusts_project.set(trusts_project);
     let mut settled = Vec::new();
     for found in found {
+        if found.launch.is_err() {
+            lock(&group.not_loaded).push(describe(&found));
+        }
         match &found.launch {
             Ok(launch) => {
                 let launch = launch.clone();
@@ -185,7 +198,7 @@ async fn report(plan: &Plan, link: &SessionLink, found: &Found, reason: &str) {
 async fn report_late(plan: &Plan, group: &Group) {
     let late: Vec<_> = lock(&group.extensions)
         .iter()
-        .filter(|extension| extension.phase() == Phase::Starting)
+        .filter(|extension| extension.status() == ExtensionStatus::Starting)
         .cloned()
         .collect();
     for extension in late {

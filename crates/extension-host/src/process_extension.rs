@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
+use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::slash_command::{CommandKind, Scope, SlashCommand};
 use bowline_core::ui::ExtensionError;
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::{CallEnd, CallGuard, Connection, OpenCall, exited, lock};
-use crate::discovery::{Found, Launch};
+use crate::discovery::{Found, Launch, NotLoaded};
 use crate::host::Group;
 use crate::mirror;
 use crate::plan::Plan;
@@ -49,19 +50,7 @@ struct State {
     registered: Registered,
     /// What the engine last said of the session.
     mirror: Option<Arc<Mirror>>,
-    phase: Phase,
-}
-
-/// How an extension is doing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Phase {
-    #[default]
-    Starting,
-    Running,
-    /// It has exited and is started again.
-    Restarting,
-    /// It is not started again.
-    Failed(String),
+    status: ExtensionStatus,
 }
 
 impl ProcessExtension {
@@ -116,12 +105,24 @@ impl ProcessExtension {
         lock(&self.state).mirror.clone()
     }
 
-    pub fn phase(&self) -> Phase {
-        lock(&self.state).phase.clone()
+    pub fn status(&self) -> ExtensionStatus {
+        lock(&self.state).status.clone()
     }
 
-    pub fn set_phase(&self, phase: Phase) {
-        lock(&self.state).phase = phase;
+    pub fn set_status(&self, status: ExtensionStatus) {
+        lock(&self.state).status = status;
+    }
+
+    /// Returns what clients are told of it.
+    pub fn describe(&self) -> ExtensionInfo {
+        let state = lock(&self.state);
+        ExtensionInfo {
+            status: state.status.clone(),
+            tools: state.registered.tools.iter().map(|tool| tool.name.clone()).collect(),
+            commands: state.registered.commands.iter().map(|command| command.name.clone()).collect(),
+            hooks: state.registered.hook_names(),
+            ..describe(&self.found)
+        }
     }
 
     /// Uses a process that has registered, or none.
@@ -189,7 +190,7 @@ impl ProcessExtension {
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
         let all = Changed { tools: true, commands: true, problems: Vec::new() };
-        if self.phase() != Phase::Starting {
+        if self.status() != ExtensionStatus::Starting {
             self.announce(all).await;
         }
     }
@@ -335,6 +336,25 @@ impl Extension for ProcessExtension {
     }
 }
 
+/// Returns what clients are told of an extension that offers nothing yet.
+pub(crate) fn describe(found: &Found) -> ExtensionInfo {
+    ExtensionInfo {
+        name: found.name.clone(),
+        path: found.path.clone(),
+        version: found.version.clone(),
+        description: found.description.clone(),
+        source_info: found.source.clone(),
+        status: match &found.launch {
+            Ok(_) => ExtensionStatus::Starting,
+            Err(NotLoaded::Failed(reason)) => ExtensionStatus::Failed(reason.clone()),
+            Err(NotLoaded::Unused(reason)) => ExtensionStatus::NotLoaded(reason.clone()),
+        },
+        tools: Vec::new(),
+        commands: Vec::new(),
+        hooks: Vec::new(),
+    }
+}
+
 /// Sends what has changed of the session.
 fn tell(connection: &Connection, session: &Arc<Mirror>, entries: &[Arc<str>]) {
     let before = lock(&connection.told).replace(Arc::clone(session));
@@ -363,7 +383,7 @@ impl fmt::Debug for ProcessExtension {
         formatter
             .debug_struct("ProcessExtension")
             .field("name", &self.name)
-            .field("phase", &self.phase())
+            .field("status", &self.status())
             .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bowline_core::extension_info::ExtensionStatus;
 use bowline_wire::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinSet;
@@ -12,7 +13,7 @@ use crate::displays::Displays;
 use crate::flood::Flood;
 use crate::notifications;
 use crate::plan::Direction;
-use crate::process_extension::{Phase, ProcessExtension, flags_only};
+use crate::process_extension::{ProcessExtension, flags_only};
 use crate::protocol::{
     CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension,
     VERSION,
@@ -191,7 +192,7 @@ impl Reader {
             self.extension.fail("load", error.error).await;
         }
         self.extension.set_connection(Some(Arc::clone(&self.connection)));
-        self.extension.set_phase(Phase::Running);
+        self.extension.set_status(ExtensionStatus::Running);
         let parts = registered.extensions.into_iter().fold(Registration::default(), Registration::and);
         self.extension.register(parts, true).await;
         self.send_flags().await;

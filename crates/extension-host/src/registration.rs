@@ -129,6 +129,12 @@ impl Registered {
         }
     }
 
+    /// Returns the names of the hooks that the extension takes part in.
+    pub fn hook_names(&self) -> Vec<&'static str> {
+        let taken = HookKind::ALL.iter().filter(|hook| self.hooks.contains_key(hook));
+        taken.map(|hook| hook.as_str()).collect()
+    }
+
     /// Returns the values of the flags, of those that the user gave and the defaults of the others.
     pub fn flag_values(
         &self,

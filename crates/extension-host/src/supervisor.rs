@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::extension_info::ExtensionStatus;
 use bowline_core::hook::HookKind;
 use bowline_tools::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
 use tokio::process::ChildStderr;
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::Connection;
 use crate::error_log::ErrorLog;
 use crate::plan::Direction;
-use crate::process_extension::{Phase, ProcessExtension};
+use crate::process_extension::ProcessExtension;
 use crate::protocol::{Engine, InitExtension, InitSession, Limits, State, ToExtension, VERSION};
 use crate::reader::Reader;
 use crate::restarts::Restarts;
@@ -64,9 +65,9 @@ pub(crate) async fn supervise(
         let RunEnd::Failed { reason, had_registered } = end else { return };
         let event = if had_registered || is_restart { "process" } else { "load" };
         let delay = if had_registered || is_restart { restarts.next(Instant::now()) } else { None };
-        extension.set_phase(match delay {
-            Some(_) => Phase::Restarting,
-            None => Phase::Failed(reason.clone()),
+        extension.set_status(match delay {
+            Some(_) => ExtensionStatus::Restarting(reason.clone()),
+            None => ExtensionStatus::Failed(reason.clone()),
         });
         let reason = match delay {
             None if event == "process" => format!("{reason}; it is not started again"),

@@ -11,6 +11,7 @@ mod examples;
 mod failures;
 mod flags;
 mod hooks;
+mod listing;
 mod loading;
 mod recordings;
 mod requests;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bowline_core::message::Message;
 use bowline_core::model::Model;
+use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::todo::TodoPhase;
 use bowline_core::usage::{Usage, plain_number};
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::commands::QUEUE_MODES;
+use super::extensions::ExtensionRecord;
 
 /// What happened to a message.
 #[derive(Serialize, JsonSchema)]
@@ -90,6 +92,9 @@ pub(crate) struct StateRecord<'reply> {
     /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsageRecord>,
+    /// The extensions of the session, including those that have failed. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<ExtensionRecord<'reply>>,
 }
 
 /// What could not be read of a session's file. `bowline sessions fsck --repair` mends the file.
@@ -158,7 +163,7 @@ pub(crate) struct SlashCommandRecord<'reply> {
     pub source_info: SourceInfoRecord<'reply>,
 }
 
-/// Where a command comes from.
+/// Where a command or an extension comes from.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SourceInfo")]
@@ -177,6 +182,18 @@ pub(crate) struct SourceInfoRecord<'reply> {
     /// The folder that it belongs to; absent if it was named by a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<Cow<'reply, str>>,
+}
+
+impl<'reply> From<&'reply SourceInfo> for SourceInfoRecord<'reply> {
+    fn from(info: &'reply SourceInfo) -> Self {
+        Self {
+            path: info.path.to_string_lossy(),
+            source: &info.source,
+            scope: info.scope.as_str(),
+            origin: info.packaging.as_str(),
+            base_dir: info.base_folder.as_ref().map(|folder| folder.to_string_lossy()),
+        }
+    }
 }
 
 /// The model that was switched to.

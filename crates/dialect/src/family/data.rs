@@ -15,9 +15,10 @@ use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
     ForkMessageRecord, ForkMessages, Forked, LastText, Level, Levels, Messages, MessagesPage,
     ModelUsageRecord, Models, Navigated, Queues, Roots, SessionDamageRecord, SessionRecord, Sessions,
-    ShellResultRecord, SlashCommandRecord, SourceInfoRecord, StateRecord, StatisticsRecord, Switched, Todos,
-    TokensRecord, Tree, Written,
+    ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, Todos, TokensRecord,
+    Tree, Written,
 };
+use super::extensions;
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::StateCache;
@@ -157,13 +158,7 @@ fn slash_command(command: &SlashCommand) -> Option<SlashCommandRecord<'_>> {
             CommandKind::PromptTemplate => "prompt",
             CommandKind::Skill => "skill",
         },
-        source_info: SourceInfoRecord {
-            path: command.source_info.path.to_string_lossy(),
-            source: &command.source_info.source,
-            scope: command.source_info.scope.as_str(),
-            origin: command.source_info.packaging.as_str(),
-            base_dir: command.source_info.base_folder.as_ref().map(|folder| folder.to_string_lossy()),
-        },
+        source_info: (&command.source_info).into(),
     })
 }
 
@@ -212,6 +207,7 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         tools: cache.tools(),
         cwd: cache.working_directory(),
         context_usage: state.context.as_ref().map(context_usage),
+        extensions: extensions::records(&state.extensions),
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod attachments;
 pub(crate) mod commands;
 pub(crate) mod data;
 pub(crate) mod error_code;
+pub(crate) mod extensions;
 pub(crate) mod host;
 pub(crate) mod records;
 pub(crate) mod repeating;

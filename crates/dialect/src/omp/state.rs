@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::commands::INTERRUPT_MODES;
 use crate::family::answers::{CommonState, ContextUsageRecord};
 use crate::family::data;
+use crate::family::extensions::{self, ExtensionRecord};
 use crate::family::state_cache::StateCache;
 
 /// The state: the fields of omp's documentation, and those that later versions added.
@@ -35,6 +36,9 @@ pub(super) struct StateRecord<'reply> {
     dump_tools: Vec<ToolRecord<'reply>>,
     /// The todo list.
     todo_phases: &'reply [TodoPhase],
+    /// The extensions of the session, including those that have failed. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<ExtensionRecord<'reply>>,
 }
 
 /// A tool available to the model.
@@ -63,6 +67,7 @@ impl<'reply> StateRecord<'reply> {
                 .map(tool_record)
                 .collect(),
             todo_phases: &state.todos,
+            extensions: extensions::records(&state.extensions),
         }
     }
 }

@@ -83,6 +83,7 @@ impl Session {
             context: self.context_usage(),
             instructions: None,
             todos: self.todos.list.phases(),
+            extensions: self.extensions.describe(),
         })
     }
 
