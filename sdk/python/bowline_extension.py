@@ -1437,6 +1437,10 @@ class _Part:
         return asyncio.run_coroutine_threadsafe(work, self._runtime.loop).result()
 
 
+Choice = Union[str, Tuple[str, Optional[str]]]
+"""An option of a dialog: its text, or a pair of its text and what is said about it."""
+
+
 class _UiDisplays(_Part):
     """What is shown to the user and not answered."""
 
@@ -1461,13 +1465,23 @@ class _UiDisplays(_Part):
         """Replaces what the user is typing."""
         self._runtime.notify("ui.setEditorText", {"text": value})
 
+    def open_url(self, url: str, *, instructions: Optional[str] = None, launch_url: Optional[str] = None) -> None:
+        """Asks the user to open a web page. ``launch_url`` is opened instead, if ``url`` is only to be shown."""
+        self._runtime.notify("ui.openUrl", {"url": url, **_given(launchUrl=launch_url, instructions=instructions)})
+
 
 class AsyncUi(_UiDisplays):
     """Dialogs and displays. Where a client cannot ask, or the user does not answer, dialogs return their default."""
 
-    async def select(self, title: str, options: Sequence[str], *, timeout: Optional[float] = None) -> Optional[str]:
+    async def select(self, title: str, options: Sequence[Choice], *, timeout: Optional[float] = None) -> Optional[str]:
         """Asks for one of several options; ``None`` if there is no answer."""
-        params = {"title": title, "options": list(options), **_given(timeout=_milliseconds(timeout))}
+        pairs = [(option, None) if isinstance(option, str) else option for option in options]
+        details = [_given(description=description) for _, description in pairs]
+        params = {
+            "title": title,
+            "options": [name for name, _ in pairs],
+            **_given(optionDetails=details if any(details) else None, timeout=_milliseconds(timeout)),
+        }
         return cast(Optional[str], await self._request("ui.select", params, None))
 
     async def confirm(self, title: str, message: str = "", *, timeout: Optional[float] = None) -> bool:
@@ -1483,10 +1497,17 @@ class AsyncUi(_UiDisplays):
         return cast(Optional[str], await self._request("ui.input", params, None))
 
     async def editor(
-        self, title: str, prefill: Optional[str] = None, *, timeout: Optional[float] = None
+        self,
+        title: str,
+        prefill: Optional[str] = None,
+        *,
+        prompt_style: bool = False,
+        timeout: Optional[float] = None,
     ) -> Optional[str]:
-        """Asks for text of any length; ``None`` if there is no answer."""
-        params = {"title": title, **_given(prefill=prefill, timeout=_milliseconds(timeout))}
+        """Asks for text of any length; ``None`` if there is no answer. With ``prompt_style`` the client shows the editor
+        as the place where prompts are written."""
+        style = prompt_style or None
+        params = {"title": title, **_given(prefill=prefill, promptStyle=style, timeout=_milliseconds(timeout))}
         return cast(Optional[str], await self._request("ui.editor", params, None))
 
 
@@ -1497,7 +1518,7 @@ class Ui(_UiDisplays):
         super().__init__(runtime, call)
         self._later = AsyncUi(runtime, call)
 
-    def select(self, title: str, options: Sequence[str], *, timeout: Optional[float] = None) -> Optional[str]:
+    def select(self, title: str, options: Sequence[Choice], *, timeout: Optional[float] = None) -> Optional[str]:
         """Asks for one of several options; ``None`` if there is no answer."""
         return self._wait(self._later.select(title, options, timeout=timeout))
 
@@ -1509,9 +1530,17 @@ class Ui(_UiDisplays):
         """Asks for a line of text; ``None`` if there is no answer."""
         return self._wait(self._later.input(title, placeholder, timeout=timeout))
 
-    def editor(self, title: str, prefill: Optional[str] = None, *, timeout: Optional[float] = None) -> Optional[str]:
-        """Asks for text of any length; ``None`` if there is no answer."""
-        return self._wait(self._later.editor(title, prefill, timeout=timeout))
+    def editor(
+        self,
+        title: str,
+        prefill: Optional[str] = None,
+        *,
+        prompt_style: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Optional[str]:
+        """Asks for text of any length; ``None`` if there is no answer. With ``prompt_style`` the client shows the editor
+        as the place where prompts are written."""
+        return self._wait(self._later.editor(title, prefill, prompt_style=prompt_style, timeout=timeout))
 
 
 class _SessionBase(_Part):

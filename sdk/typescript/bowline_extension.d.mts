@@ -590,17 +590,26 @@ export interface DialogOptions {
     /** Withdraws the dialog. */
     signal?: AbortSignal;
 }
+/** An option of a dialog: its text, or its text and what is said about it. */
+export type Choice = string | {
+    label: string;
+    description?: string;
+};
 /** Dialogs and displays. Where a client cannot ask, or the user does not answer, dialogs return their default. */
 export declare class Ui {
     #private;
     /** Asks for one of several options; `undefined` if there is no answer. */
-    select(title: string, choices: readonly string[], options?: DialogOptions): Promise<string | undefined>;
+    select(title: string, choices: readonly Choice[], options?: DialogOptions): Promise<string | undefined>;
     /** Asks yes or no; `false` if there is no answer. */
     confirm(title: string, message?: string, options?: DialogOptions): Promise<boolean>;
     /** Asks for a line of text; `undefined` if there is no answer. */
     input(title: string, placeholder?: string, options?: DialogOptions): Promise<string | undefined>;
     /** Asks for text of any length; `undefined` if there is no answer. */
-    editor(title: string, prefill?: string, options?: DialogOptions): Promise<string | undefined>;
+    editor(title: string, prefill?: string, 
+    /** With `promptStyle` the client shows the editor as the place where prompts are written. */
+    options?: DialogOptions & {
+        promptStyle?: boolean;
+    }): Promise<string | undefined>;
     /** Shows a message. */
     notify(message: string, type?: "info" | "warning" | "error"): void;
     /** Shows a short text under a key; `undefined` removes it. */
@@ -613,6 +622,11 @@ export declare class Ui {
     setTitle(title: string): void;
     /** Replaces what the user is typing. */
     setEditorText(value: string): void;
+    /** Asks the user to open a web page. `launchUrl` is opened instead, if `url` is only to be shown. */
+    openUrl(url: string, options?: {
+        instructions?: string;
+        launchUrl?: string;
+    }): void;
 }
 /** The session that the extension takes part in. */
 export declare class Session {

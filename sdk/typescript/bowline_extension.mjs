@@ -591,7 +591,13 @@ export class Ui {
     }
     /** Asks for one of several options; `undefined` if there is no answer. */
     async select(title, choices, options = {}) {
-        const answer = await this.#ask("ui.select", { title, options: choices }, options, undefined);
+        const details = choices.map((choice) => (typeof choice === "string" ? {} : given({ description: choice.description })));
+        const asked = given({
+            title,
+            options: choices.map((choice) => (typeof choice === "string" ? choice : choice.label)),
+            optionDetails: details.some((detail) => "description" in detail) ? details : undefined,
+        });
+        const answer = await this.#ask("ui.select", asked, options, undefined);
         return answer ?? undefined;
     }
     /** Asks yes or no; `false` if there is no answer. */
@@ -603,8 +609,11 @@ export class Ui {
         return (await this.#ask("ui.input", { title, placeholder }, options, undefined)) ?? undefined;
     }
     /** Asks for text of any length; `undefined` if there is no answer. */
-    async editor(title, prefill, options = {}) {
-        return (await this.#ask("ui.editor", { title, prefill }, options, undefined)) ?? undefined;
+    async editor(title, prefill, 
+    /** With `promptStyle` the client shows the editor as the place where prompts are written. */
+    options = {}) {
+        const asked = { title, prefill, promptStyle: options.promptStyle };
+        return (await this.#ask("ui.editor", asked, options, undefined)) ?? undefined;
     }
     /** Shows a message. */
     notify(message, type = "info") {
@@ -625,6 +634,10 @@ export class Ui {
     /** Replaces what the user is typing. */
     setEditorText(value) {
         this.#runtime.notify("ui.setEditorText", { text: value });
+    }
+    /** Asks the user to open a web page. `launchUrl` is opened instead, if `url` is only to be shown. */
+    openUrl(url, options = {}) {
+        this.#runtime.notify("ui.openUrl", given({ url, ...options }));
     }
 }
 /** The session that the extension takes part in. */

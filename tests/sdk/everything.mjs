@@ -178,15 +178,16 @@ ext.command("dialogs", {
   description: "Opens every dialog",
   complete: (prefix) => [`${prefix}one`, `${prefix}two`],
   async handler(args, ctx) {
-    const chosen = await ctx.ui.select("Pick", ["a", "b"], { timeout: 1500 });
+    const chosen = await ctx.ui.select("Pick", ["a", { label: "b", description: "the second" }], { timeout: 1500 });
     const confirmed = await ctx.ui.confirm("Sure?", "really");
     const typed = await ctx.ui.input("Name", "text");
-    const edited = await ctx.ui.editor("Edit", "line");
+    const edited = await ctx.ui.editor("Edit", "line", { promptStyle: true });
     ctx.ui.setStatus("k", `${args}: ${chosen}, ${confirmed ? "yes" : "no"}, ${typed}, ${edited ?? null}`);
     ctx.ui.setStatus("k", undefined);
     ctx.ui.setWidget("w", ["l"], { placement: "belowEditor" });
     ctx.ui.setTitle("t");
     ctx.ui.setEditorText("e");
+    ctx.ui.openUrl("https://example.com", { instructions: "Log in" });
   },
 });
 

@@ -189,16 +189,17 @@ def noisy(ctx: Context) -> str:
 @ext.command("dialogs", "Opens every dialog", complete=lambda prefix, ctx: [prefix + "one", prefix + "two"])
 def dialogs(arguments: str, ctx: Context) -> None:
     answers = [
-        ctx.ui.select("Pick", ["a", "b"], timeout=1.5),
+        ctx.ui.select("Pick", ["a", ("b", "the second")], timeout=1.5),
         ctx.ui.confirm("Sure?", "really"),
         ctx.ui.input("Name", "text"),
-        ctx.ui.editor("Edit", "line"),
+        ctx.ui.editor("Edit", "line", prompt_style=True),
     ]
     ctx.ui.set_status("k", f"{arguments}: {answers[0]}, {'yes' if answers[1] else 'no'}, {answers[2]}, {answers[3]}")
     ctx.ui.set_status("k", None)
     ctx.ui.set_widget("w", ["l"], "belowEditor")
     ctx.ui.set_title("t")
     ctx.ui.set_editor_text("e")
+    ctx.ui.open_url("https://example.com", instructions="Log in")
 
 
 @ext.command()

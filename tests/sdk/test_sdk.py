@@ -276,10 +276,15 @@ class SdkTests:
             assert "error" not in engine.call("command", name="dialogs", args="x  y ")
             asked = {record["method"]: record["params"] for record in engine.of("request")}
             assert asked == {
-                "ui.select": {"title": "Pick", "options": ["a", "b"], "timeout": 1500},
+                "ui.select": {
+                    "title": "Pick",
+                    "options": ["a", "b"],
+                    "optionDetails": [{}, {"description": "the second"}],
+                    "timeout": 1500,
+                },
                 "ui.confirm": {"title": "Sure?", "message": "really"},
                 "ui.input": {"title": "Name", "placeholder": "text"},
-                "ui.editor": {"title": "Edit", "prefill": "line"},
+                "ui.editor": {"title": "Edit", "prefill": "line", "promptStyle": True},
             }, asked
             status, *others = engine.notified()
             assert status[1]["text"].lower().replace("null", "none") == "x  y : b, yes, , none", status
@@ -288,6 +293,7 @@ class SdkTests:
                 ("ui.setWidget", {"key": "w", "lines": ["l"], "placement": "belowEditor"}),
                 ("ui.setTitle", {"title": "t"}),
                 ("ui.setEditorText", {"text": "e"}),
+                ("ui.openUrl", {"url": "https://example.com", "instructions": "Log in"}),
             ], others
             assert engine.call("complete", command="dialogs", prefix="t")["result"] == ["tone", "ttwo"]
 

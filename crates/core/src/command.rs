@@ -161,6 +161,13 @@ pub enum Command {
     SetUriSchemes {
         schemes: Vec<UriScheme>,
     },
+    /// Returns the providers that a user may log in to.
+    GetLoginProviders,
+    /// Asks the user for the key of a provider.
+    Login {
+        provider: String,
+    },
+
     /// Replaces the list of tasks.
     SetTodos {
         phases: Vec<TodoPhase>,

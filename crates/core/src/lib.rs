@@ -12,6 +12,7 @@ pub mod event;
 pub mod extension_info;
 pub mod hook;
 pub mod host;
+pub mod login;
 pub mod message;
 pub mod model;
 pub mod policy;

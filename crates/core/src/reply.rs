@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::extension_info::ExtensionInfo;
+use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
 pub use crate::slash_command::SlashCommand;
@@ -96,6 +97,12 @@ pub enum Answer {
     HostTools(Vec<String>),
     /// The schemes of the addresses that the client serves from now on.
     UriSchemes(Vec<String>),
+    /// The providers that a user may log in to.
+    LoginProviders(Vec<LoginProvider>),
+    /// The user has logged in to a provider.
+    LoggedIn {
+        provider: String,
+    },
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
     SubagentSubscription(Subscription),

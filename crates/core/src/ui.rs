@@ -22,13 +22,21 @@ pub struct Dialog {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKind {
     /// One of several options.
-    Select { options: Vec<String> },
+    Select {
+        options: Vec<String>,
+        /// What is said about each option, in their order; empty if nothing is.
+        descriptions: Vec<Option<String>>,
+    },
     /// Yes or no.
     Confirm { message: String },
     /// A line of text.
     Input { placeholder: Option<String> },
     /// Text of any length.
-    Editor { prefill: Option<String> },
+    Editor {
+        prefill: Option<String>,
+        /// Whether it is to look and behave like the place where prompts are written.
+        is_prompt: bool,
+    },
 }
 
 impl DialogKind {
@@ -90,6 +98,28 @@ pub enum Display {
     EditorText {
         text: String,
     },
+    /// A web page that the user is to open.
+    OpenUrl(OpenUrl),
+}
+
+/// A web page that the user is to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenUrl {
+    pub url: String,
+    /// What the client opens instead, if the page is only to be shown.
+    pub launch_url: Option<String>,
+    /// What the user is to do there.
+    pub instructions: Option<String>,
+}
+
+impl OpenUrl {
+    /// Returns the address as a message, for clients that open none.
+    pub fn message(&self) -> String {
+        match &self.instructions {
+            Some(instructions) => format!("{instructions}\n{}", self.url),
+            None => self.url.clone(),
+        }
+    }
 }
 
 /// How much a notification matters.

@@ -280,7 +280,7 @@ impl Asker for Mouth {
         Box::pin(async move {
             let kind = match question.kind {
                 QuestionKind::Confirm { message } => DialogKind::Confirm { message },
-                QuestionKind::Select { options } => DialogKind::Select { options },
+                QuestionKind::Select { options } => DialogKind::Select { options, descriptions: Vec::new() },
                 QuestionKind::Input { placeholder } => DialogKind::Input { placeholder },
             };
             let dialog = Dialog { kind, title: question.title, timeout: None };

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bowline_core::command::{Command, Draft, Queue};
 use bowline_core::message::{Content, join_text};
-use bowline_core::ui::{Display, NotifyLevel, WidgetPlacement};
+use bowline_core::ui::{Display, NotifyLevel, OpenUrl, WidgetPlacement};
 use bowline_engine::{Delivery, ExtensionInput};
 use tokio::sync::oneshot;
 
 use crate::displays::Displays;
 use crate::process_extension::ProcessExtension;
-use crate::protocol::{DeliverAs, NotificationBody, Notify, NotifyType, Placement, QueueName};
+use crate::protocol::{DeliverAs, NotificationBody, Notify, NotifyType, OpenUrlParams, Placement, QueueName};
 
 /// Carries out a notification. What is wrong with it is reported to the client.
 pub(crate) async fn carry_out(extension: &Arc<ProcessExtension>, displays: &mut Displays, notify: Notify) {
@@ -40,6 +40,15 @@ pub(crate) async fn carry_out(extension: &Arc<ProcessExtension>, displays: &mut 
         },
         NotificationBody::SetTitle(params) => Display::Title { title: params.title },
         NotificationBody::SetEditorText(params) => Display::EditorText { text: params.text },
+        NotificationBody::OpenUrl(OpenUrlParams { url, launch_url, instructions }) => {
+            if let Some(other) =
+                [Some(&url), launch_url.as_ref()].into_iter().flatten().find(|url| !is_web(url))
+            {
+                let problem = format!("{other:?} is not an address that begins with https:// or http://");
+                return extension.fail("notify", problem).await;
+            }
+            Display::OpenUrl(OpenUrl { url, launch_url, instructions })
+        }
         body => {
             displays.flush(link).await;
             return act(extension, &method, body).await;
@@ -99,7 +108,8 @@ async fn act(extension: &Arc<ProcessExtension>, method: &str, body: Notification
         | NotificationBody::SetStatus(_)
         | NotificationBody::SetWidget(_)
         | NotificationBody::SetTitle(_)
-        | NotificationBody::SetEditorText(_) => return,
+        | NotificationBody::SetEditorText(_)
+        | NotificationBody::OpenUrl(_) => return,
     };
     link.send(input).await;
 }
@@ -116,6 +126,13 @@ async fn order(extension: &Arc<ProcessExtension>, method: &str, command: Command
             extension.fail(&method, refusal.message).await;
         }
     });
+}
+
+/// Tells whether an address is that of a web page. A client opens it without asking, so it must not be a file or a script.
+fn is_web(url: &str) -> bool {
+    let begins =
+        |scheme: &str| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    (begins("https://") || begins("http://")) && !url.contains(char::is_control)
 }
 
 /// Returns a message of the user. Its texts are joined, as pi does.

@@ -1068,6 +1068,9 @@ export interface DialogOptions {
   signal?: AbortSignal;
 }
 
+/** An option of a dialog: its text, or its text and what is said about it. */
+export type Choice = string | { label: string; description?: string };
+
 /** Dialogs and displays. Where a client cannot ask, or the user does not answer, dialogs return their default. */
 export class Ui {
   readonly #runtime: Runtime;
@@ -1085,8 +1088,14 @@ export class Ui {
   }
 
   /** Asks for one of several options; `undefined` if there is no answer. */
-  async select(title: string, choices: readonly string[], options: DialogOptions = {}): Promise<string | undefined> {
-    const answer = await this.#ask("ui.select", { title, options: choices }, options, undefined);
+  async select(title: string, choices: readonly Choice[], options: DialogOptions = {}): Promise<string | undefined> {
+    const details = choices.map((choice) => (typeof choice === "string" ? {} : given({ description: choice.description })));
+    const asked = given({
+      title,
+      options: choices.map((choice) => (typeof choice === "string" ? choice : choice.label)),
+      optionDetails: details.some((detail) => "description" in detail) ? details : undefined,
+    });
+    const answer = await this.#ask("ui.select", asked, options, undefined);
     return (answer as string | null) ?? undefined;
   }
 
@@ -1101,8 +1110,14 @@ export class Ui {
   }
 
   /** Asks for text of any length; `undefined` if there is no answer. */
-  async editor(title: string, prefill?: string, options: DialogOptions = {}): Promise<string | undefined> {
-    return ((await this.#ask("ui.editor", { title, prefill }, options, undefined)) as string | null) ?? undefined;
+  async editor(
+    title: string,
+    prefill?: string,
+    /** With `promptStyle` the client shows the editor as the place where prompts are written. */
+    options: DialogOptions & { promptStyle?: boolean } = {},
+  ): Promise<string | undefined> {
+    const asked = { title, prefill, promptStyle: options.promptStyle };
+    return ((await this.#ask("ui.editor", asked, options, undefined)) as string | null) ?? undefined;
   }
 
   /** Shows a message. */
@@ -1132,6 +1147,11 @@ export class Ui {
   /** Replaces what the user is typing. */
   setEditorText(value: string): void {
     this.#runtime.notify("ui.setEditorText", { text: value });
+  }
+
+  /** Asks the user to open a web page. `launchUrl` is opened instead, if `url` is only to be shown. */
+  openUrl(url: string, options: { instructions?: string; launchUrl?: string } = {}): void {
+    this.#runtime.notify("ui.openUrl", given({ url, ...options }));
   }
 }
 

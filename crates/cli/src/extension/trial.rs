@@ -202,7 +202,7 @@ impl Trial {
 /// Answers a dialog as somebody would who agrees to everything.
 fn answer(dialog: &Dialog) -> DialogAnswer {
     match &dialog.kind {
-        DialogKind::Select { options } => match options.first() {
+        DialogKind::Select { options, .. } => match options.first() {
             Some(first) => DialogAnswer::Value(first.clone()),
             None => DialogAnswer::Cancelled,
         },
@@ -210,7 +210,7 @@ fn answer(dialog: &Dialog) -> DialogAnswer {
         DialogKind::Input { placeholder } => {
             DialogAnswer::Value(placeholder.clone().unwrap_or_else(|| "sample".to_owned()))
         }
-        DialogKind::Editor { prefill } => {
+        DialogKind::Editor { prefill, .. } => {
             DialogAnswer::Value(prefill.clone().unwrap_or_else(|| "sample".to_owned()))
         }
     }

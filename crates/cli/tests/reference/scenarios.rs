@@ -207,8 +207,20 @@ pub(crate) fn omp() -> Recorder {
     run_host(&mut recorder, "agent_end");
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
+    log_in(&mut recorder);
     recorder.record_extension();
     recorder
+}
+
+/// Enters a key of a provider.
+fn log_in(recorder: &mut Recorder) {
+    recorder.request_all(&["get_login_providers"]);
+    let login = recorder.send(json!({ "type": "login", "providerId": "groq" }));
+    // The first request is to open a page.
+    recorder.wait_for("extension_ui_request");
+    let id = recorder.wait_for_id("extension_ui_request");
+    recorder.send_verbatim(json!({ "type": "extension_ui_response", "id": id, "value": "gsk-…" }));
+    assert_eq!(recorder.agent.response(&login)["success"], true);
 }
 
 pub(crate) fn pi_classic() -> Recorder {

@@ -72,8 +72,12 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
                 Disposition::Handled => "handled",
             },
         }),
-        // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
-        Answer::RunOver(_) | Answer::SessionOpened { .. } => return None,
+        // Only dialects with several sessions, or whose prompts are answered when their run ends, or with logins, receive
+        // these.
+        Answer::RunOver(_)
+        | Answer::SessionOpened { .. }
+        | Answer::LoginProviders(_)
+        | Answer::LoggedIn { .. } => return None,
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
         Answer::State(state) => Data::State(state_record(state, cache)),
         Answer::Messages(messages) => Data::Messages(Messages { messages }),

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use bowline_core::ask::{Approval, Ask, AskId, Question};
 use bowline_core::event::{AskEnd, Event};
-use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display, NotifyLevel, UiToken, WidgetPlacement};
+use bowline_core::ui::{
+    Dialog, DialogAnswer, DialogKind, Display, NotifyLevel, OpenUrl, UiToken, WidgetPlacement,
+};
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -62,6 +64,9 @@ enum Request<'event> {
     Select {
         title: Cow<'event, str>,
         options: Cow<'event, [String]>,
+        /// What is said about each option, in their order. Absent if nothing is said about any.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        option_details: Vec<OptionDetail<'event>>,
         /// After this many milliseconds the agent goes on without an answer; absent if it waits.
         #[serde(skip_serializing_if = "Option::is_none")]
         timeout: Option<u64>,
@@ -89,10 +94,13 @@ enum Request<'event> {
         /// What the text is at first.
         #[serde(skip_serializing_if = "Option::is_none")]
         prefill: Option<&'event str>,
+        /// `true` if it is to look and behave like the place where prompts are written.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        prompt_style: Option<bool>,
     },
     /// Shows a message. Not answered, like all that follow.
     Notify {
-        message: &'event str,
+        message: Cow<'event, str>,
         /// How much it matters; absent for `info`.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("enum" = ["info", "warning", "error"]))]
@@ -121,11 +129,29 @@ enum Request<'event> {
     /// Replaces what the user is typing.
     #[serde(rename = "set_editor_text")]
     SetEditorText { text: &'event str },
+    /// Asks the user to open a web page.
+    #[serde(rename = "open_url")]
+    OpenUrl {
+        url: &'event str,
+        /// What to open instead, if `url` is only to be shown.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        launch_url: Option<&'event str>,
+        /// What the user is to do there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        instructions: Option<&'event str>,
+    },
     /// Withdraws a dialog: nobody waits for its answer any longer.
     Cancel {
         /// The id of the dialog.
         target_id: String,
     },
+}
+
+/// What is said about an option.
+#[derive(Serialize, JsonSchema)]
+struct OptionDetail<'event> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'event str>,
 }
 
 #[derive(Serialize)]
@@ -204,7 +230,7 @@ impl UserInterface {
     fn show(&self, token: UiToken, display: &Display) -> Option<Record> {
         let request = match display {
             Display::Notify { message, level } => {
-                Request::Notify { message, notify_type: level.map(NotifyLevel::as_str) }
+                Request::Notify { message: message.into(), notify_type: level.map(NotifyLevel::as_str) }
             }
             Display::Status { key, text } => {
                 Request::SetStatus { status_key: key, status_text: text.as_deref() }
@@ -217,6 +243,15 @@ impl UserInterface {
             Display::Title { .. } if self.style == (Style::Omp { titles: false }) => return None,
             Display::Title { title } => Request::SetTitle { title },
             Display::EditorText { text } => Request::SetEditorText { text },
+            // pi has no such request, but every client of it shows messages.
+            Display::OpenUrl(page) if self.style == Style::Pi => {
+                Request::Notify { message: page.message().into(), notify_type: None }
+            }
+            Display::OpenUrl(OpenUrl { url, launch_url, instructions }) => Request::OpenUrl {
+                url,
+                launch_url: launch_url.as_deref(),
+                instructions: instructions.as_deref(),
+            },
         };
         Some(encode(self.style.id(token), request))
     }
@@ -232,6 +267,7 @@ impl UserInterface {
             Style::Omp { .. } => Request::Select {
                 title: format!("Allow tool: {}\n{text}", approval.tool).trim_end().to_owned().into(),
                 options: CHOICES.map(ToOwned::to_owned).to_vec().into(),
+                option_details: Vec::new(),
                 timeout: None,
             },
         }
@@ -251,7 +287,8 @@ impl Style {
     pub fn schema(self, generator: &mut SchemaGenerator) -> Schema {
         let mut methods = variants::<Request<'_>>(generator);
         if self == Self::Pi {
-            methods.retain(|method| method.as_value()["properties"]["method"]["const"] != "cancel");
+            let name = |method: &Schema| method.as_value()["properties"]["method"]["const"].clone();
+            methods.retain(|method| name(method) != "cancel" && name(method) != "open_url");
         }
         record_union(
             "An extension asks or shows something, as `method` says. Dialogs wait for an `extension_ui_response` with \
@@ -266,13 +303,26 @@ fn dialog_request(dialog: &Dialog) -> Request<'_> {
     let title = Cow::Borrowed(&*dialog.title);
     let timeout = dialog.timeout.map(milliseconds);
     match &dialog.kind {
-        DialogKind::Select { options } => Request::Select { title, options: (&**options).into(), timeout },
+        DialogKind::Select { options, descriptions } => Request::Select {
+            title,
+            options: (&**options).into(),
+            option_details: option_details(descriptions),
+            timeout,
+        },
         DialogKind::Confirm { message } => Request::Confirm { title, message: (&**message).into(), timeout },
         DialogKind::Input { placeholder } => {
             Request::Input { title, placeholder: placeholder.as_deref(), timeout }
         }
-        DialogKind::Editor { prefill } => Request::Editor { title, prefill: prefill.as_deref() },
+        DialogKind::Editor { prefill, is_prompt } => {
+            Request::Editor { title, prefill: prefill.as_deref(), prompt_style: is_prompt.then_some(true) }
+        }
     }
+}
+
+fn option_details(descriptions: &[Option<String>]) -> Vec<OptionDetail<'_>> {
+    let are_any = descriptions.iter().any(Option::is_some);
+    let described = descriptions.iter().filter(|_| are_any);
+    described.map(|description| OptionDetail { description: description.as_deref() }).collect()
 }
 
 fn encode(id: String, request: Request<'_>) -> Record {
@@ -340,13 +390,20 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let options = || vec!["a".to_owned(), "b".to_owned()];
         let message = || "m".to_owned();
+        let select = |descriptions: &[Option<&str>]| DialogKind::Select {
+            options: options(),
+            descriptions: descriptions.iter().map(|text| text.map(ToOwned::to_owned)).collect(),
+        };
+        let editor = |prefill, is_prompt| DialogKind::Editor { prefill, is_prompt };
         for (kind, timeout, expected) in [
-            (DialogKind::Select { options: options() }, None, r#""select","title":"T","options":["a","b"]"#),
+            (select(&[]), None, r#""select","title":"T","options":["a","b"]"#),
+            (select(&[None, None]), None, r#""select","title":"T","options":["a","b"]"#),
             (
-                DialogKind::Select { options: options() },
-                Some(60_000),
-                r#""select","title":"T","options":["a","b"],"timeout":60000"#,
+                select(&[None, Some("the second")]),
+                Some(1),
+                r#""select","title":"T","options":["a","b"],"optionDetails":[{},{"description":"the second"}],"timeout":1"#,
             ),
+            (select(&[]), Some(60_000), r#""select","title":"T","options":["a","b"],"timeout":60000"#),
             (DialogKind::Confirm { message: message() }, None, r#""confirm","title":"T","message":"m""#),
             (
                 DialogKind::Confirm { message: message() },
@@ -355,9 +412,10 @@ mod tests {
             ),
             (DialogKind::Input { placeholder: None }, None, r#""input","title":"T""#),
             (DialogKind::Input { placeholder: text("p") }, None, r#""input","title":"T","placeholder":"p""#),
-            (DialogKind::Editor { prefill: None }, None, r#""editor","title":"T""#),
+            (editor(None, false), None, r#""editor","title":"T""#),
+            (editor(None, true), None, r#""editor","title":"T","promptStyle":true"#),
             // An editor has a time limit only on this side.
-            (DialogKind::Editor { prefill: text("p") }, Some(1), r#""editor","title":"T","prefill":"p""#),
+            (editor(text("p"), false), Some(1), r#""editor","title":"T","prefill":"p""#),
         ] {
             for style in [Style::Pi, OMP] {
                 check(style, &dialog(kind.clone(), timeout), Some(expected));
@@ -390,6 +448,32 @@ mod tests {
                 check(style, &Event::Display { token: TOKEN, display: display.clone() }, Some(expected));
             }
         }
+    }
+
+    #[test]
+    fn page_to_open_is_a_message_where_there_is_no_request_for_it() {
+        let page = |launch_url: Option<&str>, instructions: Option<&str>| {
+            let page = OpenUrl {
+                url: "https://a.example".to_owned(),
+                launch_url: launch_url.map(ToOwned::to_owned),
+                instructions: instructions.map(ToOwned::to_owned),
+            };
+            Event::Display { token: TOKEN, display: Display::OpenUrl(page) }
+        };
+        check(OMP, &page(None, None), Some(r#""open_url","url":"https://a.example""#));
+        check(
+            OMP,
+            &page(Some("https://b.example"), Some("Log in")),
+            Some(
+                r#""open_url","url":"https://a.example","launchUrl":"https://b.example","instructions":"Log in""#,
+            ),
+        );
+        check(Style::Pi, &page(None, None), Some(r#""notify","message":"https://a.example""#));
+        check(
+            Style::Pi,
+            &page(None, Some("Log in")),
+            Some(r#""notify","message":"Log in\nhttps://a.example""#),
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use bowline_core::command::{Command, InterruptMode};
 
 use super::PROTOCOL_VERSION;
+use super::logins;
 use super::replies::Invoked;
 use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
@@ -152,4 +153,6 @@ pub(super) const TABLE: &[Row] = &[
     },
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
+    logins::GET_LOGIN_PROVIDERS,
+    logins::LOGIN,
 ];

@@ -4,6 +4,7 @@
 //! the message so far, and a run ends in a single `agent_end`.
 
 mod commands;
+mod logins;
 mod other_tools;
 mod replies;
 mod slash_commands;
@@ -338,8 +339,8 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools and three about subagents.
-        assert_eq!(commands::TABLE.len(), 29 + 10);
+        // host tools, three about subagents and two about logins.
+        assert_eq!(commands::TABLE.len(), 29 + 12);
     }
 
     #[test]

@@ -5,11 +5,6 @@
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("set_fast_mode", "no model has a fast mode here; choose a faster model with set_model"),
     ("handoff", "continue in a new session with new_session, or shorten this one with compact"),
-    ("get_login_providers", "run `bowline auth check` to see which providers have credentials"),
-    (
-        "login",
-        "store a key with `bowline auth set --provider NAME`, or set the provider's environment variable",
-    ),
 ];
 
 /// Returns why a command is refused.

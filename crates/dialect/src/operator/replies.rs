@@ -275,6 +275,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
+        | Answer::LoginProviders(_)
+        | Answer::LoggedIn { .. }
         | Answer::Todos(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)

@@ -98,6 +98,10 @@ impl UserInterface {
                 let level = level.map(NotifyLevel::as_str);
                 Some(encode(uuid(*token), Request::Notify { message, level }))
             }
+            Event::Display { token, display: Display::OpenUrl(page) } => {
+                let (message, level) = (&page.message(), None);
+                Some(encode(uuid(*token), Request::Notify { message, level }))
+            }
             Event::ExtensionFailed(error) => Some(self.failed(error)),
             _ => None,
         }
@@ -147,12 +151,12 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
 fn dialog_request(dialog: &Dialog) -> Request<'_> {
     let title = &*dialog.title;
     match &dialog.kind {
-        DialogKind::Select { options } => Request::Select { title, options },
+        DialogKind::Select { options, .. } => Request::Select { title, options },
         DialogKind::Confirm { message } => Request::Confirm { title, message },
         DialogKind::Input { placeholder } => {
             Request::Input { title, placeholder: placeholder.as_deref(), prefill: None }
         }
-        DialogKind::Editor { prefill } => {
+        DialogKind::Editor { prefill, .. } => {
             Request::Input { title, placeholder: None, prefill: prefill.as_deref() }
         }
     }
@@ -203,12 +207,18 @@ mod tests {
     #[test]
     fn requests_have_the_four_methods_of_the_code() {
         let options = vec!["a".to_owned()];
-        check(&ask(DialogKind::Select { options }), Some(r#""select","title":"T","options":["a"]"#));
+        check(
+            &ask(DialogKind::Select { options, descriptions: Vec::new() }),
+            Some(r#""select","title":"T","options":["a"]"#),
+        );
         let message = "m".to_owned();
         check(&ask(DialogKind::Confirm { message }), Some(r#""confirm","title":"T","message":"m""#));
         check(&ask(DialogKind::Input { placeholder: None }), Some(r#""input","title":"T""#));
         let prefill = Some("p".to_owned());
-        check(&ask(DialogKind::Editor { prefill }), Some(r#""input","title":"T","prefill":"p""#));
+        check(
+            &ask(DialogKind::Editor { prefill, is_prompt: false }),
+            Some(r#""input","title":"T","prefill":"p""#),
+        );
         let token = UiToken(0x1516_151f_ccfa_462b_b7b1_8b1e_664f_b441);
         let notify = Display::Notify { message: "m".to_owned(), level: Some(NotifyLevel::Error) };
         let notify = Event::Display { token, display: notify };

@@ -228,6 +228,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
+        | Answer::LoginProviders(_)
+        | Answer::LoggedIn { .. }
         | Answer::Todos(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)

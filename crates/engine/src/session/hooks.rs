@@ -101,10 +101,10 @@ impl Session {
 
     /// Goes on without what extensions are asked or shown, because of an abort.
     pub(super) fn stop_waiting_for_extensions(&mut self) {
+        self.withdraw_dialogs();
         if self.extensions.is_empty() {
             return;
         }
-        self.withdraw_dialogs();
         self.stop_showing();
         self.cancel_extension_commands(None);
         // A prompt that is prepared is refused by the abort; a message for a queue stays.

@@ -59,10 +59,10 @@ impl Session {
 
     /// Tells extensions that their session is left, and ends what they do in it.
     pub(super) fn leave_session(&mut self, reason: SessionReason, target: Option<PathBuf>) {
+        self.withdraw_dialogs();
         if self.extensions.is_empty() {
             return;
         }
-        self.withdraw_dialogs();
         self.cancel_extension_commands(Some(STALE));
         self.show_to_extensions(HookEvent::SessionShutdown { reason, target });
     }
@@ -162,12 +162,12 @@ impl Session {
 
     /// Tells extensions that the process ends, and ends them.
     pub(super) fn stop_extensions(&mut self) {
+        self.withdraw_dialogs();
         if self.extensions.is_empty() {
             return;
         }
         self.extensions.give_up_waiting();
         self.is_started = true;
-        self.withdraw_dialogs();
         self.give_up_hooks();
         self.cancel_extension_commands(None);
         self.mirror();

@@ -20,7 +20,7 @@ pub use from_extension::{
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
-pub use notification::{DeliverAs, NotificationBody, NotifyType, Placement, QueueName};
+pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
 pub use request::{
     CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
     ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ModelAuth, ModelParams,

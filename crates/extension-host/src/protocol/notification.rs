@@ -50,6 +50,8 @@ notifications! {
     "ui.setTitle" => SetTitle(SetTitleParams),
     "Replaces what the user is typing."
     "ui.setEditorText" => SetEditorText(SetEditorTextParams),
+    "Asks the user to open a web page."
+    "ui.openUrl" => OpenUrl(OpenUrlParams),
     "Adds a message of the extension to the conversation."
     "session.sendMessage" => SendMessage(SendMessageParams),
     "Sends a message as the user would."
@@ -123,6 +125,18 @@ pub struct SetTitleParams {
 #[schemars(description = "The parameters of `ui.setEditorText`.")]
 pub struct SetEditorTextParams {
     pub text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "The parameters of `ui.openUrl`.")]
+pub struct OpenUrlParams {
+    /// It begins with `https://` or `http://`.
+    pub url: String,
+    /// What to open instead, if `url` is only to be shown.
+    pub launch_url: Option<String>,
+    /// What the user is to do there.
+    pub instructions: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

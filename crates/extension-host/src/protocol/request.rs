@@ -101,8 +101,17 @@ pub struct NoParams {}
 pub struct SelectParams {
     pub title: String,
     pub options: Vec<String>,
+    /// What is said about each option, in their order.
+    #[serde(default, rename = "optionDetails")]
+    pub option_details: Vec<OptionDetail>,
     /// After this time in milliseconds the answer is `null`.
     pub timeout: Option<u64>,
+}
+
+/// What is said about an option.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct OptionDetail {
+    pub description: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -129,6 +138,9 @@ pub struct InputParams {
 pub struct EditorParams {
     pub title: String,
     pub prefill: Option<String>,
+    /// Whether it is to look and behave like the place where prompts are written.
+    #[serde(default, rename = "promptStyle")]
+    pub prompt_style: bool,
     /// After this time in milliseconds the answer is `null`.
     pub timeout: Option<u64>,
 }

@@ -9,7 +9,8 @@ use super::Asked;
 use crate::protocol::{ConfirmParams, EditorParams, InputParams, SelectParams};
 
 pub(super) async fn select(asked: &Asked<'_>, params: SelectParams) -> Result<Value, String> {
-    let kind = DialogKind::Select { options: params.options };
+    let descriptions = params.option_details.into_iter().map(|detail| detail.description).collect();
+    let kind = DialogKind::Select { options: params.options, descriptions };
     Ok(text(ask(asked, kind, params.title, params.timeout).await))
 }
 
@@ -25,7 +26,7 @@ pub(super) async fn input(asked: &Asked<'_>, params: InputParams) -> Result<Valu
 }
 
 pub(super) async fn editor(asked: &Asked<'_>, params: EditorParams) -> Result<Value, String> {
-    let kind = DialogKind::Editor { prefill: params.prefill };
+    let kind = DialogKind::Editor { prefill: params.prefill, is_prompt: params.prompt_style };
     Ok(text(ask(asked, kind, params.title, params.timeout).await))
 }
 

@@ -68,10 +68,12 @@ async fn use_everything(link: SessionLink, log: Log) {
     let never = CancellationToken::new;
     let select = |options: &[&str]| DialogKind::Select {
         options: options.iter().map(|option| (*option).to_owned()).collect(),
+        descriptions: Vec::new(),
     };
     let confirm = |message: &str| DialogKind::Confirm { message: message.to_owned() };
     let input = |placeholder: Option<&str>| DialogKind::Input { placeholder: placeholder.map(Into::into) };
-    let editor = |prefill: Option<&str>| DialogKind::Editor { prefill: prefill.map(Into::into) };
+    let editor =
+        |prefill: Option<&str>| DialogKind::Editor { prefill: prefill.map(Into::into), is_prompt: false };
 
     note("select", ask(select(&["a", "b"]), "Pick", None, never()).await);
     note("select2", ask(select(&["a", "b"]), "Pick2", Some(60_000), never()).await);

@@ -68,6 +68,42 @@ fn select_is_answered_with_a_value() {
 }
 
 #[test]
+fn options_and_editors_are_described() {
+    check_dialog(
+        "select",
+        json!({ "title": "Pick", "options": ["a", ["b", "the second"]] }),
+        json!({
+            "method": "select", "title": "Pick", "options": ["a", "b"],
+            "optionDetails": [{}, { "description": "the second" }],
+        }),
+        &[(json!({ "value": "b" }), json!("b"))],
+    );
+    check_dialog(
+        "editor",
+        json!({ "title": "Edit", "prompt_style": true }),
+        json!({ "method": "editor", "title": "Edit", "promptStyle": true }),
+        &[(json!({ "value": "text" }), json!("text"))],
+    );
+}
+
+#[test]
+fn extension_asks_to_open_a_page_of_the_web_and_nothing_else() {
+    let (_server, workspace) = Workspace::with_server();
+    let mut agent = start(&workspace, &[]);
+    agent.send(json!({ "type": "prompt", "message": "/display open_url [\"https://example.com/a\"]" }));
+    let request = agent.until(is_request).pop().unwrap();
+    assert_eq!((&request["method"], &request["url"]), (&json!("open_url"), &json!("https://example.com/a")));
+    agent.until_type("prompt_result");
+    for other in ["file:///etc/passwd", "javascript:alert(1)", "example.com", ""] {
+        agent.send(json!({ "type": "prompt", "message": format!("/display open_url [{other:?}]") }));
+        let records = agent.until_type("prompt_result");
+        assert!(!records.iter().any(is_request), "{other}");
+        let error = of_type(&records, "extension_error")[0]["error"].as_str().unwrap();
+        assert!(error.contains("is not an address that begins with https://"), "{error}");
+    }
+}
+
+#[test]
 fn confirm_is_answered_with_yes_or_no() {
     check_dialog(
         "confirm",

@@ -13,8 +13,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const REFUSED: &[&str] = &[
     r#"{ "type": "set_fast_mode", "enabled": true }"#,
     r#"{ "type": "handoff", "customInstructions": "be brief" }"#,
-    r#"{ "type": "get_login_providers" }"#,
-    r#"{ "type": "login", "providerId": "x" }"#,
 ];
 
 #[test]

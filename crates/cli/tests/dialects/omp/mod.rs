@@ -3,6 +3,7 @@
 mod commands;
 mod extensions;
 mod later_commands;
+mod logins;
 mod prompting;
 mod rules_and_todos;
 mod runs;

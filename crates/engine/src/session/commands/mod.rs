@@ -3,6 +3,7 @@
 mod commands_list;
 mod export;
 mod host;
+mod login;
 mod message_pages;
 mod models;
 mod navigation;
@@ -97,6 +98,8 @@ impl Session {
             Command::GetSessionStatistics => return self.session_statistics(origin),
             Command::GetState => return self.get_state(origin),
             Command::GetCommands => return self.get_commands(origin),
+            Command::GetLoginProviders => return self.login_providers(origin),
+            Command::Login { provider } => return self.login(origin, &provider),
             Command::AbortShell => Ok(self.abort_commands()),
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),

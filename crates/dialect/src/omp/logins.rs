@@ -1,0 +1,68 @@
+//! Logging in to providers.
+
+use bowline_core::command::Command;
+use bowline_core::login::LoginProvider;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::command_table::Action::Engine;
+use crate::command_table::Row;
+use crate::fields::Field;
+use crate::fields::Kind::Text;
+use crate::schema::schema_of;
+
+pub(super) const GET_LOGIN_PROVIDERS: Row = Row {
+    name: "get_login_providers",
+    about: "Returns the providers that a user may log in to, and whether there is a key for each.",
+    fields: &[],
+    result: Some(schema_of::<LoginProviders<'_>>),
+    action: Engine(|_| Command::GetLoginProviders),
+};
+
+pub(super) const LOGIN: Row = Row {
+    name: "login",
+    about: "Asks the user for the API key of a provider with an `input`, after an `open_url` of the page where its keys are \
+            made, if that is known. The key is stored in `auth.json` and used from the next request on. Fails with \
+            `cancelled` if the user enters none. Other commands are carried out meanwhile.",
+    fields: &[Field::required("providerId", Text, "The `id` of a provider.")],
+    result: Some(schema_of::<LoggedIn<'_>>),
+    action: Engine(|mut fields| Command::Login { provider: fields.text("providerId") }),
+};
+
+/// The providers that a user may log in to.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LoginProviders<'reply> {
+    providers: Vec<LoginProviderRecord<'reply>>,
+}
+
+/// A provider that a user may log in to.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LoginProvider")]
+struct LoginProviderRecord<'reply> {
+    id: &'reply str,
+    /// The name for people.
+    name: &'reply str,
+    /// Whether the user can log in to it with `login`.
+    available: bool,
+    /// Whether there is a key for it, or it needs none.
+    authenticated: bool,
+}
+
+/// The provider that the user has logged in to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LoggedIn<'reply> {
+    pub provider_id: &'reply str,
+}
+
+impl<'reply> LoginProviders<'reply> {
+    pub fn new(providers: &'reply [LoginProvider]) -> Self {
+        let record = |provider: &'reply LoginProvider| LoginProviderRecord {
+            id: &provider.id,
+            name: &provider.name,
+            available: provider.is_available,
+            authenticated: provider.is_authenticated,
+        };
+        Self { providers: providers.iter().map(record).collect() }
+    }
+}
