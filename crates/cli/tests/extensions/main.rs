@@ -13,6 +13,7 @@ mod flags;
 mod hooks;
 mod listing;
 mod loading;
+mod recorded_abort;
 mod recordings;
 mod requests;
 mod results;
