@@ -2340,7 +2340,8 @@ class Extension:
     ) -> Callable[[AnyFunction], AnyFunction]:
         """Makes a function the slash command ``/name``. It is called with the text after the name, and the context.
 
-        ``complete`` returns completions of an argument's beginning.
+        ``complete`` is called with what the user has typed after the name so far, and the context. It returns texts that
+        may take its place, or mappings with ``value``, ``label`` and ``description``. It has a second.
         """
 
         def register(function: AnyFunction) -> AnyFunction:

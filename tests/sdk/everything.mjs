@@ -176,7 +176,7 @@ ext.tool({
 
 ext.command("dialogs", {
   description: "Opens every dialog",
-  complete: (prefix) => [`${prefix}one`, `${prefix}two`],
+  complete: (prefix) => [`${prefix}one`, { value: `${prefix}two` }],
   async handler(args, ctx) {
     const chosen = await ctx.ui.select("Pick", ["a", { label: "b", description: "the second" }], { timeout: 1500 });
     const confirmed = await ctx.ui.confirm("Sure?", "really");

@@ -186,7 +186,7 @@ def noisy(ctx: Context) -> str:
     return f"read {len(eaten)} bytes \ud800"
 
 
-@ext.command("dialogs", "Opens every dialog", complete=lambda prefix, ctx: [prefix + "one", prefix + "two"])
+@ext.command("dialogs", "Opens every dialog", complete=lambda prefix, ctx: [prefix + "one", {"value": prefix + "two"}])
 def dialogs(arguments: str, ctx: Context) -> None:
     answers = [
         ctx.ui.select("Pick", ["a", ("b", "the second")], timeout=1.5),

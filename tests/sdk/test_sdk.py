@@ -295,7 +295,7 @@ class SdkTests:
                 ("ui.setEditorText", {"text": "e"}),
                 ("ui.openUrl", {"url": "https://example.com", "instructions": "Log in"}),
             ], others
-            assert engine.call("complete", command="dialogs", prefix="t")["result"] == ["tone", "ttwo"]
+            assert engine.call("complete", command="dialogs", prefix="t")["result"] == ["tone", {"value": "ttwo"}]
 
     def test_session_methods(self) -> None:
         happened = {"cancelled": False}

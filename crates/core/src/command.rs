@@ -63,6 +63,11 @@ pub enum Command {
         limit: usize,
     },
     GetCommands,
+    /// Returns what can follow the name of a slash command, instead of `prefix`.
+    GetCompletions {
+        command: String,
+        prefix: String,
+    },
     GetLastAssistantText,
     GetSessionStatistics,
 

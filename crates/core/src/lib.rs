@@ -7,6 +7,7 @@
 
 pub mod ask;
 pub mod command;
+pub mod completion;
 pub mod error_kind;
 pub mod event;
 pub mod extension_info;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::command::{InterruptMode, Origin, QueueMode};
+use crate::completion::Completion;
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::extension_info::ExtensionInfo;
 use crate::login::LoginProvider;
@@ -46,6 +47,8 @@ pub enum Answer {
     Messages(Vec<Arc<Message>>),
     MessagesPage(MessagesPage),
     Commands(Vec<SlashCommand>),
+    /// What can follow the name of a slash command.
+    Completions(Vec<Completion>),
     Model(Arc<Model>),
     /// `None` when there is nothing to cycle through.
     CycledModel(Option<CycledModel>),
@@ -136,6 +139,7 @@ impl Answer {
                 | Self::Messages(_)
                 | Self::MessagesPage(_)
                 | Self::Commands(_)
+                | Self::Completions(_)
                 | Self::Models(_)
                 | Self::Statistics(_)
                 | Self::LastAssistantText(_)

@@ -10,6 +10,8 @@ pub struct SlashCommand {
     pub description: Option<String>,
     /// What the user may write after the name, in a few words.
     pub argument_hint: Option<String>,
+    /// Whether what the user writes after the name can be completed.
+    pub has_completion: bool,
     pub kind: CommandKind,
     pub source_info: SourceInfo,
 }

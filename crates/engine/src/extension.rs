@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 use bowline_core::command::{Command, Draft, Queue};
+use bowline_core::completion::Completion;
 use bowline_core::extension_info::ExtensionInfo;
 use bowline_core::hook::{CustomMessageDraft, HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::model::Model;
@@ -85,6 +86,16 @@ pub trait Extension: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'static, Result<CommandResult, String>> {
         let error = format!("there is no command named {name}");
         Box::pin(std::future::ready(Err(error)))
+    }
+
+    /// Returns what can follow the name of a slash command that it offers, instead of `prefix`, within a moment.
+    fn complete(
+        self: Arc<Self>,
+        _command: &str,
+        _prefix: &str,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, Vec<Completion>> {
+        Box::pin(std::future::ready(Vec::new()))
     }
 
     /// Takes what has changed of the session, before the hook that may depend on it. `entries` are the lines that were

@@ -71,6 +71,7 @@ pub(crate) fn listed() -> impl Iterator<Item = SlashCommand> {
         name: row.name.to_owned(),
         description: Some(row.about.to_owned()),
         argument_hint: row.hint.map(ToOwned::to_owned),
+        has_completion: false,
         kind: CommandKind::Builtin,
         source_info: SourceInfo {
             path: PathBuf::from("<builtin>"),

@@ -5,6 +5,7 @@
 
 mod argument_check;
 pub mod command_hooks;
+mod completion;
 mod connection;
 mod discovery;
 mod displays;

@@ -346,6 +346,7 @@ fn slash_command(command: &bowline_mcp::PromptCommand) -> SlashCommand {
         name: command.name.clone(),
         description: Some(command.description.clone()),
         argument_hint: (!command.arguments.is_empty()).then(|| command.arguments.clone()),
+        has_completion: false,
         kind: CommandKind::Extension,
         source_info: SourceInfo {
             path: command.origin.clone(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
+use bowline_core::completion::Completion;
 use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::slash_command::{CommandKind, Scope, SlashCommand};
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::completion;
 use crate::connection::{CallEnd, CallGuard, Connection, OpenCall, exited, lock};
 use crate::discovery::{Found, Launch, NotLoaded};
 use crate::host::Group;
@@ -233,6 +235,7 @@ impl ProcessExtension {
             name: command.name.clone(),
             description: command.description.clone(),
             argument_hint: None,
+            has_completion: command.has_completion,
             kind: CommandKind::Extension,
             source_info: self.found.source.clone(),
         });
@@ -318,6 +321,22 @@ impl Extension for ProcessExtension {
             guard.answer(end, None, cancel).await.map_err(shorten)?;
             Ok(CommandResult::Done)
         })
+    }
+
+    fn complete(
+        self: Arc<Self>,
+        command: &str,
+        prefix: &str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Vec<Completion>> {
+        let is_offered = {
+            let state = lock(&self.state);
+            state.registered.commands.iter().any(|known| known.name == command && known.has_completion)
+        };
+        if !is_offered {
+            return Box::pin(std::future::ready(Vec::new()));
+        }
+        Box::pin(completion::complete(self, command.to_owned(), prefix.to_owned(), cancel))
     }
 
     fn mirror(&self, session: &Arc<Mirror>, entries: &[Arc<str>]) {

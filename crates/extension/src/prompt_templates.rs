@@ -54,6 +54,7 @@ impl PromptTemplate {
         Ok(SlashCommand {
             description: Some(description).filter(|description| !description.is_empty()),
             argument_hint: field("argument-hint").map(ToOwned::to_owned),
+            has_completion: false,
             kind: CommandKind::PromptTemplate,
             name: self.name,
             source_info: self.source,

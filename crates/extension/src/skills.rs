@@ -140,6 +140,7 @@ impl Skill {
             name: format!("skill:{}", self.name),
             description: Some(self.description.clone()),
             argument_hint: None,
+            has_completion: false,
             kind: CommandKind::Skill,
             source_info: self.source.clone(),
         }

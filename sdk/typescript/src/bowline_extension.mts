@@ -532,13 +532,20 @@ export interface Tool {
   execute(args: Json, ctx: Context): unknown;
 }
 
+/** A text that completes what the user types after a slash command. `label` is shown instead of `value`. */
+export interface Completion {
+  value: string;
+  label?: string;
+  description?: string;
+}
+
 /** A slash command. */
 export interface Command {
   description?: string;
   /** Is called with the text after the command's name. */
   handler(args: string, ctx: Context): unknown;
-  /** Returns completions of an argument's beginning. */
-  complete?(prefix: string, ctx: Context): MaybePromise<string[]>;
+  /** Returns what may take the place of `prefix`, which the user has typed after the name so far. It has a second. */
+  complete?(prefix: string, ctx: Context): MaybePromise<(string | Completion)[]>;
 }
 
 /** A flag of bowline's command line. Its value is that of the command line from `session_start` on. */
@@ -1012,7 +1019,7 @@ class Runtime {
     return undefined;
   }
 
-  async #runCompletion(call: Call, record: Json): Promise<string[]> {
+  async #runCompletion(call: Call, record: Json): Promise<(string | Completion)[]> {
     const command = this.extension._command(record["command"]);
     return (await command.complete?.(record["prefix"] ?? "", new Context(this, call))) ?? [];
   }

@@ -1,7 +1,8 @@
 """What the extension of the recordings did, on bowline's protocol for extensions and without a library.
 
 The command /uiall uses every method of the user interface once or more, and writes what it received to the file that the
-environment variable EXTLOG names, under the names of the recorded log. /ask TITLE asks for a text, and /fail fails.
+environment variable EXTLOG names, under the names of the recorded log. /ask TITLE asks for a text and completes
+titles, and /fail fails.
 """
 
 import itertools
@@ -15,7 +16,7 @@ import time
 REGISTERED = {
     "type": "registered",
     "protocol": 1,
-    "extensions": [{"commands": [{"name": "uiall", "description": "every ui method"}, {"name": "ask"}, {"name": "fail"}]}],
+    "extensions": [{"commands": [{"name": "uiall", "description": "every ui method"}, {"name": "ask", "hasCompletion": True}, {"name": "fail"}]}],
 }
 
 ids = itertools.count(1)
@@ -110,6 +111,9 @@ for line in sys.stdin:
         send(**REGISTERED)
     elif record["type"] == "command":
         threading.Thread(target=run_command, args=[record], daemon=True).start()
+    elif record["type"] == "complete":
+        titles = [{"value": "Name", "description": "the name of the user"}, "Number"]
+        send(type="result", id=record["id"], result=titles)
     elif record["type"] == "response":
         waiting[record["id"]].put(record.get("result"))
     elif record["type"] == "shutdown":

@@ -15,7 +15,7 @@ import time
 PLACE = os.path.splitext(os.path.abspath(__file__))[0]
 PLAN = json.load(open(PLACE + ".json"))
 LOG = open(PLACE + ".log", "a")
-ANSWERED = {"hook", "tool", "command"}
+ANSWERED = {"hook", "tool", "command", "complete"}
 names = {}
 
 
@@ -79,6 +79,7 @@ def key_of(record):
         "event": lambda: record["event"]["type"],
         "tool": lambda: record["name"],
         "command": lambda: record["name"],
+        "complete": lambda: record["command"],
         "provider": lambda: record["op"],
         "response": lambda: record["id"],
     }

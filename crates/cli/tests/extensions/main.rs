@@ -6,6 +6,7 @@
 mod actor;
 mod command_hooks;
 mod commands;
+mod completions;
 mod dialogs;
 mod examples;
 mod failures;

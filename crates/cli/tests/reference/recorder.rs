@@ -170,6 +170,13 @@ impl Recorder {
         let mut agent = launch.arguments(&arguments).environment("PI_RPC_EMIT_TITLE", "1").start();
         agent.send(json!({ "type": "prompt", "message": "/fail" }));
         agent.until(|record| record.to_string().contains("it exploded"));
+        if matches!(self.dialect, "pi" | "omp") {
+            let line =
+                json!({ "id": "completions", "type": "get_completions", "command": "ask", "prefix": "N" });
+            agent.send(line.clone());
+            agent.response("completions");
+            self.commands.push(line);
+        }
         agent.send(json!({ "type": "prompt", "message": "/uiall" }));
         let is_last = |record: &Value| {
             record["text"] == "pasted" || (self.dialect == "operator-flat" && record["message"] == "err")
@@ -201,7 +208,7 @@ impl Recorder {
         let response_to = |command: &Value| {
             let is_it =
                 |record: &&Value| record["type"] == "response" && record.get("id") == command.get("id");
-            self.agent.transcript().iter().find(is_it).cloned()
+            self.agent.transcript().iter().chain(&self.others).find(is_it).cloned()
         };
         let exchanges = of_name.map(|command| (command, response_to(command)));
         let carried_out = |(_, answer): &(&Value, Option<Value>)| {

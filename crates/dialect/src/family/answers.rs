@@ -157,6 +157,9 @@ pub(crate) struct SlashCommandRecord<'reply> {
     pub name: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'reply str>,
+    /// `true` if `get_completions` completes what follows the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_completion: Option<bool>,
     /// What provides the command.
     #[schemars(extend("enum" = ["extension", "prompt", "skill"]))]
     pub source: &'static str,

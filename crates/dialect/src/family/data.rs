@@ -18,6 +18,7 @@ use super::answers::{
     ShellResultRecord, SlashCommandRecord, StateRecord, StatisticsRecord, Switched, Todos, TokensRecord,
     Tree, Written,
 };
+use super::completions::Completions;
 use super::extensions;
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
@@ -35,6 +36,7 @@ pub(crate) enum Data<'reply> {
     Messages(Messages<'reply>),
     MessagesPage(MessagesPage<'reply>),
     Commands(Commands<'reply>),
+    Completions(Completions<'reply>),
     Model(&'reply Model),
     CycledModel(CycledModel<'reply>),
     Models(Models<'reply>),
@@ -89,6 +91,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::Commands(commands) => {
             Data::Commands(Commands { commands: commands.iter().filter_map(slash_command).collect() })
         }
+        Answer::Completions(completions) => Data::Completions(Completions::new(completions)),
         Answer::Model(model) => Data::Model(model),
         Answer::CycledModel(None) | Answer::CycledThinkingLevel(None) => Data::Nothing,
         Answer::CycledModel(Some(cycled)) => Data::CycledModel(CycledModel {
@@ -156,6 +159,7 @@ fn slash_command(command: &SlashCommand) -> Option<SlashCommandRecord<'_>> {
     Some(SlashCommandRecord {
         name: &command.name,
         description: command.description.as_deref(),
+        has_completion: command.has_completion.then_some(true),
         source: match command.kind {
             CommandKind::Builtin => return None,
             CommandKind::Extension => "extension",

@@ -4,6 +4,7 @@
 pub(crate) mod answers;
 pub(crate) mod attachments;
 pub(crate) mod commands;
+pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod error_code;
 pub(crate) mod extensions;

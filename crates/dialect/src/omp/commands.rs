@@ -11,6 +11,7 @@ use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
 use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
+use crate::family::completions;
 use crate::family::host;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -153,6 +154,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
+    completions::GET_COMPLETIONS,
     logins::GET_LOGIN_PROVIDERS,
     logins::LOGIN,
 ];

@@ -339,8 +339,8 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents and two about logins.
-        assert_eq!(commands::TABLE.len(), 29 + 12);
+        // host tools, three about subagents, two about logins and one for completions.
+        assert_eq!(commands::TABLE.len(), 29 + 13);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(super) struct AvailableCommands<'reply> {
 
 /// A command that a prompt can invoke with a leading slash.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct AvailableCommand<'reply> {
     pub name: &'reply str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,6 +21,9 @@ pub(super) struct AvailableCommand<'reply> {
     /// Absent if nothing is known of what follows the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<CommandInput<'reply>>,
+    /// `true` if `get_completions` completes what follows the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub has_completion: Option<bool>,
     /// What provides the command: the agent itself, a skill, an extension, or the file of a prompt template.
     #[schemars(extend("enum" = ["builtin", "skill", "extension", "file"]))]
     pub source: &'static str,
@@ -61,6 +65,7 @@ fn record(command: &SlashCommand) -> AvailableCommand<'_> {
         name: &command.name,
         description: command.description.as_deref(),
         input: command.argument_hint.as_deref().or(usual).map(|hint| CommandInput { hint }),
+        has_completion: command.has_completion.then_some(true),
         source,
     }
 }

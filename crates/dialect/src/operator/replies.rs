@@ -275,6 +275,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
+        | Answer::Completions(_)
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. }
         | Answer::Todos(_)

@@ -228,6 +228,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Exported { .. }
         | Answer::HostTools(_)
         | Answer::UriSchemes(_)
+        | Answer::Completions(_)
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. }
         | Answer::Todos(_)

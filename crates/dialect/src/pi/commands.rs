@@ -8,6 +8,7 @@ use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::commands as family;
+use crate::family::completions;
 use crate::family::host;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -39,6 +40,7 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Commands<'_>>),
         action: Engine(|_| Command::GetCommands),
     },
+    completions::GET_COMPLETIONS,
     protocol_info::ROW,
     family::SET_MODEL,
     family::CYCLE_MODEL,

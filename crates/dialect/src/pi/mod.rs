@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_ten_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 10);
+    fn table_has_all_33_commands_of_pi_and_eleven_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 11);
     }
 
     #[test]

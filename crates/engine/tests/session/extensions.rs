@@ -72,6 +72,7 @@ fn command(name: &str) -> SlashCommand {
         name: name.to_owned(),
         description: None,
         argument_hint: None,
+        has_completion: false,
         kind: CommandKind::Extension,
         source_info: SourceInfo {
             path: PathBuf::from("ext"),

@@ -1,5 +1,6 @@
 //! The records that an extension sends to bowline.
 
+use bowline_core::completion::Completion;
 use bowline_core::message::Content;
 use bowline_core::model::{InputKind, Price};
 use bowline_core::thinking::ThinkingLevel;
@@ -195,6 +196,9 @@ pub struct CommandRegistration {
     pub name: String,
     #[serde(default)]
     pub description: Option<String>,
+    /// Whether the extension completes what follows the name: it answers `complete`.
+    #[serde(default)]
+    pub has_completion: bool,
 }
 
 /// A flag of the command line. Its value is in the field `flags` of the state.
@@ -296,7 +300,7 @@ pub struct ModelRegistration {
     pub compat: Option<Value>,
 }
 
-/// The end of what a `hook`, `tool`, `command` or `provider` asked for. With an `error` it failed.
+/// The end of what a `hook`, `tool`, `command`, `complete` or `provider` asked for. With an `error` it failed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Result")]
 pub struct CallResult {
@@ -330,6 +334,31 @@ pub struct ToolOutcome {
     /// Ends the run if every call of the answer has it.
     #[serde(default)]
     pub terminate: bool,
+}
+
+/// A completion: an element of the `result` of a `complete` record.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CompletionResult {
+    Text(String),
+    Described {
+        /// What takes the place of the text after the command's name.
+        value: String,
+        /// What to show instead of the value.
+        #[serde(default)]
+        label: Option<String>,
+        #[serde(default)]
+        description: Option<String>,
+    },
+}
+
+impl From<CompletionResult> for Completion {
+    fn from(result: CompletionResult) -> Self {
+        match result {
+            CompletionResult::Text(value) => Self { value, label: None, description: None },
+            CompletionResult::Described { value, label, description } => Self { value, label, description },
+        }
+    }
 }
 
 /// The progress of a tool.

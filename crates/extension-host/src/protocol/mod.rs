@@ -13,10 +13,10 @@ mod step;
 mod to_extension;
 
 pub use from_extension::{
-    CallResult, Cancel, CommandRegistration, ErrorRecord, ExecutionMode, FlagRegistration, FlagType,
-    FromExtension, HookRegistration, Log, ModelRegistration, Notify, PartialOutcome, ProviderRegistration,
-    Registered, Registration, Request, StreamEnd, StreamStop, ToolOutcome, ToolRegistration, Unregister,
-    Update, Want,
+    CallResult, Cancel, CommandRegistration, CompletionResult, ErrorRecord, ExecutionMode, FlagRegistration,
+    FlagType, FromExtension, HookRegistration, Log, ModelRegistration, Notify, PartialOutcome,
+    ProviderRegistration, Registered, Registration, Request, StreamEnd, StreamStop, ToolOutcome,
+    ToolRegistration, Unregister, Update, Want,
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;

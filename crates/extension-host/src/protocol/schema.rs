@@ -44,9 +44,10 @@ pub fn schema() -> Value {
             records.push((camel_case(method.name) + "Response", result));
         }
     }
-    // What calls of tools and providers return.
+    // What calls of tools, completions and providers return.
     for (name, described) in [
         ("ToolCallOutcome", receiving.subschema_for::<from_extension::ToolOutcome>()),
+        ("CommandCompletion", receiving.subschema_for::<from_extension::CompletionResult>()),
         ("ProviderStreamEnd", receiving.subschema_for::<from_extension::StreamEnd>()),
     ] {
         records.push((name.to_owned(), described.to_value()));

@@ -61,6 +61,14 @@ pub enum ToExtension<'record> {
         /// The text after the command's name.
         args: &'record str,
     },
+    /// Asks for what can follow the name of a command of the extension that has `hasCompletion`. The `result` is a list of
+    /// texts or of objects with `value`, `label` and `description`.
+    Complete {
+        id: &'record str,
+        command: &'record str,
+        /// The text after the command's name so far.
+        prefix: &'record str,
+    },
     /// Asks a provider of the extension for an answer (`stream`), which is sent as any number of `chunk` and one
     /// `result`, or for its list of models (`refresh`), which is the `result`.
     Provider {

@@ -1,6 +1,7 @@
 //! Carrying out commands: one arm each, the work in a file for each group.
 
 mod commands_list;
+mod completions;
 mod export;
 mod host;
 mod login;
@@ -98,6 +99,9 @@ impl Session {
             Command::GetSessionStatistics => return self.session_statistics(origin),
             Command::GetState => return self.get_state(origin),
             Command::GetCommands => return self.get_commands(origin),
+            Command::GetCompletions { command, prefix } => {
+                return self.get_completions(origin, &command, &prefix);
+            }
             Command::GetLoginProviders => return self.login_providers(origin),
             Command::Login { provider } => return self.login(origin, &provider),
             Command::AbortShell => Ok(self.abort_commands()),
