@@ -17,9 +17,6 @@ mod image;
 mod markdown;
 mod outline;
 mod page;
-#[cfg_attr(unix, path = "platform_unix.rs")]
-#[cfg_attr(windows, path = "platform_windows.rs")]
-mod platform;
 mod policy;
 mod segments;
 mod tool;

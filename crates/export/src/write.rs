@@ -6,7 +6,6 @@ use std::path::{self, Path, PathBuf};
 
 use crate::Error;
 use crate::page::GENERATOR;
-use crate::platform::private_file;
 
 /// How much of a file is read to recognise it.
 const HEAD: u64 = 4096;
@@ -62,7 +61,7 @@ impl Target {
         loop {
             let temporary = self.folder.join(format!(".{}.{}-{number}.tmp", self.name, std::process::id()));
             // Private like the session: sharing it is up to the user.
-            match private_file().write(true).create_new(true).open(&temporary) {
+            match bowline_files::private_file().write(true).create_new(true).open(&temporary) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && number < ATTEMPTS => number += 1,
                 result => return result.map(|file| (file, temporary)),
             }

@@ -9,7 +9,6 @@ pub mod front_matter;
 mod instruction_files;
 mod list_filter;
 mod options;
-mod private_file;
 mod project;
 mod project_settings;
 mod prompt_templates;

@@ -5,12 +5,14 @@
 //! trust: they are read, and nothing in them runs.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use bowline_files::Lock;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::private_file::{self, Lock};
 use crate::project::Project;
 
 /// The folders of a project that bowline looks into, in order of precedence.
@@ -36,6 +38,9 @@ pub const FILE_NAME: &str = "trust.json";
 
 /// The longest file of decisions that is read.
 const LARGEST: u64 = 1024 * 1024;
+
+/// How long another process may hold the lock.
+const LOCK_LIMIT: Duration = Duration::from_secs(10);
 
 /// What applies to a project that the user has not decided about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,27 +129,33 @@ impl TrustFile {
         let Some(key) = folder.to_str().map(ToOwned::to_owned) else {
             return Err(Error::NotTextPath { path: folder });
         };
-        let lock = Lock::acquire(&self.path)?;
+        let lock = Lock::acquire(&self.path, LOCK_LIMIT).map_err(|error| self.unwritable(&error))?;
         let mut entries = self.read()?;
         let before = match decision {
             Some(decision) => entries.insert(key, Value::Bool(decision)),
             None => entries.shift_remove(&key),
         };
         let text = serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n";
-        lock.replace(text.as_bytes())?;
+        lock.replace(text.as_bytes()).map_err(|error| self.unwritable(&error))?;
         Ok((before.and_then(|before| before.as_bool()), folder))
     }
 
     fn read(&self) -> Result<Map<String, Value>, Error> {
-        let text = match private_file::read(&self.path, LARGEST)? {
-            Some(text) if !text.trim().is_empty() => text,
-            _ => return Ok(Map::new()),
+        let text = match bowline_files::read_text(&self.path, LARGEST) {
+            Ok(text) if text.trim().is_empty() => return Ok(Map::new()),
+            Ok(text) => text,
+            Err(error) if error.is_not_found() => return Ok(Map::new()),
+            Err(error) => return Err(error.into()),
         };
         match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
             Ok(Value::Object(entries)) => Ok(entries),
             Ok(_) => Err(self.invalid("it must be an object, such as {\"/home/me/project\": true}")),
             Err(error) => Err(self.invalid(&format!("it is not JSON: {error}"))),
         }
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Error {
+        Error::Unwritable { path: self.path.clone(), reason: error.to_string() }
     }
 
     fn invalid(&self, problem: &str) -> Error {

@@ -4,11 +4,14 @@
 //! device, a link to the environment of this very process. So a file is opened without blocking, what was opened is
 //! checked, never what the name promised, and no more is read than the caller allows.
 //!
+//! It also creates files that only the user may read, and changes those that several processes change.
+//!
 //! Everything here blocks as long as the disk does: callers that must not block use another thread.
 
 mod error;
 #[cfg(unix)]
 mod platform_unix;
+mod private;
 #[cfg(unix)]
 use platform_unix as platform;
 #[cfg(windows)]
@@ -21,6 +24,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use error::Error;
+pub use private::{Lock, create_private_folder, mode, private_file, restrict};
 
 /// The first bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

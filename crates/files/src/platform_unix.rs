@@ -1,8 +1,10 @@
 //! Opening files as Unix offers it.
 
-use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -13,6 +15,26 @@ use crate::error::{Error, FOLDER};
 /// Has a FIFO without a writer open at once, and a terminal not become the controlling one.
 pub(crate) fn do_not_block(options: &mut OpenOptions) {
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+}
+
+/// Has a file that is created be readable for the user only.
+pub(crate) fn make_private(options: &mut OpenOptions) {
+    options.mode(0o600);
+}
+
+/// Makes a file readable for the user only.
+pub(crate) fn restrict(file: &File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(0o600))
+}
+
+/// Creates a folder that only the user may enter, with its parents.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Returns the permission bits of a file.
+pub(crate) fn mode(path: &Path) -> Option<u32> {
+    Some(path.metadata().ok()?.mode() & 0o777)
 }
 
 /// Returns the error for a file that the system did not open. A socket and a FIFO without a reader are answered in the
@@ -105,6 +127,23 @@ mod tests {
             Err(Error::NotRegular { kind: found, .. }) => assert_eq!(found, kind),
             other => panic!("{}: {other:?}", path.display()),
         }
+    }
+
+    #[test]
+    fn private_files_and_folders_are_for_the_user_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        let lock = crate::Lock::acquire(&path, std::time::Duration::ZERO).unwrap();
+        fs::write(folder.path().join("a/b/.file.new"), "left by a process that was killed").unwrap();
+        lock.replace(b"secret").unwrap();
+        for (name, expected) in [("a", 0o700), ("a/b", 0o700), ("a/b/file", 0o600), ("a/b/.file.lock", 0o600)]
+        {
+            assert_eq!(mode(&folder.path().join(name)), Some(expected), "{name}");
+        }
+        let public = folder.path().join("public");
+        fs::write(&public, "").unwrap();
+        restrict(&File::open(&public).unwrap()).unwrap();
+        assert_eq!((mode(&public), mode(&folder.path().join("none"))), (Some(0o600), None));
     }
 
     #[test]

@@ -9,6 +9,25 @@ use crate::error::{Error, FOLDER};
 /// Files never block here when they are opened.
 pub(crate) fn do_not_block(_: &mut OpenOptions) {}
 
+/// A file has the permissions of its folder.
+pub(crate) fn make_private(_: &mut OpenOptions) {}
+
+/// Does nothing: a file has the permissions of its folder.
+#[expect(clippy::unnecessary_wraps, reason = "it fails on Unix")]
+pub(crate) fn restrict(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Creates a folder with its parents.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Returns nothing: there are no permission bits.
+pub(crate) fn mode(_: &Path) -> Option<u32> {
+    None
+}
+
 /// Returns the error for a file that the system did not open.
 pub(crate) fn opening_failed(path: &Path, error: io::Error) -> Error {
     Error::read(path, error)

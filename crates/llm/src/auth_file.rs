@@ -1,23 +1,20 @@
 //! `auth.json`: the user's keys and logins by provider, in pi's format. Other programs write it too, so unknown
 //! entries are preserved, and it is changed only under a lock and atomically.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::json_shape::{self, Problem, Shape, not_json};
 use crate::models_file::{misconfigured, read_text};
-use crate::private_files;
 use crate::secret::Secret;
 use crate::setting_value::SettingValue;
 
 /// How long another process may hold the lock.
 const LOCK_LIMIT: Duration = Duration::from_secs(30);
-const LOCK_GLANCE: Duration = Duration::from_millis(20);
 
 /// A login that expires this soon counts as expired: the request also takes time to arrive.
 const MARGIN_MS: u64 = 60_000;
@@ -121,7 +118,7 @@ impl AuthFile {
 
 /// Returns a warning if other users can read the file.
 pub(crate) fn exposure(path: &Path) -> Option<String> {
-    let mode = private_files::mode(path)?;
+    let mode = bowline_files::mode(path)?;
     (mode & 0o077 != 0).then(|| {
         format!(
             "{path} can be read by other users (mode {mode:04o}). Change that with: chmod 600 {path}",
@@ -132,38 +129,17 @@ pub(crate) fn exposure(path: &Path) -> Option<String> {
 
 /// The exclusive right to change the file, held until dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
-    path: PathBuf,
-    _file: File,
-}
+pub(crate) struct Lock(bowline_files::Lock);
 
 impl Lock {
-    /// Waits for the lock. It is a separate file, because the file itself is replaced.
+    /// Waits for the lock.
     pub(crate) fn acquire(path: &Path) -> Result<Self, Error> {
-        let failed = |error: io::Error| unwritable(path, &error);
-        if let Some(folder) = path.parent() {
-            private_files::create_folder(folder).map_err(failed)?;
-        }
-        let file = private_files::options().truncate(false).open(beside(path, "lock")).map_err(failed)?;
-        let started = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { path: path.to_owned(), _file: file }),
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-                Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_LIMIT => {
-                    std::thread::sleep(LOCK_GLANCE);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let reason = "another process is holding its lock".to_owned();
-                    return Err(Error::Unwritable { path: path.to_owned(), reason });
-                }
-            }
-        }
+        bowline_files::Lock::acquire(path, LOCK_LIMIT).map(Self).map_err(|error| unwritable(path, &error))
     }
 
     /// Changes the file atomically: readers see the old content or the new one.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Map<String, Value>) -> T) -> Result<T, Error> {
-        let path = &self.path;
+        let path = self.0.path();
         let mut entries: Map<String, Value> = match read_text(path)? {
             Some(text) if !text.trim().is_empty() => {
                 serde_json::from_str(&text).map_err(|error| misconfigured(path, not_json(&error)))?
@@ -171,19 +147,10 @@ impl Lock {
             _ => Map::new(),
         };
         let result = change(&mut entries);
-        self.replace(&entries).map_err(|error| unwritable(path, &error))?;
+        let text = serde_json::to_string_pretty(&entries).map(|text| text + "\n").map_err(io::Error::from);
+        let replaced = text.and_then(|text| self.0.replace(text.as_bytes()));
+        replaced.map_err(|error| unwritable(path, &error))?;
         Ok(result)
-    }
-
-    fn replace(&self, entries: &Map<String, Value>) -> io::Result<()> {
-        // A link is kept; its target is replaced.
-        let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let temporary = beside(&target, "new");
-        let mut file = private_files::options().truncate(true).open(&temporary)?;
-        serde_json::to_writer_pretty(&mut file, entries)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, target)
     }
 }
 
@@ -195,12 +162,6 @@ pub(crate) fn now() -> u64 {
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::Unwritable { path: path.to_owned(), reason: error.to_string() }
-}
-
-/// Returns the path of a hidden file beside another.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{ending}"))
 }
 
 #[cfg(test)]

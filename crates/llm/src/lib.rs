@@ -31,9 +31,6 @@ mod lone_surrogates;
 mod models_file;
 mod near;
 mod output_limit;
-#[cfg_attr(unix, path = "private_files_unix.rs")]
-#[cfg_attr(not(unix), path = "private_files_windows.rs")]
-mod private_files;
 mod providers;
 mod proxy;
 mod recording;

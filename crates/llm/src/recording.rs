@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::failure::KINDS;
 use crate::limits::RECORDING_BYTES;
-use crate::private_files;
 use crate::redaction::Redactor;
 use crate::transport::Outgoing;
 
@@ -90,9 +89,9 @@ impl Recorder {
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: path.to_owned(), reason: error.to_string() };
-        let opened = bowline_files::open_by(&mut private_files::options(), path);
+        let opened = bowline_files::open_by(bowline_files::private_file().write(true).create(true), path);
         let mut file = opened.map_err(|error| failed(error.into_io()))?;
-        private_files::restrict(&file).and_then(|()| file.set_len(0)).map_err(failed)?;
+        bowline_files::restrict(&file).and_then(|()| file.set_len(0)).map_err(failed)?;
         let head = json!({ "type": "recording", "version": VERSION, "bowline": env!("CARGO_PKG_VERSION") });
         let head = format!("{head}\n");
         file.write_all(head.as_bytes()).map_err(failed)?;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bowline_files::{create_private_folder, private_file};
+
 use crate::Error;
 use crate::durability::Durability;
-use crate::platform::{
-    create_private_directories, is_linked, is_same_file, private_file, read_exact_at, sync_directory,
-};
+use crate::platform::{is_linked, is_same_file, read_exact_at, sync_directory};
 
 /// The block size when a file is read from start to end.
 pub(crate) const READ_SIZE: usize = 256 * 1024;
@@ -32,7 +32,7 @@ impl SessionFile {
     /// no file behind on failure.
     pub(crate) fn create(path: &Path, content: &[u8], durability: Durability) -> Result<Self, Error> {
         if let Some(directory) = path.parent() {
-            create_private_directories(directory).map_err(|error| Error::write(directory, error))?;
+            create_private_folder(directory).map_err(|error| Error::write(directory, error))?;
         }
         let mut file = private_file().read(true).append(true).create_new(true).open(path).map_err(
             |error| match error.kind() {

@@ -1,21 +1,9 @@
 //! File operations as Unix offers them.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-
-/// Returns the options that create a file which only its user may read.
-pub(crate) fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.mode(0o600);
-    options
-}
-
-/// Creates a directory that only its user may enter, and its parents.
-pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
 
 /// Returns whether two descriptions are of the same file.
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
@@ -57,6 +45,7 @@ fn is_tolerated(kind: io::ErrorKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

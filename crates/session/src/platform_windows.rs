@@ -1,19 +1,9 @@
 //! File operations as Windows offers them.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::FileExt;
 use std::path::Path;
-
-/// Returns the options that create a file. The user's profile directory is private already.
-pub(crate) fn private_file() -> OpenOptions {
-    OpenOptions::new()
-}
-
-/// Creates a directory and its parents.
-pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
 
 /// Returns true: an open file cannot be replaced here.
 pub(crate) fn is_same_file(_: &Metadata, _: &Metadata) -> bool {

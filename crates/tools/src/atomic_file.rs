@@ -6,10 +6,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use bowline_files::Error;
+use bowline_files::{Error, private_file};
 use uuid::Uuid;
 
-use crate::platform::{has_other_names, keep_attributes, keep_owner, plain_permissions, private_file};
+use crate::platform::{has_other_names, keep_attributes, keep_owner, plain_permissions};
 
 /// Opens the regular file that is to be replaced; `None` if there is none. One that is protected against writing is an
 /// error, because a new file would bypass that.

@@ -52,7 +52,7 @@ impl LogPlace {
         let random = Uuid::new_v4().simple().to_string();
         let id = self.session_id.as_deref().map(|id| format!("{}-", in_name(id))).unwrap_or_default();
         let path = directory.join(format!("{PREFIX}{id}{}{SUFFIX}", &random[..RANDOM]));
-        let mut options = platform::private_file();
+        let mut options = bowline_files::private_file();
         options.write(true).create_new(true);
         let file = tokio::fs::OpenOptions::from(options).open(&path).await.ok()?;
         if self.ends_with_process {

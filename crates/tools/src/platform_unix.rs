@@ -1,10 +1,10 @@
 //! What the tools need of Unix: the output pipe and status of a command, the process that watches this one, and the owner,
 //! names, permissions and attributes of a file.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ChildStdin, ExitStatus};
 
@@ -43,13 +43,6 @@ pub(crate) fn signal_of(status: ExitStatus) -> Option<i32> {
 /// Returns the status of a process whose real one was lost: exit code 255.
 pub(crate) fn lost_status() -> ExitStatus {
     ExitStatus::from_raw(255 << 8)
-}
-
-/// Returns options that create a file only this user can read.
-pub(crate) fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.mode(0o600);
-    options
 }
 
 /// Returns whether the file belongs to this user.

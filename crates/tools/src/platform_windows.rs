@@ -1,6 +1,6 @@
 //! What the tools need of Windows: the output pipe and status of a command, and the names of a file.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, PipeWriter};
 use std::os::windows::io::OwnedHandle;
 use std::os::windows::process::ExitStatusExt;
@@ -42,11 +42,6 @@ pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
 /// Returns the status of a process whose real one was lost: exit code 255.
 pub(crate) fn lost_status() -> ExitStatus {
     ExitStatus::from_raw(255)
-}
-
-/// Returns options that create a file; the directory decides who can read it.
-pub(crate) fn private_file() -> OpenOptions {
-    OpenOptions::new()
 }
 
 /// Returns true: the folder for temporary files is this user's.
