@@ -8,17 +8,20 @@
 //! HTTP request, and a decoder from bytes to events. The transport moves the bytes. The crate reads neither the
 //! process's environment nor the home directory: [`Sources`] passes in what it may know.
 
+mod added;
 mod address;
 mod api;
 mod arguments;
 mod assembly;
 mod auth_file;
+mod blocks;
 mod catalog;
 mod choose;
 mod conversation;
 mod credentials;
 mod error;
 mod failure;
+mod foreign_answer;
 mod json_comments;
 mod json_shape;
 mod key_status;
@@ -48,6 +51,7 @@ mod sharing;
 mod sse;
 mod transport;
 
+pub use added::{AddedBy, Additions, AnswerSource, NewProvider};
 #[doc(hidden)]
 pub use api::probe;
 pub use assembly::Assembly;
