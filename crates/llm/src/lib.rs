@@ -57,6 +57,7 @@ pub use api::probe;
 pub use assembly::Assembly;
 pub use choose::Resolved;
 pub use error::Error;
+pub use failure::failure_kind_of;
 pub use key_status::{KeyState, KeyStatus};
 pub use local_servers::{LocalModels, LocalScope};
 pub use providers::{Providers, Sources};

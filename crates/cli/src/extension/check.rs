@@ -44,12 +44,14 @@ pub(super) fn check(
         home: environment.user_home.clone(),
     };
     let found = places.discover(&scratch.directory, true);
-    let plan = startup::extension_plan(arguments, environment, entry, places)?;
+    let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let directory = scratch.directory.clone();
     let report = super::block_on(async {
-        let Some(mut trial) = Trial::start(plan, directory, samples) else { return Report::default() };
+        let Some(mut trial) = Trial::start(plan, providers, directory, samples) else {
+            return Report::default();
+        };
         let report = run(&mut trial, &found).await;
         trial.stop().await;
         report

@@ -16,6 +16,7 @@ use bowline_engine::{
     SessionContext,
 };
 use bowline_extension_host::{Direction, Plan, ProcessHost};
+use bowline_llm::Providers;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
@@ -53,7 +54,7 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Starts the extensions of a plan. Returns `None` if there are none.
-    pub fn start(mut plan: Plan, directory: PathBuf, samples: Samples) -> Option<Self> {
+    pub fn start(mut plan: Plan, providers: Providers, directory: PathBuf, samples: Samples) -> Option<Self> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);
         plan.trace = Some(Box::new(move |_, direction, text| {
@@ -65,8 +66,12 @@ impl Trial {
         // What is reported is shown with the rest.
         plan.report = Box::new(|_| {});
         let (link, session) = DetachedSession::new();
-        let about =
-            About { session_id: "trial".to_owned(), session_file: None, directory: directory.clone() };
+        let about = About {
+            session_id: "trial".to_owned(),
+            session_file: None,
+            directory: directory.clone(),
+            providers,
+        };
         let attached = ProcessHost::new(plan).attach(link, about)?;
         Some(Self {
             attached,
