@@ -49,6 +49,8 @@ pub(super) struct Trial {
     is_ready: bool,
     /// Whether dialogs are answered as by somebody who agrees to everything, or closed.
     pub user_agrees: bool,
+    /// The models, with those of the extensions.
+    pub providers: Providers,
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
@@ -70,7 +72,7 @@ impl Trial {
             session_id: "trial".to_owned(),
             session_file: None,
             directory: directory.clone(),
-            providers,
+            providers: providers.clone(),
         };
         let attached = ProcessHost::new(plan).attach(link, about)?;
         Some(Self {
@@ -83,6 +85,7 @@ impl Trial {
             problems: Vec::new(),
             is_ready: false,
             user_agrees: true,
+            providers,
             lines,
         })
     }
