@@ -151,7 +151,7 @@ fn take_apis(settings: &mut Value) -> String {
         |value: &mut Value| value.as_object_mut()?.shift_remove("api")?.as_str().map(ToOwned::to_owned);
     let named = take(settings);
     let models = settings.get_mut("models").and_then(Value::as_array_mut).into_iter().flatten();
-    let first = models.map(|model| take(model)).fold(None, |first, next| first.or(next));
+    let first = models.map(take).fold(None, |first, next| first.or(next));
     named.or(first).unwrap_or_else(|| FOREIGN_API.to_owned())
 }
 
