@@ -55,7 +55,7 @@ use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_core::session_tag::SessionRequest;
 use bowline_wire::{Line, Record};
-pub use json::to_line;
+pub use json::{to_line, write as write_json};
 use protocol::Protocol;
 pub use schema::plain_definitions;
 use schemars::JsonSchema;
