@@ -15,9 +15,10 @@ pub struct ExtensionInfo {
     pub description: Option<String>,
     pub source_info: SourceInfo,
     pub status: ExtensionStatus,
-    /// The names of its tools, commands and hooks.
+    /// The names of its tools, commands, hooks and providers of models.
     pub tools: Vec<String>,
     pub commands: Vec<String>,
+    pub providers: Vec<String>,
     pub hooks: Vec<&'static str>,
 }
 

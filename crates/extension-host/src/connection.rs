@@ -1,18 +1,20 @@
 //! One run of an extension's process: what it was sent, and what it owes an answer to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_core::hook::HookEvent;
 use bowline_engine::Mirror;
 use bowline_tools::Progress;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::delta_lines::DeltaLines;
 use crate::outgoing::{Outgoing, Sent};
 use crate::pausable_clock::PausableClock;
-use crate::protocol::{Chunk, PartialOutcome, ToExtension};
+use crate::protocol::{Chunk, Failure, HookEventRecord, PartialOutcome, ToExtension};
 
 /// How long an extension may take to answer what was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -22,6 +24,7 @@ pub(crate) struct Connection {
     /// The short name of the extension, for errors.
     name: Arc<str>,
     pub outgoing: Outgoing,
+    deltas: Mutex<DeltaLines>,
     pub clock: PausableClock,
     calls: Mutex<Calls>,
     /// The requests of the extension that were not answered yet.
@@ -38,7 +41,7 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct Calls {
     last_id: u64,
-    open: HashMap<String, OpenCall>,
+    open: BTreeMap<u64, OpenCall>,
     is_closed: bool,
 }
 
@@ -48,20 +51,27 @@ pub(crate) enum OpenCall {
     Answer(oneshot::Sender<CallEnd>),
     /// A tool, which reports progress.
     Tool { end: oneshot::Sender<CallEnd>, progress: Arc<dyn Fn(Progress) + Send + Sync> },
-    /// A stream of a provider.
-    #[expect(dead_code, reason = "extensions cannot be providers yet")]
-    Stream(mpsc::Sender<StreamItem>),
+    /// A stream of a provider. Nothing waits for its reader, because whatever else the extension sends must get through; `size`
+    /// is what was sent so far.
+    Stream { items: mpsc::UnboundedSender<StreamItem>, size: usize },
 }
+
+/// The most that an extension may send for one answer. No answer needs as much.
+const LARGEST_STREAM: usize = 64 * 1024 * 1024;
+
+/// What a chunk costs beside its text.
+const CHUNK_COST: usize = 128;
 
 /// What the answer to a call is, or why it failed.
 pub(crate) type CallEnd = Result<Value, String>;
 
 /// A piece of a provider's answer.
 #[derive(Debug)]
-#[expect(dead_code, reason = "extensions cannot be providers yet")]
 pub(crate) enum StreamItem {
     Chunk(Chunk),
-    End(CallEnd),
+    /// There is more than an answer may have.
+    TooMuch,
+    End(Result<Value, Failure>),
 }
 
 /// Why a call has no answer.
@@ -85,6 +95,7 @@ impl Connection {
         Self {
             name,
             outgoing: Outgoing::default(),
+            deltas: Mutex::default(),
             clock: PausableClock::default(),
             calls: Mutex::default(),
             requests: Mutex::default(),
@@ -102,9 +113,23 @@ impl Connection {
         }
     }
 
+    /// Tells the extension of a hook's event.
+    pub fn tell(&self, event: &HookEvent) {
+        if let Some(line) = lock(&self.deltas).line(event) {
+            return self.send_line_of_event(|bytes| line.write_to(bytes));
+        }
+        if let Some(event) = HookEventRecord::of(event) {
+            self.send_event(&event);
+        }
+    }
+
     /// Sends an event, which is dropped if the extension lags behind.
-    pub fn send_event(&self, record: &ToExtension<'_>) {
-        match self.outgoing.push_event(record) {
+    pub fn send_event(&self, event: &HookEventRecord<'_>) {
+        self.send_line_of_event(|bytes| bowline_dialect::write_json(bytes, &ToExtension::Event { event }));
+    }
+
+    fn send_line_of_event(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        match self.outgoing.push_event(write) {
             Sent::TooMuch => self.give_up("it does not read what it is sent".to_owned()),
             Sent::FirstDropped => (self.on_dropped)(),
             Sent::Queued | Sent::Dropped => {}
@@ -134,13 +159,13 @@ impl Connection {
                 return None;
             }
             calls.last_id += 1;
-            let id = calls.last_id.to_string();
-            calls.open.insert(id.clone(), open);
+            let id = calls.last_id;
+            calls.open.insert(id, open);
             id
         };
         let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
-        let line = record(&guard.id)?;
-        match self.outgoing.push_line(&line) {
+        let line = record(&id.to_string())?;
+        match self.outgoing.push_line(|bytes| bytes.extend_from_slice(&line)) {
             Sent::TooMuch => {
                 self.give_up("it does not read what it is sent".to_owned());
                 None
@@ -150,11 +175,13 @@ impl Connection {
     }
 
     /// Takes the end of a call.
-    pub async fn end_call(&self, id: &str, end: CallEnd) {
-        let open = lock(&self.calls).open.remove(id);
+    pub fn end_call(&self, id: &str, end: Result<Value, Failure>) {
+        let open = id.parse().ok().and_then(|id: u64| lock(&self.calls).open.remove(&id));
         match open {
-            Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => drop(sender.send(end)),
-            Some(OpenCall::Stream(sender)) => drop(sender.send(StreamItem::End(end)).await),
+            Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => {
+                drop(sender.send(end.map_err(|failure| failure.message)));
+            }
+            Some(OpenCall::Stream { items, .. }) => drop(items.send(StreamItem::End(end))),
             // It was given up, or never existed.
             None => {}
         }
@@ -162,20 +189,25 @@ impl Connection {
 
     /// Takes the progress of a tool.
     pub fn progress(&self, id: &str, partial: PartialOutcome) {
-        let progress = match lock(&self.calls).open.get(id) {
+        let Ok(id) = id.parse::<u64>() else { return };
+        let progress = match lock(&self.calls).open.get(&id) {
             Some(OpenCall::Tool { progress, .. }) => Arc::clone(progress),
             _ => return,
         };
         progress(Progress { content: partial.content, details: partial.details });
     }
 
-    /// Takes a piece of a provider's answer, waiting for room.
-    pub async fn chunk(&self, id: &str, chunk: Chunk) {
-        let sender = match lock(&self.calls).open.get(id) {
-            Some(OpenCall::Stream(sender)) => sender.clone(),
-            _ => return,
-        };
-        let _ = sender.send(StreamItem::Chunk(chunk)).await;
+    /// Takes a piece of a provider's answer.
+    pub fn chunk(&self, id: &str, chunk: Chunk) {
+        let Ok(id) = id.parse::<u64>() else { return };
+        let mut calls = lock(&self.calls);
+        let Some(OpenCall::Stream { items, size }) = calls.open.get_mut(&id) else { return };
+        *size += chunk.text().len() + CHUNK_COST;
+        let is_too_much = *size > LARGEST_STREAM;
+        let _ = items.send(if is_too_much { StreamItem::TooMuch } else { StreamItem::Chunk(chunk) });
+        if is_too_much {
+            calls.open.remove(&id);
+        }
     }
 
     /// Ends every call, because the process has ended.
@@ -211,7 +243,7 @@ pub(crate) fn exited(name: &str) -> String {
 /// A call that waits for its answer. Dropping it tells the extension that nobody does any longer.
 pub(crate) struct CallGuard {
     connection: Arc<Connection>,
-    id: String,
+    id: u64,
     /// Whether the extension knows already.
     is_cancelled: bool,
 }
@@ -220,7 +252,8 @@ impl CallGuard {
     /// Tells the extension to stop.
     pub fn cancel(&mut self, reason: CancelReason) {
         self.is_cancelled = true;
-        self.connection.send(&ToExtension::Cancel { id: &self.id, reason: reason.as_str() });
+        let id = self.id.to_string();
+        self.connection.send(&ToExtension::Cancel { id: &id, reason: reason.as_str() });
     }
 
     /// Waits for the answer, until `limit` has passed or the caller cancels it.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::ui::ExtensionError;
@@ -17,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::lock;
 use crate::discovery::{Found, NotLoaded};
 use crate::plan::Plan;
-use crate::process_extension::{ProcessExtension, describe};
-use crate::protocol::{HookEventRecord, ToExtension};
+use crate::process_extension::{Listing, ProcessExtension, describe};
+use crate::protocol::HookEventRecord;
 use crate::supervisor::{OwnedTask, supervise};
 
 /// Brings extension processes to sessions.
@@ -112,6 +113,22 @@ impl Group {
         self.trusts_project.get().copied().unwrap_or_default()
     }
 
+    /// Asks the extensions for the models of their providers, for a limited time.
+    pub async fn list_models(&self, listing: Listing, limit: Duration) {
+        let extensions = lock(&self.extensions).clone();
+        let lists = extensions.iter().map(|extension| extension.list_models(listing));
+        let _ = timeout(limit, join_all(lists)).await;
+    }
+
+    /// Lists the models of all providers anew.
+    pub async fn refresh_models(&self, limit: Duration) {
+        self.list_models(Listing::All, limit).await;
+        let extensions = lock(&self.extensions).clone();
+        for extension in extensions {
+            extension.add_providers().await;
+        }
+    }
+
     /// Sends what an extension emits to the others.
     pub fn emit(&self, sender: &Arc<ProcessExtension>, channel: &str, data: &Value) {
         for extension in &*lock(&self.extensions) {
@@ -119,8 +136,7 @@ impl Group {
                 && extension.takes_bus()
                 && let Some(connection) = extension.connection()
             {
-                let event = HookEventRecord::Bus { channel, data };
-                connection.send_event(&ToExtension::Event { event: &event });
+                connection.send_event(&HookEventRecord::Bus { channel, data });
             }
         }
     }
@@ -163,6 +179,7 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
         report_late(&plan, &group).await;
     }
     report_flags(&plan, &group, &link).await;
+    group.list_models(Listing::Unlisted, plan.start_limit).await;
     group.is_ready.store(true, Ordering::Relaxed);
     let extensions = lock(&group.extensions).clone();
     for extension in extensions {

@@ -55,12 +55,12 @@ impl Providers {
     /// Returns how a user logs in to a provider; `None` if it takes no key or there is no file for keys. Reads files.
     pub fn key_login(&self, provider: &str) -> Result<Option<KeyLogin>, Error> {
         let provider = self.known_provider(provider)?;
-        if !self.takes_key(provider) {
+        if !self.takes_key(&provider) {
             return Ok(None);
         }
-        let replaces_login = matches!(self.auth()?.login(provider), Some(Login::Oauth(_)));
-        let page = key_page(provider).map(|(_, _, page)| *page);
-        Ok(Some(KeyLogin { provider: provider.to_owned(), name: name(provider), page, replaces_login }))
+        let replaces_login = matches!(self.auth()?.login(&provider), Some(Login::Oauth(_)));
+        let page = key_page(&provider).map(|(_, _, page)| *page);
+        Ok(Some(KeyLogin { name: name(&provider), provider, page, replaces_login }))
     }
 
     fn takes_key(&self, provider: &str) -> bool {

@@ -48,6 +48,7 @@ fn running_extension_is_listed_with_what_it_offers() {
             },
             "tools": ["say"],
             "commands": ["greet"],
+            "providers": [],
             "hooks": ["input", "tool_call"],
         });
         assert_eq!(found, expected, "{dialect}");

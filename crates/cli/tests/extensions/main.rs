@@ -14,6 +14,7 @@ mod flags;
 mod hooks;
 mod listing;
 mod loading;
+mod providers;
 mod recorded_abort;
 mod recordings;
 mod requests;

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use bowline_testkit::{Launch, ModelServer, Reply, Workspace, of_type, peak_memory_of};
 use serde_json::{Value, json};
@@ -207,6 +208,8 @@ fn ignore_files_take_bounded_memory_however_many_there_are() {
     }
     server.reply(reply);
     let mut agent = Launch::rpc(&workspace).model("mock/m1").arguments(&["--tools", "find"]).start();
+    // Sixteen searches take a while on a busy machine, and it is the memory that counts.
+    agent.set_timeout(Duration::from_secs(60));
     let records = agent.run("go");
     for end in of_type(&records, "tool_execution_end") {
         assert_eq!(end["result"]["content"][0]["text"], "d/d/d/d/d/found.txt", "{end}");

@@ -19,7 +19,7 @@ pub(crate) const GET_COMPLETIONS: Row = Row {
         Field::required("command", Text, "The name of the command."),
         Field::optional("prefix", Text, "What the user has typed after the name so far."),
     ],
-    result: Some(schema_of::<Completions<'_>>),
+    result: Some(schema_of::<Completions<'_>>()),
     action: Engine(|mut fields| Command::GetCompletions {
         command: fields.text("command"),
         prefix: fields.optional_text("prefix").unwrap_or_default(),

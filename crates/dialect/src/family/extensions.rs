@@ -32,6 +32,8 @@ pub(crate) struct ExtensionRecord<'reply> {
     tools: &'reply [String],
     /// The names of its slash commands.
     commands: &'reply [String],
+    /// The names of its providers of models.
+    providers: &'reply [String],
     /// The hooks that it takes part in.
     hooks: &'reply [&'static str],
 }
@@ -48,6 +50,7 @@ impl<'reply> From<&'reply ExtensionInfo> for ExtensionRecord<'reply> {
             source_info: (&extension.source_info).into(),
             tools: &extension.tools,
             commands: &extension.commands,
+            providers: &extension.providers,
             hooks: &extension.hooks,
         }
     }

@@ -15,7 +15,7 @@ pub(super) const GET_LOGIN_PROVIDERS: Row = Row {
     name: "get_login_providers",
     about: "Returns the providers that a user may log in to, and whether there is a key for each.",
     fields: &[],
-    result: Some(schema_of::<LoginProviders<'_>>),
+    result: Some(schema_of::<LoginProviders<'_>>()),
     action: Engine(|_| Command::GetLoginProviders),
 };
 
@@ -25,7 +25,7 @@ pub(super) const LOGIN: Row = Row {
             made, if that is known. The key is stored in `auth.json` and used from the next request on. Fails with \
             `cancelled` if the user enters none. Other commands are carried out meanwhile.",
     fields: &[Field::required("providerId", Text, "The `id` of a provider.")],
-    result: Some(schema_of::<LoggedIn<'_>>),
+    result: Some(schema_of::<LoggedIn<'_>>()),
     action: Engine(|mut fields| Command::Login { provider: fields.text("providerId") }),
 };
 

@@ -20,6 +20,7 @@ mod images;
 mod local_commands;
 mod message_preparation;
 mod messages;
+mod mirroring;
 mod missing_model;
 mod model_answer;
 mod overflow;
@@ -145,6 +146,11 @@ impl Session {
         inputs: Inputs,
     ) -> Result<Self, Refusal> {
         let notes = std::mem::take(&mut opened.notes);
+        // What the extensions of one session add is not for the others.
+        let agent = match agent.hosts() {
+            [] => agent,
+            _ => agent.with(|parts| parts.providers = parts.providers.for_session()),
+        };
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
@@ -165,6 +171,7 @@ impl Session {
             session_id: transcript.session_id().to_owned(),
             session_file: transcript.file().file().map(ToOwned::to_owned),
             directory: transcript.working_directory().to_owned(),
+            providers: agent.providers().clone(),
         };
         let extensions = Extensions::attach(agent.hosts(), inputs, &alive, &about);
         Ok(Self {

@@ -11,6 +11,7 @@ use bowline_core::reply::{Answer, CancelledChange};
 use bowline_tools::CommandOutcome;
 
 use super::Session;
+use super::extension_inputs::RUNTIME;
 use super::hook_points::HookPoint;
 use crate::hook_chain::HookOutcome;
 use crate::hook_lane::AfterLane;
@@ -23,6 +24,10 @@ const STALE: &str = "This extension ctx is stale after session replacement or re
 impl Session {
     /// Goes on once every extension has registered: the session has started.
     pub(super) fn extensions_ready(&mut self) {
+        self.look_up_models_again();
+        if let Some(text) = self.models.missing().map(ToOwned::to_owned) {
+            self.extension_failed(RUNTIME, "model", text);
+        }
         // From now on they are told of every entry.
         self.mirror();
         self.announce_session(SessionReason::Startup, None);

@@ -13,18 +13,19 @@ mod step;
 mod to_extension;
 
 pub use from_extension::{
-    CallResult, Cancel, CommandRegistration, CompletionResult, ErrorRecord, ExecutionMode, FlagRegistration,
-    FlagType, FromExtension, HookRegistration, Log, ModelRegistration, Notify, PartialOutcome,
-    ProviderRegistration, Registered, Registration, Request, StreamEnd, StreamStop, ToolOutcome,
-    ToolRegistration, Unregister, Update, Want,
+    CallResult, Cancel, CommandRegistration, CompletionResult, ErrorRecord, ExecutionMode, Failure,
+    FlagRegistration, FlagType, FromExtension, HookRegistration, Log, ModelRegistration, Notify,
+    PartialOutcome, ProviderRegistration, Registered, Registration, Request, StreamEnd, StreamStop,
+    ToolOutcome, ToolRegistration, Unregister, Update, Want,
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
 pub use request::{
     CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
-    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ModelAuth, ModelParams,
-    NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched,
+    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ListModelsParams, ModelAuth,
+    ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams,
+    Switched,
 };
 pub use schema::schema;
 pub use step::Chunk;
