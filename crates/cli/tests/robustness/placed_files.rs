@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use bowline_testkit::{Launch, ModelServer, Reply, Workspace, of_type, peak_memory_of};
 use serde_json::{Value, json};
