@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use bowline_core::hook::SessionReason;
 use bowline_core::ui::ExtensionError;
 use bowline_engine::{About, Attached, Extension, ExtensionInput, Host, SessionLink};
 use bowline_tools::BoxFuture;
@@ -149,7 +150,10 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
     if timeout(plan.start_limit, join_all(settled)).await.is_err() {
         report_late(&plan, &group).await;
     }
-    report_flags(&plan, &group, &link).await;
+    // In another folder there are other extensions, which need not have the same flags.
+    if about.reason == SessionReason::Startup {
+        report_flags(&plan, &group, &link).await;
+    }
     group.is_ready.store(true, Ordering::Relaxed);
     let extensions = lock(&group.extensions).clone();
     for extension in extensions {

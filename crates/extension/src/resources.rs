@@ -39,6 +39,11 @@ pub struct Resources {
 
 struct Shared {
     options: ResourceOptions,
+    process: Arc<Process>,
+}
+
+/// What stays the same for as long as the process, whatever the user chooses meanwhile.
+struct Process {
     /// Tells the user about a problem.
     report: Box<dyn Fn(&str) + Send + Sync>,
     reported: Mutex<HashSet<String>>,
@@ -83,13 +88,18 @@ pub struct ExpansionFailure {
 impl Resources {
     /// Returns resources as the user chose; `report` tells the user about problems.
     pub fn new(options: ResourceOptions, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let shared = Shared {
-            options,
-            report: Box::new(report),
-            reported: Mutex::default(),
-            trusted: Mutex::default(),
-        };
+        let process =
+            Process { report: Box::new(report), reported: Mutex::default(), trusted: Mutex::default() };
+        let shared = Shared { options, process: Arc::new(process) };
         Self { shared: Some(Arc::new(shared)), discovered: Arc::default() }
+    }
+
+    /// Returns resources as the user chooses now. What was decided about projects stays.
+    #[must_use]
+    pub fn with_options(&self, options: ResourceOptions) -> Self {
+        let shared = self.shared.as_ref();
+        let shared = shared.map(|shared| Arc::new(Shared { options, process: Arc::clone(&shared.process) }));
+        Self { shared, discovered: Arc::clone(&self.discovered) }
     }
 
     /// Returns the same with what extensions named, which comes after everything else.
@@ -113,7 +123,7 @@ impl Resources {
     pub fn is_trust_open(&self, working: &Path) -> bool {
         self.shared.as_ref().is_some_and(|shared| {
             shared.options.approval.is_none()
-                && !lock(&shared.trusted).contains_key(working)
+                && !lock(&shared.process.trusted).contains_key(working)
                 && !shared.found_in(working).is_empty()
         })
     }
@@ -122,7 +132,7 @@ impl Resources {
     pub fn decide_trust(&self, working: &Path, is_trusted: bool) {
         if let Some(shared) = &self.shared {
             let is_trusted = shared.options.approval.unwrap_or(is_trusted);
-            lock(&shared.trusted).entry(working.to_owned()).or_insert(is_trusted);
+            lock(&shared.process.trusted).entry(working.to_owned()).or_insert(is_trusted);
         }
     }
 
@@ -234,7 +244,7 @@ impl Resources {
 
 impl Shared {
     fn is_trusted(&self, working: &Path) -> bool {
-        let mut trusted = lock(&self.trusted);
+        let mut trusted = lock(&self.process.trusted);
         if let Some(decision) = trusted.get(working) {
             return *decision;
         }
@@ -303,10 +313,10 @@ impl Shared {
 
     /// Reports a problem, once.
     fn report(&self, message: &str) {
-        let mut reported = lock(&self.reported);
+        let mut reported = lock(&self.process.reported);
         if reported.len() < MOST_MESSAGES && reported.insert(message.to_owned()) {
             drop(reported);
-            (self.report)(message);
+            (self.process.report)(message);
         }
     }
 }

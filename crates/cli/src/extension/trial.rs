@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bowline_core::hook::SessionReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::slash_command::SlashCommand;
 use bowline_core::thinking::ThinkingLevel;
@@ -65,8 +66,12 @@ impl Trial {
         // What is reported is shown with the rest.
         plan.report = Box::new(|_| {});
         let (link, session) = DetachedSession::new();
-        let about =
-            About { session_id: "trial".to_owned(), session_file: None, directory: directory.clone() };
+        let about = About {
+            session_id: "trial".to_owned(),
+            session_file: None,
+            directory: directory.clone(),
+            reason: SessionReason::Startup,
+        };
         let attached = ProcessHost::new(plan).attach(link, about)?;
         Some(Self {
             attached,
@@ -188,6 +193,7 @@ impl Trial {
                 messages: self.samples.messages(),
             })),
             ExtensionInput::FindTool { reply, .. } => drop(reply.send(None)),
+            ExtensionInput::Reload { reply, .. } => drop(reply.send(Ok(()))),
             ExtensionInput::Changed
             | ExtensionInput::SetActiveTools { .. }
             | ExtensionInput::Display(_)

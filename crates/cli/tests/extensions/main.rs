@@ -13,6 +13,7 @@ mod flags;
 mod hooks;
 mod loading;
 mod recordings;
+mod reload;
 mod requests;
 mod results;
 mod sessions;

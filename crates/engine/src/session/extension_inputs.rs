@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Session;
 use super::prompting::{Receipt, Submission};
+use super::session_hooks::STALE;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::instructions::Prompt;
 
@@ -77,6 +78,12 @@ impl Session {
                 let origin = self.extension_replies.add(reply);
                 self.receive(Request { origin, command });
             }
+            ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
+            | ExtensionInput::SendUserMessage { .. }
+                if self.attachment.is_leaving() =>
+            {
+                self.extension_failed(RUNTIME, EXTENSION_MESSAGE, STALE);
+            }
             ExtensionInput::SendMessage { message, delivery, triggers_turn } => {
                 self.send_custom_message(message, delivery, triggers_turn);
             }
@@ -106,6 +113,9 @@ impl Session {
             }
             ExtensionInput::FindTool { name, reply } => {
                 let _ = reply.send(self.find_tool(&name));
+            }
+            ExtensionInput::Reload { extension, reply } => {
+                let _ = reply.send(self.ask_for_reload(extension));
             }
             ExtensionInput::Shutdown => self.quits_when_idle = true,
         }

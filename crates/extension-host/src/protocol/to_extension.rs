@@ -115,8 +115,9 @@ pub struct InitSession<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<&'record Path>,
     pub cwd: &'record Path,
-    /// `restart` if the extension had exited.
-    #[schemars(extend("enum" = ["startup", "restart"]))]
+    /// Why the extension is started: with bowline, by a reload, because the session goes on in another folder (`new`,
+    /// `resume`, `fork`), or because it had exited (`restart`).
+    #[schemars(extend("enum" = ["startup", "reload", "new", "resume", "fork", "restart"]))]
     pub reason: &'static str,
 }
 
