@@ -649,6 +649,23 @@ class RequestError(BowlineError):
     """bowline refused a request; the message says why."""
 
 
+class ProviderError(BowlineError):
+    """Raised by a provider whose answer fails. ``kind`` decides whether bowline asks again."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: Optional[
+            Literal["auth", "not_found", "rate_limit", "overloaded", "quota", "network", "timeout", "context", "refused"]
+        ] = None,
+        retry_after: Optional[float] = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+
+
 class Cancelled(BowlineError):
     """What the handler works for was cancelled: aborted, out of time, or its session has ended."""
 
@@ -1232,7 +1249,11 @@ class _Runtime:
 
     def describe(self, error: BaseException) -> Json:
         print("".join(traceback.format_exception(type(error), error, error.__traceback__)), file=sys.stderr, end="")
-        return {"message": str(error) or type(error).__name__}
+        about: Json = {"message": str(error) or type(error).__name__}
+        if isinstance(error, ProviderError):
+            wait = None if error.retry_after is None else round(error.retry_after * 1000)
+            about.update(_given(kind=error.kind, retryAfterMs=wait))
+        return about
 
     def report(self, where: str, error: BaseException) -> None:
         """Reports an error that answers nothing."""
@@ -1703,9 +1724,9 @@ def _model_params(
 class AsyncModels(_ModelsBase):
     """Models: the session's, the others, and calls of them."""
 
-    async def list(self) -> List[Model]:
-        """Returns the models that can be used."""
-        return cast(List[Model], await self._request("model.list", {}))
+    async def list(self, *, refresh: bool = False) -> List[Model]:
+        """Returns the models that can be used. ``refresh`` has providers of extensions list theirs anew."""
+        return cast(List[Model], await self._request("model.list", {"refresh": True} if refresh else {}))
 
     async def api_key(self, provider: str) -> Optional[str]:
         """Returns the key of a provider, if there is one. Extensions of a project get none."""
@@ -1758,9 +1779,9 @@ class Models(_ModelsBase):
         super().__init__(runtime, call)
         self._later = AsyncModels(runtime, call)
 
-    def list(self) -> List[Model]:
-        """Returns the models that can be used."""
-        return self._wait(self._later.list())
+    def list(self, *, refresh: bool = False) -> List[Model]:
+        """Returns the models that can be used. ``refresh`` has providers of extensions list theirs anew."""
+        return self._wait(self._later.list(refresh=refresh))
 
     def api_key(self, provider: str) -> Optional[str]:
         """Returns the key of a provider, if there is one. Extensions of a project get none."""

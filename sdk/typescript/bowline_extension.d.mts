@@ -471,6 +471,19 @@ export declare const HOOKS: Readonly<Record<HookName, "decides" | "observes" | "
 export declare class RequestError extends Error {
     name: string;
 }
+/** Why the answer of a provider failed, which decides whether bowline asks again. */
+export type ProviderErrorKind = "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused";
+/** Thrown by a provider whose answer fails. */
+export declare class ProviderError extends Error {
+    name: string;
+    readonly kind: ProviderErrorKind | undefined;
+    /** How long a retry should wait, in milliseconds. */
+    readonly retryAfter: number | undefined;
+    constructor(message: string, about?: {
+        kind?: ProviderErrorKind;
+        retryAfter?: number;
+    });
+}
 /** What the handler works for was cancelled: aborted, out of time, or its session has ended. */
 export declare class Cancelled extends Error {
     name: string;
@@ -698,8 +711,10 @@ export declare class Models {
     set(provider: string, modelId: string): void;
     /** Chooses the thinking level of the session. */
     setThinkingLevel(level: string): void;
-    /** Returns the models that can be used. */
-    list(): Promise<Model[]>;
+    /** Returns the models that can be used. `refresh` has providers of extensions list theirs anew. */
+    list({ refresh }?: {
+        refresh?: boolean | undefined;
+    }): Promise<Model[]>;
     /** Returns the key of a provider, if there is one. Extensions of a project get none. */
     apiKey(provider: string): Promise<string | undefined>;
     /** Calls a model and returns its answer; `textOf` has its text. */

@@ -126,6 +126,18 @@ export const HOOKS = {
 export class RequestError extends Error {
     name = "RequestError";
 }
+/** Thrown by a provider whose answer fails. */
+export class ProviderError extends Error {
+    name = "ProviderError";
+    kind;
+    /** How long a retry should wait, in milliseconds. */
+    retryAfter;
+    constructor(message, about = {}) {
+        super(message);
+        this.kind = about.kind;
+        this.retryAfter = about.retryAfter;
+    }
+}
 /** What the handler works for was cancelled: aborted, out of time, or its session has ended. */
 export class Cancelled extends Error {
     name = "Cancelled";
@@ -155,6 +167,17 @@ function isPiece(value) {
 /** Returns an object without its undefined fields. */
 function given(fields) {
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+/** Returns an error as bowline reads it. */
+function describe(error) {
+    const about = { message: messageOf(error) };
+    if (error instanceof ProviderError) {
+        if (error.kind !== undefined)
+            about["kind"] = error.kind;
+        if (error.retryAfter !== undefined)
+            about["retryAfterMs"] = Math.round(error.retryAfter);
+    }
+    return about;
 }
 function messageOf(error) {
     if (error instanceof Error)
@@ -481,7 +504,7 @@ class Runtime {
             }
             else {
                 console.error(error);
-                answer["error"] = { message: messageOf(error) };
+                answer["error"] = describe(error);
             }
         }
         if (call.id === undefined)
@@ -748,9 +771,9 @@ export class Models {
         this.#runtime.state["thinkingLevel"] = level;
         this.#runtime.notify("thinking.set", { level });
     }
-    /** Returns the models that can be used. */
-    async list() {
-        return (await this.#runtime.request(this.#call, "model.list", {}));
+    /** Returns the models that can be used. `refresh` has providers of extensions list theirs anew. */
+    async list({ refresh = false } = {}) {
+        return (await this.#runtime.request(this.#call, "model.list", refresh ? { refresh } : {}));
     }
     /** Returns the key of a provider, if there is one. Extensions of a project get none. */
     async apiKey(provider) {

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import process from "node:process";
 import { Buffer } from "node:buffer";
-import { Cancelled, Extension, image, text, textOf } from "../../sdk/typescript/bowline_extension.mjs";
+import { Cancelled, Extension, ProviderError, image, text, textOf } from "../../sdk/typescript/bowline_extension.mjs";
 
 console.log("printed while loading");
 
@@ -277,6 +277,14 @@ ext.provider("parrot", {
     yield textOf(/** @type {any} */ (request.messages.at(-1)));
     yield { type: "usage", input: 3, output: 4 };
     yield { type: "toolCall", id: "t1", name: "read", arguments: { path: "x" } };
+  },
+});
+
+ext.provider("broken", {
+  models: [{ id: "b" }],
+  *stream() {
+    yield "half";
+    throw new ProviderError("slow down", { kind: "rate_limit", retryAfter: 1500 });
   },
 });
 

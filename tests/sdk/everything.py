@@ -288,6 +288,12 @@ async def slow(request: ProviderRequest, ctx: AsyncContext) -> AsyncIterator[Pie
     await asyncio.sleep(1000)
 
 
+@ext.provider("broken", [{"id": "b"}])
+def broken(request: ProviderRequest, ctx: Context) -> Iterator[Piece]:
+    yield "half"
+    raise bowline.ProviderError("slow down", kind="rate_limit", retry_after=1.5)
+
+
 ext.remote_provider("remote", [{"id": "far"}], base_url="http://127.0.0.1:1", api="openai-completions", api_key="$KEY")
 
 if __name__ == "__main__":

@@ -412,6 +412,11 @@ class SdkTests:
             models = engine.call("provider", provider="parrot", op="refresh")["result"]
             assert [model["id"] for model in models] == ["grey", "green"]
 
+    def test_provider_says_why_its_answer_fails(self) -> None:
+        with self.running() as engine:
+            record = engine.call("provider", provider="broken", op="stream", request={"messages": []})
+            assert record["error"] == {"message": "slow down", "kind": "rate_limit", "retryAfterMs": 1500}, record
+
     def test_provider_stops_when_it_is_cancelled(self) -> None:
         with self.running() as engine:
             request: Json = {"messages": []}

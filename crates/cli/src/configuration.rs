@@ -75,7 +75,6 @@ impl Fixed {
             file,
             resources: &resources,
             options: &options,
-            providers,
             entry,
             policy,
             places,

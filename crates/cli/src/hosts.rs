@@ -10,7 +10,6 @@ use bowline_engine::Host;
 use bowline_extension::Resources;
 use bowline_extension_host::command_hooks::{CommandHooks, HookSources};
 use bowline_extension_host::{DEFAULT_START_LIMIT, McpHost, McpOptions, Places, Plan, ProcessHost};
-use bowline_llm::Providers;
 use bowline_tools::Options;
 use serde_json::Value;
 
@@ -26,7 +25,6 @@ pub(crate) struct Materials<'start> {
     pub file: &'start SettingsFile,
     pub resources: &'start Resources,
     pub options: &'start Arc<Options>,
-    pub providers: &'start Providers,
     pub entry: &'start Entry,
     pub policy: &'start Policy,
     pub places: Places,
@@ -68,8 +66,7 @@ pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &Se
 }
 
 pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
-    let Materials { arguments, environment, file, resources, options, providers, entry, policy, .. } =
-        materials;
+    let Materials { arguments, environment, file, resources, options, entry, policy, .. } = materials;
     // Without extensions, nobody can know these flags.
     let flags = if materials.may_have_extensions {
         arguments.unknown_flags()
@@ -86,7 +83,6 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
         places: materials.places.clone(),
         resources: (*resources).clone(),
         options: Arc::clone(options),
-        providers: (*providers).clone(),
         version: env!("CARGO_PKG_VERSION"),
         dialect: entry.name,
         has_ui: policy.questions == Questions::Asked,

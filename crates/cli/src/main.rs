@@ -24,6 +24,7 @@ mod list_models;
 mod local_time;
 mod mcp;
 mod mcp_servers;
+mod models;
 mod online_check;
 mod resources;
 mod rpc;

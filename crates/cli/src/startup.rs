@@ -4,15 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::Policy;
-use bowline_core::model::Model;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
-use bowline_engine::{
-    Configured, ModelDefaults, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL,
-};
+use bowline_engine::{Configured, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL};
 use bowline_extension_host::{McpOptions, Places, Plan};
-use bowline_llm::{Providers, Resolved, Sources};
+use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
@@ -23,6 +20,7 @@ use crate::failure::Failure;
 use crate::hardening;
 use crate::hosts::{self, Materials};
 use crate::mcp_servers;
+use crate::models::{choose_model, model_defaults, model_wishes};
 use crate::resources;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
@@ -50,13 +48,11 @@ pub(crate) fn prepare(
     let file = SettingsFile::of_user(environment)?;
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
-    let (providers, chosen) = choose_model(arguments, model, environment, &file)?;
-    let scope = scope(arguments, &file, &providers)?;
-    let preferred = file.default_provider.as_deref().zip(file.default_model.as_deref());
-    let default_model = match &chosen {
-        Some(choice) => Some(Arc::clone(&choice.model)),
-        None => default_model(&providers, preferred, &scope),
-    };
+    let may_have_extensions =
+        hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory);
+    let wishes = model_wishes(arguments, model, &file);
+    let (providers, chosen) = choose_model(arguments, &wishes, environment, &file, may_have_extensions)?;
+    let models = model_defaults(wishes, chosen, &providers, may_have_extensions)?;
     let fixed = Fixed {
         arguments: arguments.clone(),
         environment: environment.clone(),
@@ -76,18 +72,6 @@ pub(crate) fn prepare(
     let session_plan = session_plan(arguments, environment, start, &file);
     let clock = arguments.clock.clone().unwrap_or_default();
     let session = open_session(arguments, environment, &session_plan, &clock)?;
-    let chosen_thinking_level = arguments
-        .thinking
-        .or_else(|| chosen.as_ref().and_then(|choice| choice.thinking))
-        .or_else(|| scope.iter().find(|choice| Some(&choice.model) == default_model.as_ref())?.thinking);
-    let models = ModelDefaults {
-        chosen_model: chosen.map(|choice| choice.model),
-        chosen_thinking_level,
-        default_model,
-        default_thinking_level: file.default_thinking_level,
-        thinking_level_by_model: Arc::new(file.model_thinking_levels.clone()),
-        scope: scope.into(),
-    };
     let parts = Parts {
         settings,
         policy,
@@ -144,31 +128,31 @@ pub(crate) fn mcp_options(
     Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
 }
 
-/// Returns what extensions are started with outside of a session.
+/// Returns what extensions are started with outside of a session, and the models that they see.
 pub(crate) fn extension_plan(
     arguments: &Arguments,
     environment: &Environment,
     entry: &Entry,
     places: Places,
-) -> Result<Plan, Failure> {
+) -> Result<(Plan, Providers), Failure> {
     let file = SettingsFile::of_user(environment)?;
     let providers = Providers::new(sources(environment, &file))?;
     let resources = resources::choose(arguments, environment, &file);
     let options = Arc::new(tool_options(arguments, environment, &file, &providers, false));
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, false);
-    Ok(hosts::plan(&Materials {
+    let plan = hosts::plan(&Materials {
         arguments,
         environment,
         file: &file,
         resources: &resources,
         options: &options,
-        providers: &providers,
         entry,
         policy: &Policy { questions: Questions::Asked, ..Policy::default() },
         places,
         may_have_extensions: true,
         mcp,
-    }))
+    });
+    Ok((plan, providers))
 }
 
 /// Returns what commands get of the environment.
@@ -241,72 +225,6 @@ pub(crate) fn sources(environment: &Environment, file: &SettingsFile) -> Sources
         timeouts: file.timeouts(),
         ..Sources::default()
     }
-}
-
-/// Reads the providers and finds the model that the user named, if any.
-fn choose_model(
-    arguments: &Arguments,
-    model: Option<&str>,
-    environment: &Environment,
-    file: &SettingsFile,
-) -> Result<(Providers, Option<Resolved>), Failure> {
-    let sources = sources(environment, file);
-    let mut providers = Providers::new(sources.clone())?;
-    for warning in providers.warnings() {
-        note(format_args!("bowline: {warning}"));
-    }
-    let provider = arguments.provider.as_deref();
-    let chosen = match (model, provider) {
-        (Some(pattern), _) => Some(providers.resolve(pattern, provider)?),
-        (None, Some(provider)) => {
-            let model = providers.default_of(provider)?;
-            Some(Resolved { model, thinking: None, warning: None })
-        }
-        (None, None) => None,
-    };
-    if let Some(warning) = chosen.as_ref().and_then(|choice| choice.warning.as_ref()) {
-        note(format_args!("bowline: {warning}"));
-    }
-    if arguments.api_key.is_some() || arguments.record.is_some() || arguments.replay_loose {
-        // The key is for the provider that was chosen and is never sent to another.
-        let provider = chosen.as_ref().map(|choice| choice.model.provider.clone());
-        providers = Providers::new(Sources {
-            api_key: arguments.api_key.clone(),
-            api_key_provider: provider.or_else(|| arguments.provider.clone()),
-            record: arguments.record.as_deref().map(|path| environment.expand(path)),
-            replay_loose: arguments.replay_loose,
-            ..sources
-        })?;
-    }
-    Ok((providers, chosen))
-}
-
-/// Returns the saved default if it is in scope, else the first model in scope, else any usable one.
-fn default_model(
-    providers: &Providers,
-    preferred: Option<(&str, &str)>,
-    scope: &[Resolved],
-) -> Option<Arc<Model>> {
-    let is_preferred = |choice: &&Resolved| Some((&*choice.model.provider, &*choice.model.id)) == preferred;
-    let scoped = scope.iter().find(is_preferred).or_else(|| scope.first());
-    scoped.map(|choice| Arc::clone(&choice.model)).or_else(|| providers.default_model(preferred))
-}
-
-fn scope(
-    arguments: &Arguments,
-    file: &SettingsFile,
-    providers: &Providers,
-) -> Result<Vec<Resolved>, Failure> {
-    let patterns = match (&arguments.models, &file.enabled_models) {
-        (Some(patterns), _) => patterns.clone(),
-        (None, Some(patterns)) => patterns.join(","),
-        (None, None) => return Ok(Vec::new()),
-    };
-    let scope = providers.resolve_scope(&patterns)?;
-    for warning in scope.iter().filter_map(|choice| choice.warning.as_ref()) {
-        note(format_args!("bowline: {warning}"));
-    }
-    Ok(scope)
 }
 
 pub(crate) fn system_prompt(

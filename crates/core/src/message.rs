@@ -260,6 +260,19 @@ impl Content {
 }
 
 impl Message {
+    /// Returns when it was made, in milliseconds since the Unix epoch.
+    pub fn timestamp(&self) -> u64 {
+        match self {
+            Self::User(message) => message.timestamp,
+            Self::Assistant(message) => message.timestamp,
+            Self::ToolResult(message) => message.timestamp,
+            Self::BashExecution(message) => message.timestamp,
+            Self::Custom(message) => message.timestamp,
+            Self::BranchSummary(message) => message.timestamp,
+            Self::CompactionSummary(message) => message.timestamp,
+        }
+    }
+
     /// Returns a user's message with a text and images.
     pub fn user(text: impl Into<String>, images: Vec<Content>, timestamp: u64) -> Self {
         let mut content = vec![Content::text(text)];

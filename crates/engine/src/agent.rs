@@ -17,6 +17,7 @@ use bowline_tools::Toolbox;
 use crate::call_gate::CallGate;
 use crate::configuration::{Configuration, Configured};
 use crate::extension::Host;
+use crate::model_wishes::LaterModels;
 use crate::session_notes::SessionNotes;
 use crate::settings::{SessionPlan, Settings};
 use crate::system_prompt::SystemPrompt;
@@ -61,6 +62,8 @@ pub struct ModelDefaults {
     pub thinking_level_by_model: Arc<HashMap<String, ThinkingLevel>>,
     /// The models to cycle through, when the user limited them.
     pub scope: Arc<[Resolved]>,
+    /// What is looked up again once extensions have registered, if there may be any.
+    pub later: Option<LaterModels>,
 }
 
 /// What sessions share: providers, tools, settings, policy, clock. Cheap to clone.

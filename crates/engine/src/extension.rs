@@ -16,6 +16,7 @@ use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError};
+use bowline_llm::Providers;
 use bowline_tools::{BoxFuture, CallContext, Tool};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ pub struct About {
     pub session_id: String,
     pub session_file: Option<PathBuf>,
     pub directory: PathBuf,
+    /// The models of the session. A host may add providers.
+    pub providers: Providers,
     /// Why the extensions are started.
     pub reason: SessionReason,
 }

@@ -28,6 +28,7 @@ mod input;
 mod instructions;
 mod local_commands;
 mod model_choice;
+mod model_wishes;
 mod pending;
 mod queues;
 mod retry_delay;
@@ -53,6 +54,7 @@ pub use extension::{
 };
 pub use host::HostRequest;
 pub use input::{Input, Inputs, Output, Report, Tagged};
+pub use model_wishes::{LaterModels, ModelWishes};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,

@@ -28,12 +28,53 @@ pub(crate) struct ModelChoice {
     level: ThinkingLevel,
     /// The level that the session's file ends with, if known.
     recorded: Option<ThinkingLevel>,
+    /// What the session's file said when it was opened.
+    stored: Stored,
+    /// Whether the client has chosen a level.
+    has_chosen_level: bool,
+}
+
+/// What a session's file says of models and levels.
+#[derive(Debug, Clone, Default)]
+struct Stored {
+    model: Option<(String, String)>,
+    thinking_level: Option<ThinkingLevel>,
+    /// The model that the level was chosen for.
+    thinking_level_model: Option<(String, String)>,
 }
 
 impl ModelChoice {
     /// Returns the choice for a session. The user's choice for this process takes precedence over what the session
     /// had, which takes precedence over the default.
     pub fn for_session(defaults: ModelDefaults, context: &Context, providers: &Providers) -> Self {
+        let stored = Stored {
+            model: context.model.clone(),
+            thinking_level: context.thinking_level,
+            thinking_level_model: context.thinking_level_model.clone(),
+        };
+        Self::from_stored(defaults, stored, providers)
+    }
+
+    /// Looks up again, once extensions have registered, what the user and the session named. Returns the choice if it may be
+    /// another.
+    pub fn look_up_again(&self, providers: &Providers) -> Option<Self> {
+        let mut defaults = self.defaults.later.as_ref()?.look_up(providers)?;
+        if self.has_chosen_level {
+            defaults.chosen_thinking_level = self.defaults.chosen_thinking_level;
+            defaults.default_thinking_level = self.defaults.default_thinking_level;
+        }
+        let mut choice = Self::from_stored(defaults, self.stored.clone(), providers);
+        choice.recorded = self.recorded;
+        choice.has_chosen_level = self.has_chosen_level;
+        Some(choice)
+    }
+
+    /// Returns why the model that the user named is not there.
+    pub fn missing(&self) -> Option<&str> {
+        self.defaults.later.as_ref()?.missing.as_deref()
+    }
+
+    fn from_stored(defaults: ModelDefaults, context: Stored, providers: &Providers) -> Self {
         let find = |(provider, id): &(String, String)| providers.find_stored(provider, id);
         let stored = context.model.as_ref().and_then(find);
         let usable = stored.filter(|model| providers.check_credentials(model).is_ok());
@@ -52,6 +93,8 @@ impl ModelChoice {
             recorded: context.thinking_level,
             defaults,
             current,
+            stored: context,
+            has_chosen_level: false,
         };
         if wanted.is_none() {
             choice.own = choice.level_of_model();
@@ -88,6 +131,7 @@ impl ModelChoice {
     /// gave this model.
     pub fn set_model(&mut self, model: Arc<Model>, own: Option<ThinkingLevel>) {
         self.defaults.chosen_model = None;
+        self.defaults.later = None;
         self.defaults.default_model = Some(Arc::clone(&model));
         self.current = Some(model);
         self.own = own.or_else(|| self.level_of_model());
@@ -103,6 +147,7 @@ impl ModelChoice {
 
     /// Chooses a level, here and in new sessions.
     pub fn choose_level(&mut self, level: ThinkingLevel) {
+        self.has_chosen_level = true;
         self.defaults.chosen_thinking_level = None;
         self.defaults.default_thinking_level = Some(level);
         if self.levels().len() > 1 {

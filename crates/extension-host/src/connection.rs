@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::outgoing::{Outgoing, Sent};
 use crate::pausable_clock::PausableClock;
-use crate::protocol::{Chunk, PartialOutcome, ToExtension};
+use crate::protocol::{Chunk, Failure, PartialOutcome, ToExtension};
 
 /// How long an extension may take to answer what was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -48,20 +48,27 @@ pub(crate) enum OpenCall {
     Answer(oneshot::Sender<CallEnd>),
     /// A tool, which reports progress.
     Tool { end: oneshot::Sender<CallEnd>, progress: Arc<dyn Fn(Progress) + Send + Sync> },
-    /// A stream of a provider.
-    #[expect(dead_code, reason = "extensions cannot be providers yet")]
-    Stream(mpsc::Sender<StreamItem>),
+    /// A stream of a provider. Nothing waits for its reader, because whatever else the extension sends must get through; `size`
+    /// is what was sent so far.
+    Stream { items: mpsc::UnboundedSender<StreamItem>, size: usize },
 }
+
+/// The most that an extension may send for one answer. No answer needs as much.
+const LARGEST_STREAM: usize = 64 * 1024 * 1024;
+
+/// What a chunk costs beside its text.
+const CHUNK_COST: usize = 128;
 
 /// What the answer to a call is, or why it failed.
 pub(crate) type CallEnd = Result<Value, String>;
 
 /// A piece of a provider's answer.
 #[derive(Debug)]
-#[expect(dead_code, reason = "extensions cannot be providers yet")]
 pub(crate) enum StreamItem {
     Chunk(Chunk),
-    End(CallEnd),
+    /// There is more than an answer may have.
+    TooMuch,
+    End(Result<Value, Failure>),
 }
 
 /// Why a call has no answer.
@@ -150,11 +157,13 @@ impl Connection {
     }
 
     /// Takes the end of a call.
-    pub async fn end_call(&self, id: &str, end: CallEnd) {
+    pub fn end_call(&self, id: &str, end: Result<Value, Failure>) {
         let open = lock(&self.calls).open.remove(id);
         match open {
-            Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => drop(sender.send(end)),
-            Some(OpenCall::Stream(sender)) => drop(sender.send(StreamItem::End(end)).await),
+            Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => {
+                drop(sender.send(end.map_err(|failure| failure.message)));
+            }
+            Some(OpenCall::Stream { items, .. }) => drop(items.send(StreamItem::End(end))),
             // It was given up, or never existed.
             None => {}
         }
@@ -169,13 +178,16 @@ impl Connection {
         progress(Progress { content: partial.content, details: partial.details });
     }
 
-    /// Takes a piece of a provider's answer, waiting for room.
-    pub async fn chunk(&self, id: &str, chunk: Chunk) {
-        let sender = match lock(&self.calls).open.get(id) {
-            Some(OpenCall::Stream(sender)) => sender.clone(),
-            _ => return,
-        };
-        let _ = sender.send(StreamItem::Chunk(chunk)).await;
+    /// Takes a piece of a provider's answer.
+    pub fn chunk(&self, id: &str, chunk: Chunk) {
+        let mut calls = lock(&self.calls);
+        let Some(OpenCall::Stream { items, size }) = calls.open.get_mut(id) else { return };
+        *size += chunk.text().len() + CHUNK_COST;
+        let is_too_much = *size > LARGEST_STREAM;
+        let _ = items.send(if is_too_much { StreamItem::TooMuch } else { StreamItem::Chunk(chunk) });
+        if is_too_much {
+            calls.open.remove(id);
+        }
     }
 
     /// Ends every call, because the process has ended.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use bowline_core::hook::SessionReason;
 use bowline_core::ui::ExtensionError;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::lock;
 use crate::discovery::{Found, NotLoaded};
 use crate::plan::Plan;
-use crate::process_extension::{Phase, ProcessExtension};
+use crate::process_extension::{Listing, Phase, ProcessExtension};
 use crate::protocol::{HookEventRecord, ToExtension};
 use crate::supervisor::{OwnedTask, supervise};
 
@@ -63,6 +64,7 @@ impl Attached for Processes {
             group.stop.cancel();
             let runs = std::mem::take(&mut *lock(&group.runs));
             join_all(runs.into_iter().map(|mut run| async move { drop((&mut run.0).await) })).await;
+            group.remove_providers();
         })
     }
 }
@@ -71,6 +73,7 @@ impl Drop for Processes {
     fn drop(&mut self) {
         // Ends the processes.
         lock(&self.group.runs).clear();
+        self.group.remove_providers();
     }
 }
 
@@ -99,8 +102,30 @@ impl Group {
         !self.is_ready.load(Ordering::Relaxed)
     }
 
+    fn remove_providers(&self) {
+        for extension in &*lock(&self.extensions) {
+            extension.remove_providers();
+        }
+    }
+
     pub fn trusts_project(&self) -> bool {
         self.trusts_project.get().copied().unwrap_or_default()
+    }
+
+    /// Asks the extensions for the models of their providers, for a limited time.
+    pub async fn list_models(&self, listing: Listing, limit: Duration) {
+        let extensions = lock(&self.extensions).clone();
+        let lists = extensions.iter().map(|extension| extension.list_models(listing));
+        let _ = timeout(limit, join_all(lists)).await;
+    }
+
+    /// Lists the models of all providers anew.
+    pub async fn refresh_models(&self, limit: Duration) {
+        self.list_models(Listing::All, limit).await;
+        let extensions = lock(&self.extensions).clone();
+        for extension in extensions {
+            extension.add_providers().await;
+        }
     }
 
     /// Sends what an extension emits to the others.
@@ -154,6 +179,7 @@ async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: Abo
     if about.reason == SessionReason::Startup {
         report_flags(&plan, &group, &link).await;
     }
+    group.list_models(Listing::Unlisted, plan.start_limit).await;
     group.is_ready.store(true, Ordering::Relaxed);
     let extensions = lock(&group.extensions).clone();
     for extension in extensions {

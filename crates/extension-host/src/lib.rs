@@ -24,6 +24,7 @@ mod pausable_clock;
 mod plan;
 mod process_extension;
 pub mod protocol;
+mod provider;
 mod reader;
 mod registration;
 mod requests;

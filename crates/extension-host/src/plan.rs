@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bowline_core::hook::HookKind;
 use bowline_extension::Resources;
-use bowline_llm::Providers;
 use bowline_tools::Options;
 use serde_json::Value;
 
@@ -26,7 +25,6 @@ pub struct Plan {
     pub resources: Resources,
     /// The options of the toolbox: what processes get of the environment.
     pub options: Arc<Options>,
-    pub providers: Providers,
     /// The version of bowline.
     pub version: &'static str,
     /// The client's protocol.

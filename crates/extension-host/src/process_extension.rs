@@ -8,6 +8,7 @@ use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::slash_command::{CommandKind, Scope, SlashCommand};
 use bowline_core::ui::ExtensionError;
 use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, OfferedTool, SessionLink};
+use bowline_llm::{AddedBy, Additions};
 use bowline_tools::BoxFuture;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -19,7 +20,10 @@ use crate::discovery::{Found, Launch};
 use crate::host::Group;
 use crate::mirror;
 use crate::plan::Plan;
-use crate::protocol::{self, HookEventRecord, Registration, State as StateRecord, ToExtension, Unregister};
+use crate::protocol::{
+    self, HookEventRecord, ProviderRegistration, Registration, State as StateRecord, ToExtension, Unregister,
+};
+use crate::provider;
 use crate::registration::{Changed, Registered};
 use crate::tool::ProcessTool;
 
@@ -40,6 +44,8 @@ pub(crate) struct ProcessExtension {
     /// Its short name.
     id: Arc<str>,
     state: Mutex<State>,
+    /// The providers that it has added.
+    additions: Additions,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +56,14 @@ struct State {
     /// What the engine last said of the session.
     mirror: Option<Arc<Mirror>>,
     phase: Phase,
+}
+
+/// Which providers are asked for their models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    All,
+    /// Those that have no models yet.
+    Unlisted,
 }
 
 /// How an extension is doing.
@@ -75,7 +89,9 @@ impl ProcessExtension {
     ) -> Self {
         let name = found.path.to_string_lossy().into();
         let id = found.name.as_str().into();
-        Self { plan, found, launch, about, link, group, name, id, state: Mutex::default() }
+        let by = if is_of_user(&found) { AddedBy::User } else { AddedBy::Project };
+        let additions = about.providers.additions(by);
+        Self { plan, found, launch, about, link, group, name, id, state: Mutex::default(), additions }
     }
 
     /// Returns the short name.
@@ -85,7 +101,7 @@ impl ProcessExtension {
 
     /// Tells whether the user put it there, so that it may have keys.
     pub fn is_of_user(&self) -> bool {
-        self.found.source.scope != Scope::Project
+        is_of_user(&self.found)
     }
 
     /// Tells whether the user trusts the project.
@@ -150,15 +166,21 @@ impl ProcessExtension {
             }
             let mut changed = state.registered.add(registration);
             if anew {
-                (changed.tools, changed.commands) = (true, true);
+                (changed.tools, changed.commands, changed.providers) = (true, true, true);
             }
             changed
         };
         self.announce(changed).await;
+        if !self.is_starting() {
+            self.list_in_background();
+        }
     }
 
     /// Takes back what a process offered.
     pub async fn unregister(self: &Arc<Self>, names: Unregister) {
+        for name in &names.providers {
+            self.additions.remove(name);
+        }
         let changed = lock(&self.state).registered.remove(&names);
         self.announce(changed).await;
     }
@@ -188,21 +210,29 @@ impl ProcessExtension {
 
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
-        let all = Changed { tools: true, commands: true, problems: Vec::new() };
+        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
         if self.phase() != Phase::Starting {
             self.announce(all).await;
         }
     }
 
+    /// Tells whether the session still waits for its extensions.
+    fn is_starting(&self) -> bool {
+        self.group.upgrade().is_some_and(|group| group.is_starting())
+    }
+
     /// Tells the session what has changed.
     async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, problems } = changed;
+        let Changed { tools, commands, providers, problems } = changed;
         for problem in problems {
             self.fail("register", problem).await;
         }
         // The first extension that has a tool of a name wins, so those that start together are announced in order.
-        if self.group.upgrade().is_some_and(|group| group.is_starting()) {
+        if self.is_starting() {
             return;
+        }
+        if providers {
+            self.add_providers().await;
         }
         if tools {
             let tools = self.offered_tools();
@@ -213,6 +243,56 @@ impl ProcessExtension {
             self.link.send(ExtensionInput::Commands { extension: Arc::clone(&self.name), commands }).await;
         }
         self.link.send(ExtensionInput::Changed).await;
+    }
+
+    /// Asks the process for the models of its providers: of all that it can list, or of those that have none yet.
+    pub async fn list_models(self: &Arc<Self>, listing: Listing) {
+        for name in self.listed_providers(listing) {
+            match provider::list_models(self, &name).await {
+                Ok(models) => lock(&self.state).registered.set_models(&name, models),
+                Err(problem) => self.fail("provider", format!("The provider \"{name}\": {problem}.")).await,
+            }
+        }
+    }
+
+    fn listed_providers(&self, listing: Listing) -> Vec<String> {
+        let state = lock(&self.state);
+        let is_wanted = |provider: &&ProviderRegistration| {
+            provider.refresh && (listing == Listing::All || provider.models.is_empty())
+        };
+        state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
+    }
+
+    /// Adds its providers to those of the session.
+    pub async fn add_providers(self: &Arc<Self>) {
+        let providers = lock(&self.state).registered.providers.clone();
+        for registered in &providers {
+            let provider = provider::new_provider(self, registered);
+            if let Err(problem) = self.additions.add(&registered.name, provider) {
+                self.fail("register", problem).await;
+            }
+        }
+    }
+
+    /// Takes its providers from the session, so that whoever comes after it can have them.
+    pub fn remove_providers(&self) {
+        for provider in &lock(&self.state).registered.providers {
+            self.additions.remove(&provider.name);
+        }
+    }
+
+    /// Adds the providers that have to be asked for their models, once they have answered. The answer comes through
+    /// whoever has called this.
+    fn list_in_background(self: &Arc<Self>) {
+        if self.listed_providers(Listing::Unlisted).is_empty() {
+            return;
+        }
+        let extension = Arc::clone(self);
+        tokio::spawn(async move {
+            extension.list_models(Listing::Unlisted).await;
+            extension.add_providers().await;
+            extension.link.send(ExtensionInput::Changed).await;
+        });
     }
 
     fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {
@@ -333,6 +413,11 @@ impl Extension for ProcessExtension {
     fn wants_entries(&self) -> bool {
         lock(&self.state).registered.wants_entries
     }
+}
+
+/// Tells whether the user put an extension there.
+fn is_of_user(found: &Found) -> bool {
+    found.source.scope != Scope::Project
 }
 
 /// Sends what has changed of the session.

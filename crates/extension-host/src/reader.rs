@@ -129,17 +129,13 @@ impl Reader {
         match record {
             FromExtension::CallResult(CallResult { id, result, error }) => {
                 self.displays.flush(&self.extension.link).await;
-                let end = match error {
-                    Some(failure) => Err(failure.message),
-                    None => Ok(result),
-                };
-                self.connection.end_call(&id, end).await;
+                self.connection.end_call(&id, error.map_or(Ok(result), Err));
             }
             FromExtension::Update(update) => {
                 self.slow_down().await;
                 self.connection.progress(&update.id, update.partial);
             }
-            FromExtension::ChunkRecord(chunk) => self.connection.chunk(&chunk.id, chunk.event).await,
+            FromExtension::ChunkRecord(chunk) => self.connection.chunk(&chunk.id, chunk.event),
             FromExtension::Request(request) => {
                 self.displays.flush(&self.extension.link).await;
                 self.answer(request).await;

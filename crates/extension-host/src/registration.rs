@@ -6,14 +6,19 @@ use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
 
 use crate::protocol::{
-    CommandRegistration, FlagRegistration, FlagType, HookRegistration, Registration, ToolRegistration,
-    Unregister, Want,
+    CommandRegistration, FlagRegistration, FlagType, HookRegistration, ModelRegistration,
+    ProviderRegistration, Registration, ToolRegistration, Unregister, Want,
 };
 
 /// The most of each kind that an extension may register.
 const MOST_TOOLS: usize = 200;
 const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
+const MOST_PROVIDERS: usize = 50;
+
+/// The most models of a provider, and the longest description of one in bytes.
+pub(crate) const MOST_MODELS: usize = 2000;
+const LONGEST_PROVIDER: usize = 4 * 1024 * 1024;
 
 /// The longest name and description, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -34,6 +39,7 @@ pub(crate) struct Registered {
     pub tools: Vec<ToolRegistration>,
     pub commands: Vec<CommandRegistration>,
     pub flags: Vec<FlagRegistration>,
+    pub providers: Vec<ProviderRegistration>,
     hooks: HashMap<HookKind, Hook>,
     pub takes_bus: bool,
     pub wants_entries: bool,
@@ -51,6 +57,7 @@ struct Hook {
 pub(crate) struct Changed {
     pub tools: bool,
     pub commands: bool,
+    pub providers: bool,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -87,7 +94,13 @@ impl Registered {
             }
         }
         for provider in providers {
-            changed.problems.push(provider_problem(&provider.name));
+            match check_provider(&provider) {
+                Ok(()) => {
+                    changed.providers = true;
+                    put(&mut self.providers, provider, |provider| &provider.name);
+                }
+                Err(problem) => changed.problems.push(problem),
+            }
         }
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
@@ -98,12 +111,21 @@ impl Registered {
         cut(&mut self.tools, MOST_TOOLS, "tools", &mut changed.problems);
         cut(&mut self.commands, MOST_COMMANDS, "commands", &mut changed.problems);
         cut(&mut self.flags, MOST_FLAGS, "flags", &mut changed.problems);
+        cut(&mut self.providers, MOST_PROVIDERS, "providers", &mut changed.problems);
         changed
+    }
+
+    /// Gives a provider the models that it has listed.
+    pub fn set_models(&mut self, provider: &str, models: Vec<ModelRegistration>) {
+        if let Some(known) = self.providers.iter_mut().find(|known| known.name == provider) {
+            known.models = models;
+        }
     }
 
     /// Removes what an extension takes back.
     pub fn remove(&mut self, names: &Unregister) -> Changed {
-        let Unregister { tools, commands, hooks, .. } = names;
+        let Unregister { tools, commands, hooks, providers } = names;
+        self.providers.retain(|provider| !providers.contains(&provider.name));
         self.tools.retain(|tool| !tools.contains(&tool.name));
         self.commands.retain(|command| !commands.contains(&command.name));
         for name in hooks {
@@ -112,7 +134,12 @@ impl Registered {
                 None => self.takes_bus &= name != BUS,
             }
         }
-        Changed { tools: !tools.is_empty(), commands: !commands.is_empty(), ..Changed::default() }
+        Changed {
+            tools: !tools.is_empty(),
+            commands: !commands.is_empty(),
+            providers: !providers.is_empty(),
+            problems: Vec::new(),
+        }
     }
 
     /// Returns how the extension takes part in a hook.
@@ -224,11 +251,21 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// Returns what an extension reads that registers a provider.
-fn provider_problem(name: &str) -> String {
-    format!(
-        "Providers of extensions cannot be called yet, so {name:?} is not used. Describe it in models.json if it has a server."
-    )
+/// Checks the size of a provider; what it says is checked where it is added.
+fn check_provider(provider: &ProviderRegistration) -> Result<(), String> {
+    let name = &provider.name;
+    if !is_name(name) {
+        return Err(name_problem("provider", name));
+    }
+    if provider.models.len() > MOST_MODELS {
+        return Err(format!("the provider {name} has more than {MOST_MODELS} models"));
+    }
+    if serde_json::to_vec(provider).is_ok_and(|text| text.len() > LONGEST_PROVIDER) {
+        return Err(format!(
+            "the description of the provider {name} is longer than {LONGEST_PROVIDER} bytes"
+        ));
+    }
+    Ok(())
 }
 
 fn name_problem(what: &str, name: &str) -> String {

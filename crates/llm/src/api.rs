@@ -5,7 +5,6 @@ mod anthropic_messages;
 mod azure_openai_responses;
 #[cfg(feature = "bedrock")]
 mod bedrock_converse_stream;
-mod blocks;
 mod claude_budget;
 mod frame;
 mod google_generative_ai;

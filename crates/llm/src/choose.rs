@@ -79,8 +79,8 @@ impl Providers {
     /// Returns the model to use when only the provider was named.
     pub fn default_of(&self, provider: &str) -> Result<Arc<Model>, Error> {
         let provider = self.known_provider(provider)?;
-        default_among(provider, &self.registry_models(Some(provider)))
-            .ok_or_else(|| Error::NoDefaultModel { provider: provider.to_owned() })
+        default_among(&provider, &self.registry_models(Some(&provider)))
+            .ok_or(Error::NoDefaultModel { provider })
     }
 
     fn choose(&self, pattern: &str, provider: Option<&str>, bad: BadSuffix) -> Result<Resolved, Error> {
@@ -99,7 +99,7 @@ impl Providers {
             let models = self.registry_models(None);
             return self.match_with_suffix(&models, pattern, pattern, bad)?.ok_or_else(unknown);
         };
-        let models = self.registry_models(Some(provider));
+        let models = self.registry_models(Some(&provider));
         if let Some(resolved) = self.match_with_suffix(&models, id, pattern, bad)? {
             return Ok(resolved);
         }
@@ -110,7 +110,7 @@ impl Providers {
                 return Ok(Resolved::plain(model, None));
             }
         }
-        self.custom(provider, id, &models).ok_or_else(unknown)
+        self.custom(&provider, id, &models).ok_or_else(unknown)
     }
 
     /// Returns the error for an unknown name, with similar names.
@@ -150,7 +150,7 @@ impl Providers {
         &self,
         pattern: &'a str,
         provider: Option<&str>,
-    ) -> Result<Option<(&str, &'a str)>, Error> {
+    ) -> Result<Option<(String, &'a str)>, Error> {
         let known = |(prefix, rest): (&str, &'a str)| Some((self.known_provider(prefix).ok()?, rest));
         // opi uses a colon instead of a slash; a colon may also precede a thinking level.
         let by_colon = || {
@@ -167,10 +167,11 @@ impl Providers {
     }
 
     /// Returns the provider with this name, ignoring case.
-    pub(crate) fn known_provider(&self, wanted: &str) -> Result<&str, Error> {
-        let mut names = self.registry().providers();
-        names.find(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
-            let known: Vec<&str> = self.registry().providers().collect();
+    pub(crate) fn known_provider(&self, wanted: &str) -> Result<String, Error> {
+        let registry = self.registry();
+        let found = registry.providers().find(|name| name.eq_ignore_ascii_case(wanted));
+        found.map(ToOwned::to_owned).ok_or_else(|| {
+            let known: Vec<&str> = registry.providers().collect();
             let near =
                 near(wanted, known.iter().copied()).into_iter().take(1).map(ToOwned::to_owned).collect();
             Error::UnknownProvider { provider: wanted.to_owned(), near, known: known.join(", ") }
@@ -268,8 +269,9 @@ impl Providers {
     }
 
     fn registry_models(&self, provider: Option<&str>) -> Vec<Arc<Model>> {
-        let all = self.registry().providers().filter(|name| provider.is_none_or(|wanted| wanted == *name));
-        all.flat_map(|name| self.registry().models(name).to_vec()).map(|known| known.model).collect()
+        let registry = self.registry();
+        let all = registry.providers().filter(|name| provider.is_none_or(|wanted| wanted == *name));
+        all.flat_map(|name| registry.models(name).to_vec()).map(|known| known.model).collect()
     }
 }
 

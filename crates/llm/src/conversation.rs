@@ -6,10 +6,12 @@
 //! signatures. Call ids have the form that the API accepts. There are no empty blocks.
 
 mod call_ids;
+mod whole_messages;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use bowline_core::message::{
     Arguments, AssistantContent, AssistantMessage, BashExecutionMessage, Content, StopReason, ThinkingBlock,
@@ -99,17 +101,8 @@ pub(crate) fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
 /// Returns the part of a conversation that its model sees, with call ids of the given form.
 pub(crate) fn turns_with_ids(request: &ModelRequest, rule: IdRule) -> Vec<Turn<'_>> {
     let (messages, model) = (&request.messages, &*request.model);
-    let images = match () {
-        () if request.options.block_images => Images::Replaced(BLOCKED_IMAGE),
-        () if !model.takes_images() => Images::Replaced(NO_IMAGE),
-        () => Images::Sent,
-    };
-    let mut results = Results::new();
-    for (index, message) in messages.iter().enumerate() {
-        if let Message::ToolResult(result) = &**message {
-            results.entry(&result.tool_call_id).or_default().push((index, result));
-        }
-    }
+    let images = images_for(request);
+    let mut results = results_of(messages);
     let mut ids = CallIds::new(rule);
     let mut turns = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -135,6 +128,30 @@ pub(crate) fn turns_with_ids(request: &ModelRequest, rule: IdRule) -> Vec<Turn<'
     turns
 }
 
+/// Returns what becomes of the images of a request.
+fn images_for(request: &ModelRequest) -> Images {
+    match () {
+        () if request.options.block_images => Images::Replaced(BLOCKED_IMAGE),
+        () if !request.model.takes_images() => Images::Replaced(NO_IMAGE),
+        () => Images::Sent,
+    }
+}
+
+fn results_of(messages: &[Arc<Message>]) -> Results<'_> {
+    let mut results = Results::new();
+    for (index, message) in messages.iter().enumerate() {
+        if let Message::ToolResult(result) = &**message {
+            results.entry(&result.tool_call_id).or_default().push((index, result));
+        }
+    }
+    results
+}
+
+/// Tells whether an answer failed or never ended, so that models do not see it.
+fn is_omitted(answer: &AssistantMessage) -> bool {
+    matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted | StopReason::Pending)
+}
+
 /// Returns the parts of an answer that `model` can see, with the results of its calls; `None` for an answer that
 /// failed or never ended.
 fn exchange<'a>(
@@ -146,7 +163,7 @@ fn exchange<'a>(
     ids: &mut CallIds<'a>,
 ) -> (Vec<AnswerPart<'a>>, Vec<Outcome<'a>>) {
     let (mut pieces, mut outcomes) = (Vec::new(), Vec::new());
-    if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted | StopReason::Pending) {
+    if is_omitted(answer) {
         return (pieces, outcomes);
     }
     let own = answer.api == model.api && answer.provider == model.provider && answer.model == model.id;
@@ -255,7 +272,6 @@ fn text(text: &str) -> Option<&str> {
 pub(crate) mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use std::sync::Arc;
 
     /// Returns a model with some fields overridden.
     #[expect(clippy::needless_pass_by_value, reason = "literals read better without a reference")]
@@ -279,7 +295,7 @@ pub(crate) mod tests {
     }
 
     /// Returns the request of a conversation.
-    fn request(messages: Vec<Arc<Message>>, model: Model) -> ModelRequest {
+    pub(crate) fn request(messages: Vec<Arc<Message>>, model: Model) -> ModelRequest {
         ModelRequest { model: Arc::new(model), messages, ..crate::output_limit::tests::request(json!({})) }
     }
 

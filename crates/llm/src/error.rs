@@ -38,6 +38,13 @@ pub enum Error {
     Script { script: String, reason: String },
 }
 
+impl Error {
+    /// Tells whether there is no model or provider of the name that the user gave.
+    pub fn is_unknown_name(&self) -> bool {
+        matches!(self, Self::UnknownModel { .. } | Self::NoDefaultModel { .. } | Self::UnknownProvider { .. })
+    }
+}
+
 fn did_you_mean(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!(" Did you mean {}?", near.join(" or ")) }
 }

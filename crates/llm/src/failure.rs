@@ -95,6 +95,33 @@ pub(crate) fn in_stream(status: Option<u16>, name: Option<&str>, text: &str) -> 
     StreamError { kind, status, message: tell(status, name, text), retry_after: None }
 }
 
+/// Words of failures that a retry may overcome.
+const PASSING: &[&str] = &[
+    "overloaded",
+    "unavailable",
+    "internal server error",
+    "server error",
+    "bad gateway",
+    "gateway timeout",
+    "timed out",
+    "timeout",
+    "connection",
+    "network",
+    "fetch failed",
+    "socket hang up",
+];
+
+/// Returns the kind of a failure of which only the text is known, as of a provider that an extension adds.
+pub fn failure_kind_of(text: &str) -> FailureKind {
+    let words = text[..text.floor_char_boundary(SEARCHED)].to_lowercase();
+    match kind_of(None, None, text) {
+        FailureKind::Unavailable if !PASSING.iter().any(|phrase| words.contains(phrase)) => {
+            FailureKind::Rejected
+        }
+        kind => kind,
+    }
+}
+
 /// Classifies a refusal by what can be done about it. Words take precedence over the status: providers use one status
 /// for many things, and 429 means both "later" and "never".
 fn kind_of(status: Option<u16>, name: Option<&str>, text: &str) -> FailureKind {

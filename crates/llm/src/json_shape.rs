@@ -78,7 +78,8 @@ pub(crate) fn not_json(error: &serde_json::Error) -> Problem {
     Problem::new("", format!("this is not JSON at line {line}, column {column}: {reason}"))
 }
 
-fn check(value: &mut Value, shape: &Shape, place: &str, example: &str) -> Result<(), Problem> {
+/// Checks the shape of a value. `place` leads to it and `example` is a value like it.
+pub(crate) fn check(value: &mut Value, shape: &Shape, place: &str, example: &str) -> Result<(), Problem> {
     let wrong = |expected: &str| {
         Err(Problem::new(
             place,

@@ -50,18 +50,18 @@ impl Providers {
     /// Returns the status of a provider's key.
     pub fn key_status(&self, provider: &str) -> Result<KeyStatus, Error> {
         let provider = self.known_provider(provider)?;
-        let auth = self.auth()?;
-        Ok(status(&self.key_sources(provider, &auth), &auth))
+        let (registry, auth) = (self.registry(), self.auth()?);
+        Ok(status(&self.key_sources(&registry, &provider, &auth), &auth))
     }
 
     /// Returns the providers with a key, usable or not, and those that the user defined.
     pub fn providers_with_keys(&self) -> Result<Vec<KeyStatus>, Error> {
-        let auth = self.auth()?;
-        let known: Vec<&str> = self.registry().providers().collect();
+        let (registry, auth) = (self.registry(), self.auth()?);
+        let known: Vec<&str> = registry.providers().collect();
         let others = auth.providers().filter(|name| !known.contains(name));
-        let all =
-            known.iter().copied().chain(others).map(|name| status(&self.key_sources(name, &auth), &auth));
-        let own = |name: &str| self.registry().settings(name).is_some();
+        let status = |name| status(&self.key_sources(&registry, name, &auth), &auth);
+        let all = known.iter().copied().chain(others).map(status);
+        let own = |name: &str| registry.settings(name).is_some();
         Ok(all.filter(|status| status.source.is_some() || own(&status.provider)).collect())
     }
 
@@ -72,7 +72,7 @@ impl Providers {
 
     /// Stores a key in `auth.json`, replacing the provider's entry.
     pub fn store_key(&self, provider: &str, key: &Secret) -> Result<String, Error> {
-        let provider = self.known_provider(provider)?.to_owned();
+        let provider = self.known_provider(provider)?;
         let entry = json!({ "type": "api_key", "key": escaped(key.expose()) });
         self.lock()?.change(|entries| entries.insert(provider.clone(), entry))?;
         Ok(provider)
@@ -200,7 +200,8 @@ mod tests {
             let providers = providers(folder.path(), "{}", &[]);
             assert_eq!(providers.store_key("Groq", &Secret::new(key)).unwrap(), "groq");
             let auth = providers.auth().unwrap();
-            let (sources, cache) = (providers.key_sources("groq", &auth), CommandCache::default());
+            let (registry, cache) = (providers.registry(), CommandCache::default());
+            let sources = providers.key_sources(&registry, "groq", &auth);
             let KeyForRequest::Here(Some(credential)) = sources.credential(&cache).await.unwrap() else {
                 panic!("no key")
             };

@@ -2,7 +2,6 @@
 
 use crate::auth_file::Login;
 use crate::credentials;
-use crate::models_file::ProviderSettings;
 use crate::providers::Providers;
 use crate::setting_value::SettingValue;
 
@@ -15,7 +14,7 @@ impl Providers {
         let mut names: Vec<String> =
             registry.providers().flat_map(credentials::variables).map(|(name, _)| name).collect();
         for settings in registry.providers().filter_map(|provider| registry.settings(provider)) {
-            names.extend(values(settings).flat_map(SettingValue::variables));
+            names.extend(settings.values().flat_map(SettingValue::variables));
         }
         for login in auth.providers().filter_map(|provider| auth.login(provider)) {
             // The tokens of a login are never variables.
@@ -27,13 +26,6 @@ impl Providers {
         names.dedup();
         names
     }
-}
-
-/// Returns the values of a provider's settings that may be secret.
-fn values(settings: &ProviderSettings) -> impl Iterator<Item = &SettingValue> {
-    let models = settings.models.iter().chain(settings.model_overrides.0.iter().map(|(_, model)| model));
-    let headers = settings.headers.0.iter().chain(models.flat_map(|model| &model.headers.0));
-    settings.api_key.iter().chain(headers.map(|(_, value)| value))
 }
 
 #[cfg(test)]

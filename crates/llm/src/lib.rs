@@ -8,17 +8,20 @@
 //! HTTP request, and a decoder from bytes to events. The transport moves the bytes. The crate reads neither the
 //! process's environment nor the home directory: [`Sources`] passes in what it may know.
 
+mod added;
 mod address;
 mod api;
 mod arguments;
 mod assembly;
 mod auth_file;
+mod blocks;
 mod catalog;
 mod choose;
 mod conversation;
 mod credentials;
 mod error;
 mod failure;
+mod foreign_answer;
 mod json_comments;
 mod json_shape;
 mod key_status;
@@ -48,11 +51,13 @@ mod sharing;
 mod sse;
 mod transport;
 
+pub use added::{AddedBy, Additions, AnswerSource, NewProvider};
 #[doc(hidden)]
 pub use api::probe;
 pub use assembly::Assembly;
 pub use choose::Resolved;
 pub use error::Error;
+pub use failure::failure_kind_of;
 pub use key_status::{KeyState, KeyStatus};
 pub use local_servers::{LocalModels, LocalScope};
 pub use providers::{Providers, Sources};

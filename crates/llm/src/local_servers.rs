@@ -110,7 +110,8 @@ impl LocalServer {
 impl Providers {
     /// Asks the local servers in `scope` for their models, concurrently, each for at most `limit`.
     pub async fn ask_local_servers(&self, limit: Duration, scope: LocalScope) -> Vec<LocalModels> {
-        let known = SERVERS.iter().map(|server| (server, self.registry().address(server)));
+        let registry = self.registry();
+        let known = SERVERS.iter().map(|server| (server, registry.address(server)));
         let wanted =
             known.filter(|(_, base_url)| scope == LocalScope::Configured || is_loopback(base_url.expose()));
         let asked = wanted.map(|(server, base_url)| self.ask(server, base_url, limit));

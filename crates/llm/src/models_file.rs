@@ -90,6 +90,8 @@ pub(crate) struct PriceSettings {
 const FILE: Shape = Shape::Object(&[Member::new("providers", Shape::Named(&PROVIDER), PROVIDERS_EXAMPLE)]);
 
 const FILE_EXAMPLE: &str = r#"{"providers": {"home": {"baseUrl": "http://localhost:8080/v1", "api": "openai-completions", "models": [{"id": "my-model"}]}}}"#;
+const PROVIDER_EXAMPLE: &str =
+    r#"{"baseUrl": "http://localhost:8080/v1", "api": "openai-completions", "models": [{"id": "my-model"}]}"#;
 const PROVIDERS_EXAMPLE: &str = r#"{"home": {"baseUrl": "http://localhost:8080/v1", "api": "openai-completions", "models": [{"id": "my-model"}]}}"#;
 
 const PROVIDER: Shape = Shape::Object(&[
@@ -212,6 +214,42 @@ impl ModelsFile {
 }
 
 impl ProviderSettings {
+    /// Reads the settings of a provider that is not in the file.
+    pub(crate) fn parse(mut value: Value) -> Result<Self, Problem> {
+        json_shape::check(&mut value, &PROVIDER, "", PROVIDER_EXAMPLE)?;
+        serde_json::from_value(value).map_err(|_| {
+            Problem::new("", format!("this is not as docs/models.md describes: {PROVIDER_EXAMPLE}"))
+        })
+    }
+
+    /// Returns these settings with those of the file for the same provider. The models of the file take precedence, and so
+    /// do its changes of models.
+    pub(crate) fn over(mut self, file: Option<&Self>) -> Self {
+        let Some(file) = file.cloned() else { return self };
+        self.models.extend(file.models);
+        let is_new = |(name, _): &(String, SettingValue)| !self.headers.0.iter().any(|(own, _)| own == name);
+        let headers: Vec<_> = file.headers.0.into_iter().filter(is_new).collect();
+        self.headers.0.extend(headers);
+        Self {
+            base_url: self.base_url.or(file.base_url),
+            api: self.api.or(file.api),
+            api_key: self.api_key.or(file.api_key),
+            headers: self.headers,
+            auth_header: self.auth_header || file.auth_header,
+            oauth: file.oauth,
+            compat: self.compat.or(file.compat),
+            models: self.models,
+            model_overrides: file.model_overrides,
+        }
+    }
+
+    /// Returns the values that may be secret.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &SettingValue> {
+        let models = self.models.iter().chain(self.model_overrides.0.iter().map(|(_, model)| model));
+        let headers = self.headers.0.iter().chain(models.flat_map(|model| &model.headers.0));
+        self.api_key.iter().chain(headers.map(|(_, value)| value))
+    }
+
     /// Returns the changes to a model, if any.
     pub(crate) fn changes(&self, id: &str) -> Option<&ModelSettings> {
         self.model_overrides.0.iter().find(|(name, _)| name == id).map(|(_, changes)| changes)

@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, ThinkingLevel};
 
+use crate::added::{AddedBy, FOREIGN_API};
 use crate::address::Address;
 use crate::api::{self, Endpoint, Variables};
 use crate::auth_file::AuthFile;
 use crate::catalog;
 use crate::credentials::{Credential, KeyForRequest, KeySources};
 use crate::error::Error;
+use crate::foreign_answer;
 use crate::local_servers;
 use crate::login;
 use crate::recording::Recorder;
@@ -48,11 +50,12 @@ pub struct Sources {
 #[derive(Debug, Clone)]
 pub struct Providers {
     inner: Arc<Inner>,
+    /// The known models. It is replaced as a whole when a provider is added.
+    registry: Arc<Mutex<Arc<Registry>>>,
 }
 
 #[derive(Debug)]
 struct Inner {
-    registry: Registry,
     auth_file: Option<PathBuf>,
     /// What decides which commands may run: see `credentials`.
     auth_at_start: AuthFile,
@@ -63,6 +66,8 @@ struct Inner {
     transport: Transport,
     scripts: scripted::Scripts,
     replays: Replays,
+    /// The keys and variables that providers of a project may use.
+    nothing: (AuthFile, HashMap<String, String>),
 }
 
 /// The environment, which contains keys.
@@ -76,7 +81,6 @@ impl Providers {
         let recorder = sources.record.as_deref().map(Recorder::create).transpose()?;
         let transport = Transport::new(sources.timeouts, &sources.environment, recorder);
         let inner = Inner {
-            registry,
             auth_file: sources.auth_file,
             auth_at_start,
             environment: Hidden(sources.environment),
@@ -86,8 +90,15 @@ impl Providers {
             transport,
             scripts: scripted::Scripts::new(sources.timeouts.idle),
             replays: Replays::new(if sources.replay_loose { Comparison::Loose } else { Comparison::Strict }),
+            nothing: Default::default(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), registry: Arc::new(Mutex::new(Arc::new(registry))) })
+    }
+
+    /// Returns the providers for one session: what its extensions add is not seen by others.
+    pub fn for_session(&self) -> Self {
+        let registry = Arc::new(Mutex::new(self.registry()));
+        Self { inner: Arc::clone(&self.inner), registry }
     }
 
     /// Sends a request to a model. Dropping the stream cancels it.
@@ -101,6 +112,11 @@ impl Providers {
         if request.model.provider == scripted::PROVIDER {
             return scripted::stream(&self.inner.scripts, &request);
         }
+        let registry = self.registry();
+        if let Some(source) = registry.source(&request.model.provider) {
+            let provider = request.model.provider.clone();
+            return foreign_answer::check(source.answer(request), &provider, self.inner.transport.timeouts());
+        }
         let transport = self.inner.transport.clone();
         if request.model.provider == replay::PROVIDER {
             return match self.inner.replays.next(&request) {
@@ -113,8 +129,8 @@ impl Providers {
         let Some(api) = api::find(&request.model.api) else { return failed(unsupported(&request.model)) };
         let inner = Arc::clone(&self.inner);
         transport.stream((api.decoder)(), async move {
-            let address = inner.address(&request.model)?;
-            let endpoint = inner.endpoint(&request.model, &address).await?;
+            let address = inner.address(&registry, &request.model)?;
+            let endpoint = inner.endpoint(&registry, &request.model, &address).await?;
             let mut http = (api.request)(&request, &endpoint)?;
             let hooks = hooks.filter(|_| request.model.api != "bedrock-converse-stream");
             if let Some(hooks) = &hooks {
@@ -132,7 +148,7 @@ impl Providers {
         if provider == replay::PROVIDER {
             return replay::model(id).ok();
         }
-        self.inner.registry.find(provider, id).map(|known| known.model)
+        self.registry().find(provider, id).map(|known| known.model)
     }
 
     /// Returns the model that a session names, if known. A session may come from anywhere, so a script or a recording
@@ -154,31 +170,34 @@ impl Providers {
         &'a self,
         auth: &'a AuthFile,
     ) -> impl Iterator<Item = Vec<Arc<Model>>> + 'a {
-        let registry = &self.inner.registry;
-        let usable =
-            registry.providers().filter(|provider| self.inner.key_sources(provider, auth).check().is_ok());
-        usable.map(|provider| {
-            let models = registry.models(provider);
+        let registry = self.registry();
+        let names: Vec<String> = registry.providers().map(ToOwned::to_owned).collect();
+        names.into_iter().filter_map(move |provider| {
+            let answers_itself = registry.source(&provider).is_some();
+            if !answers_itself && self.inner.key_sources(&registry, &provider, auth).check().is_err() {
+                return None;
+            }
+            let models = registry.models(&provider);
             let known = models.iter().map(|known| Arc::clone(&known.model));
-            known.filter(|model| api::find(&model.api).is_some()).collect()
+            Some(known.filter(|model| answers_itself || api::find(&model.api).is_some()).collect())
         })
     }
 
     /// Returns all known models, with or without a key, in the order of their providers.
     pub fn known_models(&self) -> Vec<Arc<Model>> {
-        let registry = &self.inner.registry;
+        let registry = self.registry();
         let all = registry.providers().flat_map(|provider| registry.models(provider).to_vec());
         all.map(|known| known.model).collect()
     }
 
     /// Tells whether the model's provider is in `models.json`, so that what is known of the model may be incomplete.
     pub fn is_described_by_user(&self, model: &Model) -> bool {
-        self.inner.registry.settings(&model.provider).is_some()
+        self.registry().settings(&model.provider).is_some()
     }
 
     /// Returns whether bowline supports the API of a model.
     pub fn is_supported(&self, model: &Model) -> bool {
-        api::find(&model.api).is_some()
+        self.registry().source(&model.provider).is_some() || api::find(&model.api).is_some()
     }
 
     /// Returns the tokens that requests to a model allow for thinking at a level, if they state them. A conversation
@@ -194,22 +213,34 @@ impl Providers {
 
     /// Returns whether a model can be used, as far as that is known without a network.
     pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
-        if model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER {
+        let registry = self.registry();
+        let needs_none = model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER;
+        if needs_none || registry.source(&model.provider).is_some() {
             return Ok(());
         }
         if api::find(&model.api).is_none() {
             return Err(unsupported(model));
         }
-        self.inner.key_sources(&model.provider, &self.inner.auth()).check()
+        self.inner.key_sources(&registry, &model.provider, &self.inner.auth()).check()
     }
 
     /// Returns the key of a provider, if it needs one. Whoever gets it can use it.
     pub async fn key(&self, provider: &str) -> Result<Option<Secret>, StreamError> {
-        Ok(self.inner.credential(provider).await?.map(|credential| credential.secret))
+        let registry = self.registry();
+        Ok(self.inner.credential(&registry, provider).await?.map(|credential| credential.secret))
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.inner.registry
+    /// Returns the known models as they are now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the known models by what `change` returns, if anything.
+    pub(crate) fn change_registry(&self, change: impl FnOnce(&Registry) -> Option<Registry>) {
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(changed) = change(&registry) {
+            *registry = Arc::new(changed);
+        }
     }
 
     pub(crate) fn environment(&self) -> &HashMap<String, String> {
@@ -233,8 +264,13 @@ impl Providers {
         self.auth_path().map_or_else(|| Ok(AuthFile::default()), AuthFile::read)
     }
 
-    pub(crate) fn key_sources<'a>(&'a self, provider: &'a str, auth: &'a AuthFile) -> KeySources<'a> {
-        self.inner.key_sources(provider, auth)
+    pub(crate) fn key_sources<'a>(
+        &'a self,
+        registry: &'a Registry,
+        provider: &'a str,
+        auth: &'a AuthFile,
+    ) -> KeySources<'a> {
+        self.inner.key_sources(registry, provider, auth)
     }
 }
 
@@ -245,33 +281,45 @@ impl Inner {
         self.auth_file.as_deref().and_then(|path| AuthFile::read(path).ok()).unwrap_or_default()
     }
 
-    fn key_sources<'a>(&'a self, provider: &'a str, auth: &'a AuthFile) -> KeySources<'a> {
-        let settings = self.registry.settings(provider);
+    fn key_sources<'a>(
+        &'a self,
+        registry: &'a Registry,
+        provider: &'a str,
+        auth: &'a AuthFile,
+    ) -> KeySources<'a> {
+        let settings = registry.settings(provider);
+        // What a project adds gets no key of the user's: its address is the project's choice.
+        let is_of_project = registry.added(provider).is_some_and(|added| added.by == AddedBy::Project);
         let for_this = |wanted: &String| wanted.eq_ignore_ascii_case(provider);
         let argument = self.api_key.as_ref().filter(|_| self.api_key_provider.as_ref().is_none_or(for_this));
         KeySources {
             provider,
-            argument,
-            auth,
-            auth_at_start: &self.auth_at_start,
+            argument: argument.filter(|_| !is_of_project),
+            auth: if is_of_project { &self.nothing.0 } else { auth },
+            auth_at_start: if is_of_project { &self.nothing.0 } else { &self.auth_at_start },
             token_server: settings.and_then(|settings| settings.oauth.as_ref()),
             setting: settings.and_then(|settings| settings.api_key.as_ref()),
-            environment: &self.environment.0,
+            environment: if is_of_project { &self.nothing.1 } else { &self.environment.0 },
             optional: local_servers::server(provider).is_some()
                 || settings.is_some() && catalog::provider(provider).is_none(),
         }
     }
 
     /// Returns the endpoint of a model.
-    fn address(&self, model: &Model) -> Result<Address, StreamError> {
-        self.fill_in(self.registry.base_url(model).expose()).map(|whole| Address::new(&whole))
+    fn address(&self, registry: &Registry, model: &Model) -> Result<Address, StreamError> {
+        self.fill_in(registry.base_url(model).expose()).map(|whole| Address::new(&whole))
     }
 
     /// Returns the credential for a model.
-    async fn endpoint(&self, model: &Model, address: &Address) -> Result<Endpoint, StreamError> {
-        let mut credential = self.credential(&model.provider).await?;
-        let settings = self.registry.settings(&model.provider);
-        let own = self.registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
+    async fn endpoint(
+        &self,
+        registry: &Registry,
+        model: &Model,
+        address: &Address,
+    ) -> Result<Endpoint, StreamError> {
+        let mut credential = self.credential(registry, &model.provider).await?;
+        let settings = registry.settings(&model.provider);
+        let own = registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
         let shared = settings.map(|settings| settings.headers.0.clone()).unwrap_or_default();
         let mut headers: Vec<(String, Secret)> = Vec::new();
         for (name, value) in shared.into_iter().chain(own.unwrap_or_default()) {
@@ -292,9 +340,13 @@ impl Inner {
     }
 
     /// Returns the credential of a provider, renewing an expired login.
-    async fn credential(&self, provider: &str) -> Result<Option<Credential>, StreamError> {
+    async fn credential(
+        &self,
+        registry: &Registry,
+        provider: &str,
+    ) -> Result<Option<Credential>, StreamError> {
         let auth = self.auth();
-        let sources = self.key_sources(provider, &auth);
+        let sources = self.key_sources(registry, provider, &auth);
         match (sources.credential(&self.commands).await?, sources.token_server, &self.auth_file) {
             (KeyForRequest::Here(credential), _, _) => Ok(credential),
             (KeyForRequest::Renew, Some(server), Some(path)) => {
@@ -340,6 +392,11 @@ fn failed(error: StreamError) -> AnswerStream {
 
 /// Returns the error for a model on an unsupported API.
 fn unsupported(model: &Model) -> StreamError {
+    if model.api == FOREIGN_API {
+        let message =
+            format!("The provider \"{}\" is not there: its extension is not loaded.", model.provider);
+        return StreamError::new(FailureKind::NotFound, message);
+    }
     let names: Vec<&str> = api::APIS.iter().map(|api| api.name).collect();
     let message = format!(
         "The model {} is on the API \"{}\", which is not supported. Supported are {}.",

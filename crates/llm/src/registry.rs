@@ -8,6 +8,7 @@ use bowline_core::Model;
 use bowline_core::model::{InputKind, Price};
 use serde_json::Value;
 
+use crate::added::{Added, AnswerSource};
 use crate::address;
 use crate::catalog;
 use crate::error::Error;
@@ -33,9 +34,11 @@ pub(crate) struct Known {
 /// The known models, by provider.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    file: ModelsFile,
+    file: Arc<ModelsFile>,
     /// The base URLs that the environment sets for providers.
-    addresses: HashMap<&'static str, String>,
+    addresses: Arc<HashMap<&'static str, String>>,
+    /// The providers that were added while the program runs.
+    added: Vec<Added>,
     /// The models of the providers used so far.
     parsed: Mutex<HashMap<String, Arc<[Known]>>>,
 }
@@ -55,10 +58,13 @@ impl Registry {
         models_file: Option<&Path>,
         environment: &HashMap<String, String>,
     ) -> Result<Self, Error> {
-        let addresses = addresses(environment);
-        let Some(path) = models_file else {
-            return Ok(Self { file: ModelsFile::default(), addresses, parsed: Mutex::default() });
+        let new = |file: ModelsFile| Self {
+            file: Arc::new(file),
+            addresses: Arc::new(addresses(environment)),
+            added: Vec::new(),
+            parsed: Mutex::default(),
         };
+        let Some(path) = models_file else { return Ok(new(ModelsFile::default())) };
         let file = ModelsFile::read(path)?;
         for (provider, settings) in &file.providers.0 {
             check(provider, settings).map_err(|(place, reason)| Error::Misconfigured {
@@ -67,20 +73,67 @@ impl Registry {
                 reason: reason.to_owned(),
             })?;
         }
-        Ok(Self { file, addresses, parsed: Mutex::default() })
+        Ok(new(file))
     }
 
-    /// Returns the names of the providers: those of the file first, then the catalog's, then local servers.
+    /// Returns a registry with a further provider, in place of the one of its name that was added before.
+    pub(crate) fn with(&self, added: Added) -> Self {
+        let mut all: Vec<Added> =
+            self.added.iter().filter(|known| known.name != added.name).cloned().collect();
+        all.push(added);
+        self.with_only(all)
+    }
+
+    /// Returns a registry without some of the added providers; `None` if that changes nothing.
+    pub(crate) fn without(&self, is_removed: impl Fn(&Added) -> bool) -> Option<Self> {
+        let all: Vec<Added> = self.added.iter().filter(|added| !is_removed(added)).cloned().collect();
+        (all.len() < self.added.len()).then(|| self.with_only(all))
+    }
+
+    fn with_only(&self, added: Vec<Added>) -> Self {
+        let (file, addresses) = (Arc::clone(&self.file), Arc::clone(&self.addresses));
+        Self { file, addresses, added, parsed: Mutex::default() }
+    }
+
+    /// Returns a provider that was added.
+    pub(crate) fn added(&self, provider: &str) -> Option<&Added> {
+        self.added.iter().find(|added| added.name == provider)
+    }
+
+    pub(crate) fn has_added(&self) -> bool {
+        !self.added.is_empty()
+    }
+
+    /// Returns what answers for a provider in place of an API.
+    pub(crate) fn source(&self, provider: &str) -> Option<&Arc<dyn AnswerSource>> {
+        self.added(provider)?.source.as_ref()
+    }
+
+    /// Returns the names of the providers: those of the file first, then the catalog's, then local servers, then those
+    /// that were added.
     pub(crate) fn providers(&self) -> impl Iterator<Item = &str> {
         let own = self.file.providers.0.iter().map(|(name, _)| name.as_str());
         let built_in = catalog::PROVIDERS.iter().map(|provider| provider.id);
         let local = local_servers::SERVERS.iter().map(|server| server.id);
-        own.chain(built_in.chain(local).filter(|name| self.settings(name).is_none()))
+        let further = built_in.chain(local).filter(|name| self.permanent_settings(name).is_none());
+        let added = self.added.iter().map(|added| added.name.as_str());
+        own.chain(further).chain(added.filter(|name| !self.is_permanent(name)))
+    }
+
+    /// Tells whether a provider is known by itself: from the file, the catalog or as a local server.
+    pub(crate) fn is_permanent(&self, provider: &str) -> bool {
+        self.permanent_settings(provider).is_some() || is_built_in(provider)
     }
 
     /// Returns the file's settings for a provider.
-    pub(crate) fn settings(&self, provider: &str) -> Option<&ProviderSettings> {
+    pub(crate) fn permanent_settings(&self, provider: &str) -> Option<&ProviderSettings> {
         self.file.provider(provider)
+    }
+
+    /// Returns the settings for a provider: those of whoever added it, or the file's.
+    pub(crate) fn settings(&self, provider: &str) -> Option<&ProviderSettings> {
+        let added = self.added(provider).map(|added| &added.settings);
+        added.or_else(|| self.permanent_settings(provider))
     }
 
     /// Returns a provider's models.
@@ -154,11 +207,15 @@ impl Registry {
     /// Returns a provider's models: those of the catalog with the file's changes, then those of the file.
     fn merge(&self, provider: &str) -> Vec<Known> {
         let mut built_in = catalog::provider(provider).map(catalog::Provider::models).unwrap_or_default();
+        let replaces_models = self.added(provider).is_some_and(|added| added.replaces_models);
         if let Some(address) = self.addresses.get(provider) {
             built_in.iter_mut().for_each(|model| model.base_url.clone_from(address));
         }
         let local = || local_servers::server(provider).map(|server| self.local_model(server, "any"));
         let pattern = built_in.first().cloned().or_else(local);
+        if replaces_models {
+            built_in.clear();
+        }
         merge(provider, self.settings(provider), built_in, pattern.as_ref())
     }
 }
@@ -176,9 +233,13 @@ fn addresses(environment: &HashMap<String, String>) -> HashMap<&'static str, Str
     addresses
 }
 
-/// Checks that a provider of the file is complete. The error is a place and a reason.
-fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'static str)> {
-    let built_in = catalog::provider(provider).is_some() || local_servers::server(provider).is_some();
+fn is_built_in(provider: &str) -> bool {
+    catalog::provider(provider).is_some() || local_servers::server(provider).is_some()
+}
+
+/// Checks that a provider is complete. The error is a place and a reason.
+pub(crate) fn check(provider: &str, settings: &ProviderSettings) -> Result<(), (String, &'static str)> {
+    let built_in = is_built_in(provider);
     for (index, model) in settings.models.iter().enumerate() {
         let place = || format!("providers.{provider}.models[{index}]");
         if model.id.as_ref().is_none_or(String::is_empty) {

@@ -156,6 +156,10 @@ impl Transport {
         Self { shared: Arc::new(shared) }
     }
 
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.shared.timeouts
+    }
+
     /// Sends the request that `prepare` returns and decodes the answer.
     pub(crate) fn stream(
         &self,

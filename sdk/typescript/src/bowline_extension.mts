@@ -491,6 +491,24 @@ export class RequestError extends Error {
   override name = "RequestError";
 }
 
+/** Why the answer of a provider failed, which decides whether bowline asks again. */
+export type ProviderErrorKind =
+  | "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused";
+
+/** Thrown by a provider whose answer fails. */
+export class ProviderError extends Error {
+  override name = "ProviderError";
+  readonly kind: ProviderErrorKind | undefined;
+  /** How long a retry should wait, in milliseconds. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, about: { kind?: ProviderErrorKind; retryAfter?: number } = {}) {
+    super(message);
+    this.kind = about.kind;
+    this.retryAfter = about.retryAfter;
+  }
+}
+
 /** What the handler works for was cancelled: aborted, out of time, or its session has ended. */
 export class Cancelled extends Error {
   override name = "Cancelled";
@@ -618,6 +636,16 @@ function isPiece(value: unknown): value is Content {
 /** Returns an object without its undefined fields. */
 function given(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Returns an error as bowline reads it. */
+function describe(error: unknown): Json {
+  const about: Json = { message: messageOf(error) };
+  if (error instanceof ProviderError) {
+    if (error.kind !== undefined) about["kind"] = error.kind;
+    if (error.retryAfter !== undefined) about["retryAfterMs"] = Math.round(error.retryAfter);
+  }
+  return about;
 }
 
 function messageOf(error: unknown): string {
@@ -957,7 +985,7 @@ class Runtime {
         this.report("event", error);
       } else {
         console.error(error);
-        answer["error"] = { message: messageOf(error) };
+        answer["error"] = describe(error);
       }
     }
     if (call.id === undefined) return;
@@ -1296,9 +1324,9 @@ export class Models {
     this.#runtime.notify("thinking.set", { level });
   }
 
-  /** Returns the models that can be used. */
-  async list(): Promise<Model[]> {
-    return (await this.#runtime.request(this.#call, "model.list", {})) as Model[];
+  /** Returns the models that can be used. `refresh` has providers of extensions list theirs anew. */
+  async list({ refresh = false } = {}): Promise<Model[]> {
+    return (await this.#runtime.request(this.#call, "model.list", refresh ? { refresh } : {})) as Model[];
   }
 
   /** Returns the key of a provider, if there is one. Extensions of a project get none. */

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::report::{Report, Step, Verdict};
 use super::sample_arguments::{self, SAMPLE_FILE};
 use super::sample_events::Samples;
+use super::sample_requests;
 use super::trial::{Line, Trial};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::startup;
 
 /// How long a tool or a command may take before it is cancelled. In a session they may take any time.
-const LONGEST_CALL: Duration = Duration::from_secs(10);
+pub(super) const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// How long what an extension sends after a call is waited for.
 const AFTERMATH: Duration = Duration::from_millis(100);
@@ -44,12 +45,14 @@ pub(super) fn check(
         home: environment.user_home.clone(),
     };
     let found = places.discover(&scratch.directory, true);
-    let plan = startup::extension_plan(arguments, environment, entry, places)?;
+    let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let directory = scratch.directory.clone();
     let report = super::block_on(async {
-        let Some(mut trial) = Trial::start(plan, directory, samples) else { return Report::default() };
+        let Some(mut trial) = Trial::start(plan, providers, directory, samples) else {
+            return Report::default();
+        };
         let report = run(&mut trial, &found).await;
         trial.stop().await;
         report
@@ -73,12 +76,11 @@ async fn run(trial: &mut Trial, found: &[Found]) -> Report {
         let about = found.iter().find(|found| *found.path.to_string_lossy() == *extension.name());
         let registered = registration(&trial.take_lines());
         report.begin(&extension.name(), about, registered.as_ref(), took);
-        if registered.is_none() {
-            continue;
-        }
+        let Some(registered) = registered else { continue };
         hooks(trial, &extension, &mut report).await;
         tools(trial, &extension, &mut report).await;
         commands(trial, &extension, &mut report).await;
+        sample_requests::providers(trial, &registered, &mut report).await;
     }
     report
 }

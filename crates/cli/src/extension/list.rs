@@ -28,7 +28,7 @@ pub(super) fn list(
     let file = SettingsFile::of_user(environment)?;
     let directory = environment.working_directory.clone();
     let places = hosts::places(arguments, environment, &file);
-    let plan = startup::extension_plan(arguments, environment, entry, places)?;
+    let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
     let found = plan.places.discover(&directory, plan.resources.is_trusted(&directory));
     if found.is_empty() && !arguments.json {
         note(format_args!(
@@ -40,7 +40,7 @@ pub(super) fn list(
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let listed = super::block_on(async {
-        let mut trial = Trial::start(plan, directory, samples);
+        let mut trial = Trial::start(plan, providers, directory, samples);
         if let Some(trial) = &mut trial {
             trial.become_ready_timed().await;
         }

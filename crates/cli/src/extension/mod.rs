@@ -6,6 +6,7 @@ mod new;
 mod report;
 mod sample_arguments;
 mod sample_events;
+mod sample_requests;
 mod trial;
 
 use std::process::ExitCode;

@@ -230,10 +230,10 @@ impl Report {
         }
         if self.is_fine() {
             let count = |kind: &str| self.steps.iter().filter(|step| step.kind == kind).count();
-            let (hooks, tools, commands) = (count("hook"), count("tool"), count("command"));
-            text.push_str(&format!(
-                "Nothing is wrong. Tried: {hooks} events, {tools} tools, {commands} commands.\n"
-            ));
+            let tried =
+                [("hook", "events"), ("tool", "tools"), ("command", "commands"), ("provider", "providers")];
+            let tried = tried.map(|(kind, name)| format!("{} {name}", count(kind))).join(", ");
+            text.push_str(&format!("Nothing is wrong. Tried: {tried}.\n"));
             return text;
         }
         text.push_str("What is wrong:\n");

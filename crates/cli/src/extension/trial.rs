@@ -17,6 +17,7 @@ use bowline_engine::{
     SessionContext,
 };
 use bowline_extension_host::{Direction, Plan, ProcessHost};
+use bowline_llm::Providers;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
@@ -49,12 +50,14 @@ pub(super) struct Trial {
     is_ready: bool,
     /// Whether dialogs are answered as by somebody who agrees to everything, or closed.
     pub user_agrees: bool,
+    /// The models, with those of the extensions.
+    pub providers: Providers,
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
 impl Trial {
     /// Starts the extensions of a plan. Returns `None` if there are none.
-    pub fn start(mut plan: Plan, directory: PathBuf, samples: Samples) -> Option<Self> {
+    pub fn start(mut plan: Plan, providers: Providers, directory: PathBuf, samples: Samples) -> Option<Self> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);
         plan.trace = Some(Box::new(move |_, direction, text| {
@@ -70,6 +73,7 @@ impl Trial {
             session_id: "trial".to_owned(),
             session_file: None,
             directory: directory.clone(),
+            providers: providers.clone(),
             reason: SessionReason::Startup,
         };
         let attached = ProcessHost::new(plan).attach(link, about)?;
@@ -83,6 +87,7 @@ impl Trial {
             problems: Vec::new(),
             is_ready: false,
             user_agrees: true,
+            providers,
             lines,
         })
     }

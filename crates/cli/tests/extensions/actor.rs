@@ -1,6 +1,6 @@
 //! An extension in Python that does what a test says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bowline_testkit::{Agent, Launch, Protocol, Workspace, of_type};
@@ -27,7 +27,12 @@ impl Actor {
     /// Puts an extension with a whole plan into the user's folder.
     #[track_caller]
     pub fn with_plan(workspace: &Workspace, name: &str, plan: Value) -> Self {
-        let folder = workspace.configuration().join("extensions");
+        Self::in_folder(&workspace.configuration().join("extensions"), name, plan)
+    }
+
+    /// Puts an extension with a whole plan into a folder.
+    #[track_caller]
+    pub fn in_folder(folder: &Path, name: &str, plan: Value) -> Self {
         let path = folder.join(format!("{name}.py"));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         // That of an earlier one of this name.

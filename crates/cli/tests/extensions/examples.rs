@@ -231,5 +231,24 @@ fn every_example_passes_its_check() {
         assert_eq!(finished.code, 0, "{name}: {}{}", finished.stdout, finished.stderr);
         checked += 1;
     }
-    assert_eq!(checked, 6);
+    assert_eq!(checked, 7);
+}
+
+#[test]
+fn command_model_answers_with_what_a_program_prints() {
+    let workspace = Workspace::empty();
+    let model = example("command_model.py");
+    let start = |program: &str| {
+        let arguments = ["--extension", &model, "--answer-with", program, "--model", "command/default"];
+        Launch::rpc(&workspace).arguments(&arguments).start()
+    };
+    let mut agent = start("tr a-z A-Z");
+    let records = run(&mut agent, "hello");
+    assert_eq!(errors(&records), [""; 0]);
+    let answer = of_type(&records, "turn_end").pop().unwrap()["message"].clone();
+    assert_eq!((&answer["content"][0]["text"], &answer["stopReason"]), (&json!("HELLO"), &json!("stop")));
+    let mut agent = start("exit 3");
+    let records = run(&mut agent, "hello");
+    let answer = of_type(&records, "turn_end").pop().unwrap()["message"].clone();
+    assert_eq!(answer["errorMessage"], "'exit 3' exited with code 3");
 }

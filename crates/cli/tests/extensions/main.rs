@@ -12,6 +12,7 @@ mod failures;
 mod flags;
 mod hooks;
 mod loading;
+mod providers;
 mod recordings;
 mod reload;
 mod requests;

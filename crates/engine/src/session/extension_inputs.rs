@@ -21,7 +21,7 @@ const EXTENSION_COMMAND: &str = "extension";
 /// The name of the messages that extensions send as the user would.
 const EXTENSION_MESSAGE: &str = "send_user_message";
 /// What stands for the extension in errors that cannot be traced to one.
-const RUNTIME: &str = "<runtime>";
+pub(super) const RUNTIME: &str = "<runtime>";
 
 /// The commands of extensions that were not replied to yet.
 #[derive(Debug, Default)]
@@ -56,7 +56,12 @@ impl Session {
                     self.extensions_ready();
                 }
             }
-            ExtensionInput::Changed => self.extensions.refresh(),
+            ExtensionInput::Changed => {
+                self.extensions.refresh();
+                if self.attachment.is_started() && self.models.missing().is_some() {
+                    self.look_up_models_again();
+                }
+            }
             ExtensionInput::Tools { extension, tools } => {
                 let source = ToolSource::Extension { host, name: Arc::clone(&extension) };
                 let taken = self.instructions.offer_tools(&source, tools);

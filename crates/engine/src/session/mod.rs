@@ -146,6 +146,11 @@ impl Session {
         inputs: Inputs,
     ) -> Result<Self, Refusal> {
         let notes = std::mem::take(&mut opened.notes);
+        // What the extensions of one session add is not for the others.
+        let agent = match agent.hosts() {
+            [] => agent,
+            _ => agent.with(|parts| parts.providers = parts.providers.for_session()),
+        };
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());

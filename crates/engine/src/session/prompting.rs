@@ -179,6 +179,9 @@ impl Session {
     }
 
     fn no_model(&self) -> Refusal {
+        if let Some(text) = self.models.missing() {
+            return Refusal::new(RefusalCode::NoModel, text);
+        }
         let or_command = or_set_model(self.agent.policy().advice);
         let text = format!(
             "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id{or_command}."

@@ -30,6 +30,7 @@ impl Session {
             session_id: self.transcript.session_id().to_owned(),
             session_file: self.transcript.file().file().map(ToOwned::to_owned),
             directory: self.transcript.working_directory().to_owned(),
+            providers: self.agent.providers().clone(),
             reason: occasion.reason,
         };
         let (inputs, _) = self.pending.way_back();

@@ -11,6 +11,7 @@ use bowline_core::reply::{Answer, CancelledChange};
 use bowline_tools::CommandOutcome;
 
 use super::Session;
+use super::extension_inputs::RUNTIME;
 use super::hook_points::HookPoint;
 use crate::attachment::Occasion;
 use crate::hook_chain::HookOutcome;
@@ -27,6 +28,10 @@ impl Session {
         let Some(Occasion { reason, previous_file }) = self.attachment.occasion().cloned() else { return };
         // Whether the project is trusted may have been decided only now.
         self.instructions.forget_prompt();
+        self.look_up_models_again();
+        if let Some(text) = self.models.missing().map(ToOwned::to_owned) {
+            self.extension_failed(RUNTIME, "model", text);
+        }
         // From now on they are told of every entry.
         self.mirror();
         self.announce_session(reason, previous_file);

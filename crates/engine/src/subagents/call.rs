@@ -222,6 +222,7 @@ impl Delegation {
             parts.models = ModelDefaults {
                 chosen_model: Some(plan.model),
                 chosen_thinking_level: Some(plan.thinking),
+                later: None,
                 ..parts.models.clone()
             };
             parts.settings.max_turns = parts.settings.subagents.max_turns;

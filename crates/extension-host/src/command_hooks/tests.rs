@@ -55,6 +55,7 @@ impl Bench {
             session_id: "s1".to_owned(),
             session_file: Some("/sessions/s1.jsonl".into()),
             directory: directory.path().to_owned(),
+            providers: bowline_llm::Providers::new(bowline_llm::Sources::default()).unwrap(),
             reason: SessionReason::Startup,
         };
         let inbox = Inbox::default();

@@ -4,8 +4,8 @@ use bowline_core::message::Content;
 use bowline_core::model::{InputKind, Price};
 use bowline_core::thinking::ThinkingLevel;
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::Error as _;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -237,61 +237,63 @@ pub struct HookFilter {
     pub tool_name: Option<Vec<String>>,
 }
 
-/// A provider of models.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+/// A provider of models. Without models it is a change of a provider that exists. A project's extension cannot change one,
+/// and its keys, headers and addresses name no variables and commands.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderRegistration {
+    #[serde(skip_serializing)]
     pub name: String,
     /// Whether the extension answers itself. Otherwise bowline talks to `baseUrl` in the protocol `api`.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub stream: bool,
-    /// Whether the extension can list its models anew.
-    #[serde(default)]
+    /// Whether the extension can list its models anew. Without models it is asked for them at once.
+    #[serde(default, skip_serializing)]
     pub refresh: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The API of its models, as in `models.json`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<String>,
     /// The key, as in `models.json`: a value, `$VARIABLE` or `!command`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Whether the key is sent as `Authorization: Bearer`.
     #[serde(default)]
     pub auth_header: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelRegistration>,
 }
 
 /// A model of a provider.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRegistration {
     pub id: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     #[serde(default)]
     pub reasoning: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Option<String>>>")]
     pub thinking_level_map: Option<BTreeMap<ThinkingLevel, Option<String>>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Vec<InputKind>>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Price>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Value>,
 }
 
@@ -308,8 +310,16 @@ pub struct CallResult {
 
 /// Why something failed.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Failure {
     pub message: String,
+    /// What kind of failure of a provider it is, which decides whether it is retried; found out from the text if absent.
+    #[serde(default)]
+    #[schemars(extend("enum" = ["auth", "not_found", "rate_limit", "overloaded", "quota", "network", "timeout", "context", "refused"]))]
+    pub kind: Option<String>,
+    /// How long a provider wants a retry to wait.
+    #[serde(default)]
+    pub retry_after_ms: Option<u64>,
 }
 
 /// The result of a tool.

@@ -13,7 +13,7 @@ mod step;
 mod to_extension;
 
 pub use from_extension::{
-    CallResult, Cancel, CommandRegistration, ErrorRecord, ExecutionMode, FlagRegistration, FlagType,
+    CallResult, Cancel, CommandRegistration, ErrorRecord, ExecutionMode, Failure, FlagRegistration, FlagType,
     FromExtension, HookRegistration, Log, ModelRegistration, Notify, PartialOutcome, ProviderRegistration,
     Registered, Registration, Request, StreamEnd, StreamStop, ToolOutcome, ToolRegistration, Unregister,
     Update, Want,
@@ -23,8 +23,9 @@ pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, Placement, QueueName};
 pub use request::{
     CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
-    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ModelAuth, ModelParams,
-    NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched,
+    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ListModelsParams, ModelAuth,
+    ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams,
+    Switched,
 };
 pub use schema::schema;
 pub use step::Chunk;

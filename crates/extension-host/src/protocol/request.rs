@@ -64,7 +64,7 @@ requests! {
     "The same, and sends the answer as it arrives in records of the type `chunk`."
     "model.stream" => Stream(Box<ModelParams>) -> AssistantMessage,
     "Returns the models that can be used."
-    "model.list" => ListModels(NoParams) -> Vec<Model>,
+    "model.list" => ListModels(ListModelsParams) -> Vec<Model>,
     "Returns the key of a provider. Extensions of a project get none."
     "model.auth" => ModelAuth(ModelAuthParams) -> ModelAuth,
     "Runs a tool of the session, enabled or not. No hook is called for it."
@@ -159,6 +159,14 @@ pub struct DeclaredTool {
     pub name: String,
     pub description: String,
     pub parameters: Value,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `model.list`.")]
+pub struct ListModelsParams {
+    /// Whether providers of extensions list their models anew first.
+    #[serde(default)]
+    pub refresh: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

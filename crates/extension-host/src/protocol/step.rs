@@ -110,3 +110,15 @@ pub enum Chunk {
     #[serde(rename = "usage")]
     Usage { usage: Usage },
 }
+
+impl Chunk {
+    /// Returns the text of a delta.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::TextDelta { delta, .. }
+            | Self::ThinkingDelta { delta, .. }
+            | Self::ToolCallDelta { delta, .. } => delta,
+            _ => "",
+        }
+    }
+}

@@ -40,7 +40,7 @@ pub(crate) async fn answer(
         RequestBody::Editor(params) => ui::editor(&asked, params).await,
         RequestBody::Complete(params) => model::answer(&asked, *params, model::Delivery::AtTheEnd).await,
         RequestBody::Stream(params) => model::answer(&asked, *params, model::Delivery::InPieces).await,
-        RequestBody::ListModels(_) => model::list(&asked).await,
+        RequestBody::ListModels(params) => model::list(&asked, &params).await,
         RequestBody::ModelAuth(params) => model::auth(&asked, &params.provider).await,
         RequestBody::ExecuteTool(params) => session::execute_tool(&asked, params).await,
         RequestBody::NewSession(params) => session::new(&asked, params).await,

@@ -1,7 +1,7 @@
 //! Model calls of extensions. Nothing of them becomes part of the session.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline_core::message::{Message, StopReason};
 use bowline_core::model::Model;
@@ -13,7 +13,10 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use super::{Asked, CANCELLED, json};
-use crate::protocol::{Chunk, ModelAuth, ModelParams, ToExtension};
+use crate::protocol::{Chunk, ListModelsParams, ModelAuth, ModelParams, ToExtension};
+
+/// How long providers may take to list their models anew.
+const REFRESH_LIMIT: Duration = Duration::from_secs(30);
 
 /// How an answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub(super) async fn answer(
     let request = request(asked, params)?;
     let mut assembly = Assembly::new(Arc::clone(&request.model), now());
     let mut kinds = Kinds::default();
-    let mut stream = asked.extension.plan.providers.stream(request);
+    let mut stream = asked.extension.about.providers.stream(request);
     loop {
         let batch = tokio::select! {
             batch = stream.next() => batch,
@@ -63,8 +66,17 @@ pub(super) async fn answer(
     }
 }
 
-pub(super) async fn list(asked: &Asked<'_>) -> Result<Value, String> {
-    let providers = asked.extension.plan.providers.clone();
+pub(super) async fn list(asked: &Asked<'_>, params: &ListModelsParams) -> Result<Value, String> {
+    if params.refresh
+        && let Some(group) = asked.extension.group.upgrade()
+    {
+        let _pause = asked.connection.clock.pause();
+        tokio::select! {
+            () = group.refresh_models(REFRESH_LIMIT) => {}
+            () = asked.cancel.cancelled() => return Err(CANCELLED.to_owned()),
+        }
+    }
+    let providers = asked.extension.about.providers.clone();
     // The catalog is parsed when it is first needed.
     let models = tokio::task::spawn_blocking(move || providers.available()).await;
     json(&models.map_err(|error| error.to_string())?)
@@ -74,7 +86,7 @@ pub(super) async fn auth(asked: &Asked<'_>, provider: &str) -> Result<Value, Str
     if !asked.extension.is_of_user() {
         return Err("extensions of a project get no keys".to_owned());
     }
-    let key = asked.extension.plan.providers.key(provider).await.map_err(|error| error.message)?;
+    let key = asked.extension.about.providers.key(provider).await.map_err(|error| error.message)?;
     json(&ModelAuth { api_key: key.map(|key| key.expose().to_owned()) })
 }
 
@@ -117,7 +129,7 @@ fn request(asked: &Asked<'_>, params: ModelParams) -> Result<ModelRequest, Strin
 
 fn find(asked: &Asked<'_>, name: &str) -> Result<Arc<Model>, String> {
     let named = name.split_once('/');
-    let found = named.and_then(|(provider, id)| asked.extension.plan.providers.find(provider, id));
+    let found = named.and_then(|(provider, id)| asked.extension.about.providers.find(provider, id));
     found.ok_or_else(|| format!("there is no model {name}; models are named provider/id"))
 }
 

@@ -11,6 +11,7 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_session::EntryBody;
 
 use crate::session::Session;
+use crate::session::extension_inputs::RUNTIME;
 
 impl Session {
     pub(super) fn set_model(&mut self, provider: &str, id: &str) -> Result<Answer, Refusal> {
@@ -75,6 +76,34 @@ impl Session {
             models.push(Arc::clone(current));
         }
         Answer::Models(models)
+    }
+
+    /// Looks up again which models the user and the session named: extensions may have brought them.
+    pub(in crate::session) fn look_up_models_again(&mut self) {
+        let Some(models) = self.models.look_up_again(self.agent.providers()) else { return };
+        let (previous, level) = (self.models.current().cloned(), self.models.level());
+        self.models = models;
+        let Some(model) = self.models.current().cloned() else { return };
+        if previous.is_some_and(|previous| previous.full_name() == model.full_name()) {
+            return;
+        }
+        let recorded = self.record_first_model(&model);
+        let changed = recorded.and_then(|()| self.change_level(self.models.level(), level));
+        if let Err(refusal) = changed {
+            self.extension_failed(RUNTIME, "model", refusal.message);
+        }
+    }
+
+    /// Writes the model to the file of a session that has not begun. Every answer says which model it is of.
+    fn record_first_model(&mut self, model: &Model) -> Result<(), Refusal> {
+        if self.transcript.messages().is_empty() {
+            let (provider, model_id) = (model.provider.clone(), model.id.clone());
+            self.transcript.append(EntryBody::ModelChange { provider, model_id })?;
+            let level = self.models.level();
+            self.transcript.append(EntryBody::ThinkingLevelChange { level })?;
+            self.models.set_recorded(level);
+        }
+        Ok(())
     }
 
     /// Sets the level at the user's request, or the nearest one that the model has. New sessions start with it too.

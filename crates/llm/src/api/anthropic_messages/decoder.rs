@@ -6,8 +6,8 @@ use bowline_core::stream::{BlockKind, StreamError, TokenCounts};
 use serde::Deserialize;
 
 use crate::api::Decoder;
-use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Text};
+use crate::blocks::Blocks;
 use crate::{failure, sse};
 
 /// The state of an answer.

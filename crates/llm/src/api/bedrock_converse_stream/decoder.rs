@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::event_stream::{self, Message};
 use crate::api::Decoder;
-use crate::api::blocks::Blocks;
 use crate::api::frame::{self, Text};
+use crate::blocks::Blocks;
 use crate::{failure, lone_surrogates};
 
 /// The state of an answer.

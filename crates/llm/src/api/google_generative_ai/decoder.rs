@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::api::Decoder;
-use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Few, First, Text};
+use crate::blocks::Blocks;
 use crate::{failure, sse};
 
 /// The largest non-stream answer in bytes.

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use super::messages::TYPED;
 use super::prose::Prose;
 use crate::api::Decoder;
-use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Few, First, Text};
+use crate::blocks::Blocks;
 use crate::sse;
 
 /// The state of an answer.

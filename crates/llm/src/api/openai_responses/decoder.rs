@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::item::Item;
 use crate::api::Decoder;
-use crate::api::blocks::Blocks;
 use crate::api::frame::{self, ErrorFrame, Few, Text};
+use crate::blocks::Blocks;
 use crate::{failure, sse};
 
 /// The state of an answer.

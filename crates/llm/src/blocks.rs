@@ -11,7 +11,7 @@ use crate::limits::{self, mebibytes};
 
 /// The blocks of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     /// The number of blocks started.
     count: usize,
     open: Vec<Open>,
@@ -35,7 +35,7 @@ struct Open {
 
 impl Blocks {
     /// Starts a block with the provider's number.
-    pub(super) fn start(&mut self, number: usize, mut kind: BlockKind, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn start(&mut self, number: usize, mut kind: BlockKind, out: &mut Vec<StreamEvent>) {
         let index = self.count;
         self.count += 1;
         let mut is_call = false;
@@ -52,14 +52,14 @@ impl Blocks {
     }
 
     /// Starts a block for which the provider has no number, and returns one.
-    pub(super) fn append(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
+    pub(crate) fn append(&mut self, kind: BlockKind, out: &mut Vec<StreamEvent>) -> usize {
         let number = self.count;
         self.start(number, kind, out);
         number
     }
 
     /// Adds text to a block.
-    pub(super) fn extend(&mut self, number: usize, text: impl Into<String>, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn extend(&mut self, number: usize, text: impl Into<String>, out: &mut Vec<StreamEvent>) {
         let text = text.into();
         let length = text.len();
         if let Some(block) = self.find(number).filter(|_| length > 0) {
@@ -72,7 +72,7 @@ impl Blocks {
     }
 
     /// Adds to the signature of a block.
-    pub(super) fn sign(&mut self, number: usize, more: &str) {
+    pub(crate) fn sign(&mut self, number: usize, more: &str) {
         if let Some(block) = self.find(number) {
             block.signature.get_or_insert_default().push_str(more);
             self.bytes += more.len();
@@ -80,29 +80,29 @@ impl Blocks {
     }
 
     /// Ends a block.
-    pub(super) fn close(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn close(&mut self, number: usize, out: &mut Vec<StreamEvent>) {
         if let Some(place) = self.open.iter().rposition(|block| block.number == number) {
             self.open.remove(place).end(out);
         }
     }
 
     /// Ends all blocks, the oldest first.
-    pub(super) fn close_all(&mut self, out: &mut Vec<StreamEvent>) {
+    pub(crate) fn close_all(&mut self, out: &mut Vec<StreamEvent>) {
         self.open.drain(..).for_each(|block| block.end(out));
     }
 
-    pub(super) fn is_open(&self, number: usize) -> bool {
+    pub(crate) fn is_open(&self, number: usize) -> bool {
         self.open.iter().any(|block| block.number == number)
     }
 
     /// Returns whether a block is open and has text.
-    pub(super) fn has_text(&self, number: usize) -> bool {
+    pub(crate) fn has_text(&self, number: usize) -> bool {
         self.open.iter().rfind(|block| block.number == number).is_some_and(|block| block.bytes > 0)
     }
 
     /// Returns the failure of an answer that exceeds a limit.
     #[inline]
-    pub(super) fn check(&self) -> Result<(), StreamError> {
+    pub(crate) fn check(&self) -> Result<(), StreamError> {
         let is_excessive = self.bytes > limits::ANSWER_BYTES
             || self.count > limits::BLOCKS
             || self.has_excessive_arguments
@@ -124,7 +124,7 @@ impl Blocks {
     }
 
     /// Returns whether no block has started yet.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
