@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bowline_core::command::Origin;
 use bowline_core::hook::SessionReason;
+use bowline_extension::TrustQuestion;
 
 use crate::session::Receipt;
 
@@ -17,6 +18,8 @@ pub(crate) struct Attachment {
     reload_for: Option<Arc<str>>,
     /// The prompts whose command has ended with its extension. They are replied to when the new extensions have started.
     held: Vec<HeldPrompt>,
+    /// Keeps anybody from deciding about the project before the new extensions can.
+    question: Option<TrustQuestion>,
 }
 
 #[derive(Debug)]
@@ -50,7 +53,7 @@ impl Attachment {
     /// Returns the attachment of a session whose hosts were attached for this reason.
     pub fn starting(reason: SessionReason) -> Self {
         let occasion = Occasion { reason, previous_file: None };
-        Self { phase: Phase::Starting(occasion), reload_for: None, held: Vec::new() }
+        Self { phase: Phase::Starting(occasion), reload_for: None, held: Vec::new(), question: None }
     }
 
     /// Tells whether prompts can be taken.
@@ -71,9 +74,15 @@ impl Attachment {
         }
     }
 
-    /// Begins to leave the extensions.
-    pub fn leave(&mut self, occasion: Occasion) {
+    /// Begins to leave the extensions. `question` is open until the new ones are attached.
+    pub fn leave(&mut self, occasion: Occasion, question: Option<TrustQuestion>) {
         self.phase = Phase::Leaving(occasion);
+        self.question = question;
+    }
+
+    /// Notes that hosts are attached, which ask for themselves.
+    pub fn set_attached(&mut self) {
+        self.question = None;
     }
 
     /// Begins to stop the hosts. Returns why, unless nobody leaves them.

@@ -19,3 +19,4 @@ mod requests;
 mod results;
 mod sessions;
 mod tools;
+mod trust;

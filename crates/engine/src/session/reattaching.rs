@@ -35,6 +35,7 @@ impl Session {
         };
         let (inputs, _) = self.pending.way_back();
         self.extensions.attach(self.agent.hosts(), inputs, &about);
+        self.attachment.set_attached();
         self.last_mirror = None;
         if self.extensions.is_empty() {
             self.session_started();
@@ -98,7 +99,8 @@ impl Session {
             self.attachment.start(occasion);
             return self.attach_hosts();
         }
-        self.attachment.leave(occasion);
+        let question = self.instructions.resources().ask_trust(self.transcript.working_directory());
+        self.attachment.leave(occasion, question);
         self.after_events_shown(AfterLane::StopHosts);
     }
 

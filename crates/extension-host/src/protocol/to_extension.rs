@@ -216,6 +216,9 @@ pub struct State<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<NullOr<ContextInfo>>")]
     pub context_usage: Option<Option<ContextInfo>>,
+    /// Whether the project is trusted, if that was decided only after the extension was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
     /// The values of the flags that the extension has registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flags: Option<&'record BTreeMap<String, Value>>,
