@@ -56,7 +56,7 @@ fn measure(name: String) -> Result<String, Failure> {
 pub(crate) fn help() -> String {
     let measures = MEASURES.iter().map(|measure| {
         let when = if measure.is_default { "" } else { " (not by default)" };
-        format!("  {:14} {}{when}\n", measure.name, measure.about)
+        format!("  {:18} {}{when}\n", measure.name, measure.about)
     });
     format!("{USAGE}\nMeasures:\n{}", measures.collect::<String>())
 }

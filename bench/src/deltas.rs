@@ -16,7 +16,7 @@ use crate::stream::{self, Api};
 
 const SAMPLES: usize = 25;
 
-const DELTAS: usize = 8_000;
+pub(crate) const DELTAS: usize = 8_000;
 
 /// The goal for the CPU time of an answer, in ms.
 const GOAL: Goal = Goal::AtMost(150.0);
@@ -32,8 +32,8 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
 
 /// The samples of one subject.
 #[derive(Default)]
-struct Costs {
-    processor: Samples,
+pub(crate) struct Costs {
+    pub(crate) processor: Samples,
     wall: Samples,
     /// The number of records with the text.
     records: Samples,
@@ -85,7 +85,7 @@ fn figures(api: Api, [floor, at_a_pace, at_once]: [Costs; 3]) -> Vec<Figure> {
 
 impl Costs {
     /// Has a new agent receive the answer, because the first request counts for short-lived agents.
-    fn add_answer(&mut self, subject: &Subject, home: &Home) -> Result<(), Failure> {
+    pub(crate) fn add_answer(&mut self, subject: &Subject, home: &Home) -> Result<(), Failure> {
         let mut agent = subject.agent(home, "mock/m1")?;
         let records = self.add(&mut agent, |agent| agent::run(agent, "Go on."))?;
         self.records.push(count_deltas(&records, DELTAS)? as f64);

@@ -22,6 +22,8 @@ pub(crate) enum Goal {
     TimesFloor(f64),
     /// At most a value in the figure's unit.
     AtMost(f64),
+    /// Both.
+    TimesFloorAndAtMost { times_floor: f64, at_most: f64 },
     /// No goal.
     None,
 }
@@ -92,6 +94,9 @@ impl Figure {
         match self.goal {
             Goal::TimesFloor(limit) => self.ratio().map(|ratio| ratio <= limit),
             Goal::AtMost(limit) => Some(self.bowline.median() <= limit),
+            Goal::TimesFloorAndAtMost { times_floor, at_most } => {
+                self.ratio().map(|ratio| ratio <= times_floor && self.bowline.median() <= at_most)
+            }
             Goal::None => None,
         }
     }
@@ -102,6 +107,9 @@ impl Figure {
         let goal = match self.goal {
             Goal::TimesFloor(limit) => json!({ "timesFloor": limit }),
             Goal::AtMost(limit) => json!({ "atMost": limit }),
+            Goal::TimesFloorAndAtMost { times_floor, at_most } => {
+                json!({ "timesFloor": times_floor, "atMost": at_most })
+            }
             Goal::None => Value::Null,
         };
         json!({
@@ -148,6 +156,10 @@ mod tests {
         assert_eq!(figure(4.0, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(true));
         assert_eq!(figure(4.1, 2.0, Goal::TimesFloor(2.0)).is_met(), Some(false));
         assert_eq!(figure(4.1, 1.0, Goal::AtMost(4.1)).is_met(), Some(true));
+        let both = Goal::TimesFloorAndAtMost { times_floor: 2.0, at_most: 4.0 };
+        assert_eq!(figure(4.0, 2.0, both).is_met(), Some(true));
+        assert_eq!(figure(4.0, 1.9, both).is_met(), Some(false));
+        assert_eq!(figure(4.1, 3.0, both).is_met(), Some(false));
         assert_eq!(figure(4.1, 1.0, Goal::None).is_met(), None);
     }
 

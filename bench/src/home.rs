@@ -32,6 +32,12 @@ impl Home {
         (home, path)
     }
 
+    /// Installs an extension.
+    pub(crate) fn with_extension(self, name: &str, command: &[String]) -> Self {
+        let manifest = json!({ "name": name, "command": command });
+        Self(self.0.home_file(&format!(".bowline/extensions/{name}/extension.json"), &manifest.to_string()))
+    }
+
     /// Returns the folder that programs are started in.
     pub(crate) fn folder(&self) -> PathBuf {
         self.0.work()

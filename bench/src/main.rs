@@ -10,10 +10,12 @@ mod agent;
 mod arguments;
 mod counting;
 mod deltas;
+mod extension;
 mod failure;
 mod figure;
 mod floor;
 mod home;
+mod hook_round_trip;
 mod instructions;
 mod list_sessions;
 mod long_session;
@@ -28,8 +30,10 @@ mod round_trip;
 mod size;
 mod snapshots;
 mod start;
+mod start_with_extensions;
 mod statistics;
 mod stream;
+mod subscribed_deltas;
 mod table;
 mod tool_turns;
 mod watchdog;
@@ -40,6 +44,9 @@ fn main() -> ExitCode {
     // A floor does nothing unnecessary, so it is handled first.
     if let Some(floor) = floor::asked_for() {
         return floor.run();
+    }
+    if let Some(extension) = extension::asked_for() {
+        return extension.run();
     }
     match report::main() {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::extension::Extension;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::floor::Floor;
 use crate::home::Home;
 use crate::pipe::Pipe;
 use crate::{
-    agent, deltas, instructions, list_sessions, memory, open_session, round_trip, size, snapshots, start,
-    tool_turns,
+    agent, deltas, hook_round_trip, instructions, list_sessions, memory, open_session, round_trip, size,
+    snapshots, start, start_with_extensions, subscribed_deltas, tool_turns,
 };
 
 /// A measure.
@@ -33,6 +34,13 @@ pub(crate) const MEASURES: &[Measure] = &[
     quick("deltas", "8,000 streamed text deltas, end to end", deltas::measure),
     quick("snapshots", "8,000 text deltas that each repeat the message so far", snapshots::measure),
     quick("tool-turns", "100 turns of the bash tool", tool_turns::measure),
+    quick("hook", "one hook and its result, with an extension process", hook_round_trip::measure),
+    quick("subscribed-deltas", "8,000 text deltas that an extension is told of", subscribed_deltas::measure),
+    quick(
+        "extensions-start",
+        "from the start to the first answer, with ten extensions",
+        start_with_extensions::measure,
+    ),
     quick("open-session", "opening and adding to a session of 100,000 entries", open_session::measure),
     quick("list-sessions", "listing 5,000 sessions", list_sessions::measure),
     quick("size", "size of the binary, number of crates", size::measure),
@@ -99,5 +107,16 @@ impl Subject {
     /// Starts a floor.
     pub(crate) fn floor(&self, home: &Home, floor: Floor) -> Result<Pipe, Failure> {
         Pipe::start(home.command(&self.itself).arg(floor.argument()))
+    }
+
+    /// Returns the program and the arguments of an extension.
+    pub(crate) fn extension_command(&self, extension: &Extension) -> Vec<String> {
+        let program = self.itself.to_string_lossy().into_owned();
+        std::iter::once(program).chain(extension.arguments()).collect()
+    }
+
+    /// Starts an extension without an agent.
+    pub(crate) fn extension(&self, home: &Home, extension: &Extension) -> Result<Pipe, Failure> {
+        Pipe::start(home.command(&self.itself).args(extension.arguments()))
     }
 }

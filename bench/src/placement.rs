@@ -42,6 +42,11 @@ pub(crate) fn move_to(core: usize, process: &Pipe) -> Result<(), Failure> {
     place(Some(pid.ok_or_else(|| Failure::new("a child has no process id"))?), core)
 }
 
+/// Keeps this thread on a core.
+pub(crate) fn stay_on(core: usize) -> Result<(), Failure> {
+    place(None, core)
+}
+
 fn place(process: Option<Pid>, core: usize) -> Result<(), Failure> {
     let mut cores = CpuSet::new();
     cores.set(core);

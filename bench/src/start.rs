@@ -54,7 +54,8 @@ pub(crate) fn measure(subject: &Subject) -> Result<Vec<Figure>, Failure> {
         .collect())
 }
 
-fn time_agent(command: &mut Command) -> Result<f64, Failure> {
+/// Returns how long an agent takes to answer, in ms.
+pub(crate) fn time_agent(command: &mut Command) -> Result<f64, Failure> {
     let started = Instant::now();
     let mut process = Pipe::start(command)?;
     agent::ask_for_state(&mut process)?;

@@ -36,6 +36,9 @@ fn row(figure: &Figure) -> [String; 6] {
     let goal = match figure.goal {
         Goal::TimesFloor(limit) => format!("≤ {limit}×"),
         Goal::AtMost(limit) => format!("≤ {}", unit.quantity(limit)),
+        Goal::TimesFloorAndAtMost { times_floor, at_most } => {
+            format!("≤ {times_floor}×, ≤ {}", unit.quantity(at_most))
+        }
         Goal::None => absent(),
     };
     let met = figure.is_met().map(|is_met| if is_met { "yes" } else { "NO" }.to_owned());

@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import queue
+import random
 import subprocess
 import threading
 import time
@@ -21,10 +22,11 @@ class Broken(Exception):
 
 
 class Agent:
-    def __init__(self, program, dialect, home, work, arguments):
+    def __init__(self, program, dialect, home, work, arguments, seed):
         self.dialect = dialect
         self.errors = open(home / "stderr.txt", "a+")
-        environment = {"HOME": str(home), "PATH": os.environ["PATH"], "OPI_MODEL": ""}
+        environment = {"HOME": str(home), "PATH": os.environ["PATH"], "OPI_MODEL": "", "UNRULY_SEED": str(seed)}
+        self.random = random.Random(seed)
         self.process = subprocess.Popen(
             [program, "--mode", "rpc", "--dialect", dialect, *arguments],
             cwd=work, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
@@ -63,11 +65,21 @@ class Agent:
         kind = event.get("type")
         if kind == "response" and "id" in record:
             self.answered(record)
+        elif kind == "extension_ui_request":
+            self.asked_by_extension(event)
         elif kind in BEGINS:
             self.is_running = True
         elif kind == ENDS.get(self.dialect, "agent_end"):
             self.is_running = False
         return True
+
+    def asked_by_extension(self, event):
+        """Answers a dialog rightly, wrongly, twice or not at all."""
+        answers = [{"value": "a"}, {"confirmed": True}, {"cancelled": True}]
+        for answer in self.random.choices(answers, k=self.random.choice([0, 1, 1, 2])):
+            line = json.dumps({"type": "extension_ui_response", "id": event.get("id"), **answer}) + "\n"
+            self.process.stdin.write(line.encode())
+        self.process.stdin.flush()
 
     def answered(self, record):
         id = record["id"]
@@ -125,7 +137,7 @@ class Agent:
                     command = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 except OSError:
                     continue
-                if not command.startswith("bowline-watch "):
+                if not command.startswith("bowline-watch ") and "unruly.py" not in command:
                     commands.append(command)
         return commands
 

@@ -96,7 +96,7 @@ class Commands:
         if key in ("sessionPath", "session_path", "session_file", "parentSession"):
             return self.one_of(self.sessions)
         return {
-            "provider": lambda: "mock",
+            "provider": lambda: self.random.choice(["mock", "mock", "unruly"]),
             "modelId": lambda: self.random.choice(["m1", "m2"]),
             "model_id": lambda: self.random.choice(["m1", "m2"]),
             "model": lambda: "mock:" + self.random.choice(["m1", "m2"]),
@@ -114,6 +114,8 @@ class Commands:
 
     def message(self):
         """Returns a prompt that tells the model server what to answer."""
+        if self.random.random() < 0.05:
+            return "/unruly now"
         steps = [self.step() for _ in range(self.random.randint(1, 3))]
         return f"PLAN {json.dumps(steps + [{'text': 'done'}])}"
 
@@ -140,6 +142,7 @@ class Commands:
             {"name": "edit", "args": {"path": name, "edits": [{"oldText": "one", "newText": "three"}]}},
             {"name": "ls", "args": {}},
             {"name": "unheard-of", "args": {"x": 1}},
+            {"name": "unruly", "args": {}},
         ])
 
     def learn(self, data):

@@ -6,6 +6,8 @@
   - memory and descriptors stay bounded, and no process is left behind,
   - a session that is opened again has the messages that it had.
 
+Half of the processes have an extension that does anything (unruly.py).
+
   soak.py [--seconds S] [--seed N] [--dialect D]
 
 The seed determines the commands; the same seed sends the same ones again, as many as the time allows. The model is a
@@ -39,7 +41,11 @@ SETTINGS = {
     "retry": {"maxRetries": 2, "baseDelayMs": 5, "maxAgentDelayMs": 50},
     "httpIdleTimeoutMs": 300,
     "compaction": {"keepRecentTokens": 500},
+    "extensionHookTimeoutMs": 300,
+    "extensions": ["extensions-of-soak/unruly"],
 }
+
+MANIFEST = {"name": "unruly", "version": "1.0.0", "command": ["python3", "{dir}/unruly.py"], "environment": ["UNRULY_SEED"]}
 
 
 class Soak:
@@ -57,6 +63,10 @@ class Soak:
             models = models.replace("{" + name + "}", value)
         (folder / "models.json").write_text(models)
         (folder / "settings.json").write_text(json.dumps(SETTINGS))
+        extension = folder / "extensions-of-soak/unruly"
+        extension.mkdir(parents=True)
+        (extension / "extension.json").write_text(json.dumps(MANIFEST))
+        (extension / "unruly.py").write_text((ROOT / "tests/soak/unruly.py").read_text())
         self.commands = Commands(program, dialect, self.work, self.random)
         self.agent = None
         self.sent = self.processes = self.peak_memory = self.peak_descriptors = 0
@@ -84,7 +94,10 @@ class Soak:
     def start(self, arguments):
         model = "mock/m1"
         flags = ["--allow-mutating"] if self.dialect == "opi" else []
-        self.agent = Agent(self.program, self.dialect, self.home, self.work, ["--model", model, *flags, *arguments])
+        if self.random.random() < 0.5:
+            flags.append("--no-extensions")
+        seed = self.random.randrange(10**6)
+        self.agent = Agent(self.program, self.dialect, self.home, self.work, ["--model", model, *flags, *arguments], seed)
         self.processes += 1
 
     def round(self):

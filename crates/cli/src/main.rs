@@ -105,9 +105,9 @@ fn main() -> ExitCode {
 
 /// Prints a dialect or the protocol of extensions as JSON Schema.
 fn schema(arguments: &Arguments, entry: &bowline_dialect::Entry) -> Result<(), Failure> {
-    let schema = match arguments.words.first().map(String::as_str) {
-        None => entry.schema(),
-        Some("extension") => bowline_extension_host::protocol::schema(),
+    let name = match arguments.words.first().map(String::as_str) {
+        None => entry.name,
+        Some(name @ "extension") => name,
         Some(word) => {
             let text = format!(
                 "what is \"{word}\"? bowline schema [--dialect NAME | extension] prints a protocol as JSON Schema"
@@ -115,7 +115,7 @@ fn schema(arguments: &Arguments, entry: &bowline_dialect::Entry) -> Result<(), F
             return Err(Failure::Usage(text));
         }
     };
-    terminal::say(&format!("{schema:#}\n"))
+    terminal::say(&bowline_dialect::published(name).unwrap_or_default())
 }
 
 /// Reports a failure, if it is one.

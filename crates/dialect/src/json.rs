@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 const HEAD: u8 = 0xE2;
 
 /// Appends `value` to `out`.
-pub(crate) fn write(out: &mut Vec<u8>, value: &impl Serialize) {
+pub fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     let start = out.len();
     // Cannot fail: every map that is encoded here has text keys, and memory accepts all bytes.
     let _ = value.serialize(&mut Serializer::new(&mut *out));

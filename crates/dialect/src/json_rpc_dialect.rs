@@ -19,7 +19,7 @@ use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Text};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::protocol_info::{self, ProtocolInfo};
-use crate::schema::schema_of;
+use crate::schema::{Describe, schema_of};
 use crate::{Dialect, Incoming, json as encoding};
 
 /// How a prompt ended.
@@ -35,7 +35,7 @@ const TABLE: &[Row] = &[
         name: "session/prompt",
         about: "Starts a run. The response is sent when the run ends.",
         fields: &[Field::required("text", Text, "The text of the user message.")],
-        result: Some(schema_of::<PromptResult>),
+        result: Some(schema_of::<PromptResult>()),
         action: Engine(|mut fields| Command::Prompt {
             message: Draft { text: fields.text("text"), ..Draft::default() },
             when_busy: None,
@@ -65,7 +65,7 @@ const PROTOCOL: Protocol = Protocol {
     answers: &[],
     id: Id::Anything,
     answered: Answered::All,
-    records,
+    records: Describe::new(records),
     unsupported: &[],
     capabilities: &[],
 };

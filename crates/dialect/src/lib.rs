@@ -55,9 +55,9 @@ use bowline_core::policy::Policy;
 use bowline_core::reply::Reply;
 use bowline_core::session_tag::SessionRequest;
 use bowline_wire::{Line, Record};
-pub use json::to_line;
+pub use json::{to_line, write as write_json};
 use protocol::Protocol;
-pub use schema::plain_definitions;
+pub use schema::{plain_definitions, published};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -122,9 +122,10 @@ impl Entry {
         (self.make)(options)
     }
 
-    /// Returns the dialect's commands and records as JSON Schema.
-    pub fn schema(&self) -> serde_json::Value {
-        self.protocol.schema()
+    /// Generates the JSON Schema of the dialect's commands and records; `None` in a build without the feature `schema`.
+    /// The finished one, which every build has, is [`published`].
+    pub fn generated_schema(&self) -> Option<serde_json::Value> {
+        schema::IS_GENERATED.then(|| self.protocol.schema())
     }
 }
 

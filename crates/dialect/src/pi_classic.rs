@@ -24,7 +24,7 @@ use crate::family::repeating::{self, Place, Repeating};
 use crate::family::run_messages::RunMessages;
 use crate::family::{commands, responses};
 use crate::protocol::{Answered, Id, Protocol};
-use crate::schema::{record, variants};
+use crate::schema::{Describe, record, variants};
 use crate::{Dialect, ErrorRecord, Incoming, Severity, json, protocol_info, single_session};
 
 const TABLE: &[Row] = &[
@@ -42,12 +42,12 @@ const TABLE: &[Row] = &[
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
-    envelope: &Flat { response: responses::schema, optional_data: &[] },
+    envelope: &Flat { response: Describe::new(responses::schema), optional_data: &[] },
     commands: TABLE,
     answers: &[],
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
-    records,
+    records: Describe::new(records),
     unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };

@@ -1,10 +1,11 @@
 //! The definition of a protocol: what decoding and the schema are made from.
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::Schema;
 
 use crate::answer_table::AnswerRow;
 use crate::command_table::Row;
 use crate::envelope::Envelope;
+use crate::schema::Describe;
 
 /// The definition of a dialect's protocol.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(crate) struct Protocol {
     pub id: Id,
     pub answered: Answered,
     /// Describes each record that is not a response.
-    pub records: fn(&mut SchemaGenerator) -> Vec<Schema>,
+    pub records: Describe<Vec<Schema>>,
     /// The commands of the emulated agent that bowline refuses, with what their clients can do instead.
     pub unsupported: &'static [(&'static str, &'static str)],
     /// What bowline adds to the protocol that the dialect is named after.

@@ -12,7 +12,7 @@ pub(crate) const ROW: Row = Row {
     name: "get_protocol_info",
     about: "Returns what this protocol supports, for clients that work with several versions or dialects.",
     fields: &[],
-    result: Some(schema_of::<ProtocolInfo>),
+    result: Some(schema_of::<ProtocolInfo>()),
     action: Action::ProtocolInfo,
 };
 

@@ -22,6 +22,8 @@ pub(crate) struct Extensions {
     commands: Vec<OfferedCommands>,
     /// All commands in order, with the names that clients know them by.
     listed: Vec<Listed>,
+    /// The same for clients and extensions, which ask for it often.
+    listed_commands: Arc<[SlashCommand]>,
 }
 
 /// A command, the extension that offers it and the name that the extension knows it by.
@@ -127,6 +129,11 @@ impl Extensions {
         self.subscribed(hook, tool, Subscription::Awaited).next().is_some()
     }
 
+    /// Tells whether an extension is told without being waited for.
+    pub fn is_told(&self, hook: HookKind, tool: Option<&str>) -> bool {
+        self.subscribed(hook, tool, Subscription::Told).next().is_some()
+    }
+
     /// Tells the extensions that are not waited for of an event.
     pub fn tell(&self, event: &HookEvent) {
         for extension in self.subscribed(event.kind(), event.tool(), Subscription::Told) {
@@ -175,8 +182,8 @@ impl Extensions {
     }
 
     /// Returns the commands of all extensions in the order of the extensions. Those of the same name are numbered.
-    pub fn commands(&self) -> Vec<SlashCommand> {
-        self.listed.iter().map(|listed| listed.command.clone()).collect()
+    pub fn commands(&self) -> Arc<[SlashCommand]> {
+        Arc::clone(&self.listed_commands)
     }
 
     /// Returns the extension that offers a command of this name, and the name that it knows the command by.
@@ -203,6 +210,7 @@ impl Extensions {
                 command.name = format!("{own_name}:{number}");
             }
         }
+        self.listed_commands = listed.iter().map(|listed| listed.command.clone()).collect();
         self.listed = listed;
     }
 

@@ -1,19 +1,21 @@
 //! One run of an extension's process: what it was sent, and what it owes an answer to.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_core::hook::HookEvent;
 use bowline_engine::Mirror;
 use bowline_tools::Progress;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::delta_lines::DeltaLines;
 use crate::outgoing::{Outgoing, Sent};
 use crate::pausable_clock::PausableClock;
-use crate::protocol::{Chunk, Failure, PartialOutcome, ToExtension};
+use crate::protocol::{Chunk, Failure, HookEventRecord, PartialOutcome, ToExtension};
 
 /// How long an extension may take to answer what was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -23,6 +25,7 @@ pub(crate) struct Connection {
     /// The short name of the extension, for errors.
     name: Arc<str>,
     pub outgoing: Outgoing,
+    deltas: Mutex<DeltaLines>,
     pub clock: PausableClock,
     calls: Mutex<Calls>,
     /// The requests of the extension that were not answered yet.
@@ -41,7 +44,7 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct Calls {
     last_id: u64,
-    open: HashMap<String, OpenCall>,
+    open: BTreeMap<u64, OpenCall>,
     is_closed: bool,
 }
 
@@ -95,6 +98,7 @@ impl Connection {
         Self {
             name,
             outgoing: Outgoing::default(),
+            deltas: Mutex::default(),
             clock: PausableClock::default(),
             calls: Mutex::default(),
             requests: Mutex::default(),
@@ -113,9 +117,23 @@ impl Connection {
         }
     }
 
+    /// Tells the extension of a hook's event.
+    pub fn tell(&self, event: &HookEvent) {
+        if let Some(line) = lock(&self.deltas).line(event) {
+            return self.send_line_of_event(|bytes| line.write_to(bytes));
+        }
+        if let Some(event) = HookEventRecord::of(event) {
+            self.send_event(&event);
+        }
+    }
+
     /// Sends an event, which is dropped if the extension lags behind.
-    pub fn send_event(&self, record: &ToExtension<'_>) {
-        match self.outgoing.push_event(record) {
+    pub fn send_event(&self, event: &HookEventRecord<'_>) {
+        self.send_line_of_event(|bytes| bowline_dialect::write_json(bytes, &ToExtension::Event { event }));
+    }
+
+    fn send_line_of_event(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        match self.outgoing.push_event(write) {
             Sent::TooMuch => self.give_up("it does not read what it is sent".to_owned()),
             Sent::FirstDropped => (self.on_dropped)(),
             Sent::Queued | Sent::Dropped => {}
@@ -155,13 +173,13 @@ impl Connection {
                 return None;
             }
             calls.last_id += 1;
-            let id = calls.last_id.to_string();
-            calls.open.insert(id.clone(), open);
+            let id = calls.last_id;
+            calls.open.insert(id, open);
             id
         };
         let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
-        let line = record(&guard.id)?;
-        match self.outgoing.push_line(&line) {
+        let line = record(&id.to_string())?;
+        match self.outgoing.push_line(|bytes| bytes.extend_from_slice(&line)) {
             Sent::TooMuch => {
                 self.give_up("it does not read what it is sent".to_owned());
                 None
@@ -172,7 +190,7 @@ impl Connection {
 
     /// Takes the end of a call.
     pub fn end_call(&self, id: &str, end: Result<Value, Failure>) {
-        let open = lock(&self.calls).open.remove(id);
+        let open = id.parse().ok().and_then(|id: u64| lock(&self.calls).open.remove(&id));
         match open {
             Some(OpenCall::Answer(sender) | OpenCall::Tool { end: sender, .. }) => {
                 drop(sender.send(end.map_err(|failure| failure.message)));
@@ -185,7 +203,8 @@ impl Connection {
 
     /// Takes the progress of a tool.
     pub fn progress(&self, id: &str, partial: PartialOutcome) {
-        let progress = match lock(&self.calls).open.get(id) {
+        let Ok(id) = id.parse::<u64>() else { return };
+        let progress = match lock(&self.calls).open.get(&id) {
             Some(OpenCall::Tool { progress, .. }) => Arc::clone(progress),
             _ => return,
         };
@@ -194,13 +213,14 @@ impl Connection {
 
     /// Takes a piece of a provider's answer.
     pub fn chunk(&self, id: &str, chunk: Chunk) {
+        let Ok(id) = id.parse::<u64>() else { return };
         let mut calls = lock(&self.calls);
-        let Some(OpenCall::Stream { items, size }) = calls.open.get_mut(id) else { return };
+        let Some(OpenCall::Stream { items, size }) = calls.open.get_mut(&id) else { return };
         *size += chunk.text().len() + CHUNK_COST;
         let is_too_much = *size > LARGEST_STREAM;
         let _ = items.send(if is_too_much { StreamItem::TooMuch } else { StreamItem::Chunk(chunk) });
         if is_too_much {
-            calls.open.remove(id);
+            calls.open.remove(&id);
         }
     }
 
@@ -237,7 +257,7 @@ pub(crate) fn exited(name: &str) -> String {
 /// A call that waits for its answer. Dropping it tells the extension that nobody does any longer.
 pub(crate) struct CallGuard {
     connection: Arc<Connection>,
-    id: String,
+    id: u64,
     /// Whether the extension knows already.
     is_cancelled: bool,
 }
@@ -246,7 +266,8 @@ impl CallGuard {
     /// Tells the extension to stop.
     pub fn cancel(&mut self, reason: CancelReason) {
         self.is_cancelled = true;
-        self.connection.send(&ToExtension::Cancel { id: &self.id, reason: reason.as_str() });
+        let id = self.id.to_string();
+        self.connection.send(&ToExtension::Cancel { id: &id, reason: reason.as_str() });
     }
 
     /// Waits for the answer, until `limit` has passed or the caller cancels it.

@@ -22,7 +22,7 @@ use crate::connection::lock;
 use crate::discovery::{Found, NotLoaded};
 use crate::plan::Plan;
 use crate::process_extension::{Listing, Phase, ProcessExtension};
-use crate::protocol::{HookEventRecord, ToExtension};
+use crate::protocol::HookEventRecord;
 use crate::supervisor::{OwnedTask, supervise};
 use crate::trust_question;
 
@@ -155,8 +155,7 @@ impl Group {
                 && extension.takes_bus()
                 && let Some(connection) = extension.connection()
             {
-                let event = HookEventRecord::Bus { channel, data };
-                connection.send_event(&ToExtension::Event { event: &event });
+                connection.send_event(&HookEventRecord::Bus { channel, data });
             }
         }
     }

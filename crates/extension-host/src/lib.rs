@@ -6,6 +6,7 @@
 mod argument_check;
 pub mod command_hooks;
 mod connection;
+mod delta_lines;
 mod discovery;
 mod displays;
 mod entry_file;

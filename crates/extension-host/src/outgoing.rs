@@ -13,6 +13,9 @@ const EVENT_BOUND: usize = 4 * 1024 * 1024;
 /// From this many bytes on, the extension is given up. A conversation with many images must fit.
 const BOUND: usize = 256 * 1024 * 1024;
 
+/// The largest buffer that is kept for what comes next.
+const KEPT_BUFFER: usize = 256 * 1024;
+
 /// The lines for an extension.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
@@ -43,29 +46,33 @@ pub(crate) enum Sent {
 impl Outgoing {
     /// Queues a record that the extension must get.
     pub fn push(&self, record: &impl Serialize) -> Sent {
-        self.push_line(&bowline_dialect::to_line(record))
+        self.push_line(|bytes| bowline_dialect::write_json(bytes, record))
     }
 
-    /// Queues the line of a record that the extension must get.
-    pub fn push_line(&self, line: &[u8]) -> Sent {
-        let mut queue = self.lock();
-        if queue.is_closed || queue.bytes.len() + queue.in_flight + line.len() > BOUND {
-            return if queue.is_closed { Sent::Dropped } else { Sent::TooMuch };
-        }
-        queue.append(line);
-        drop(queue);
-        self.changed.notify_one();
-        Sent::Queued
+    /// Queues the line that `write` appends, which the extension must get.
+    pub fn push_line(&self, write: impl FnOnce(&mut Vec<u8>)) -> Sent {
+        let sent = self.lock().append(write);
+        self.announce(sent)
     }
 
-    /// Queues an event unless the extension lags behind.
-    pub fn push_event(&self, record: &impl Serialize) -> Sent {
-        if self.lock().is_behind() {
+    /// Queues the line of an event unless the extension lags behind.
+    pub fn push_event(&self, write: impl FnOnce(&mut Vec<u8>)) -> Sent {
+        let sent = {
             let mut queue = self.lock();
-            let is_first = !std::mem::replace(&mut queue.has_dropped, true);
-            return if is_first { Sent::FirstDropped } else { Sent::Dropped };
+            if queue.is_behind() {
+                let is_first = !std::mem::replace(&mut queue.has_dropped, true);
+                return if is_first { Sent::FirstDropped } else { Sent::Dropped };
+            }
+            queue.append(write)
+        };
+        self.announce(sent)
+    }
+
+    fn announce(&self, sent: Sent) -> Sent {
+        if sent == Sent::Queued {
+            self.changed.notify_one();
         }
-        self.push(record)
+        sent
     }
 
     /// Ends the lines once those that are queued have been written.
@@ -76,9 +83,12 @@ impl Outgoing {
 
     /// Writes lines until they are closed or cannot be written; `trace` gets them first.
     pub async fn write_to(&self, mut output: impl AsyncWrite + Unpin, trace: impl Fn(&[u8])) {
-        while let Some(bytes) = self.next().await {
+        let mut bytes = Vec::new();
+        while self.take_next(&mut bytes).await {
             trace(&bytes);
             let result = output.write_all(&bytes).await;
+            bytes.clear();
+            bytes.shrink_to(KEPT_BUFFER);
             let mut queue = self.lock();
             queue.in_flight = 0;
             if queue.bytes.len() < EVENT_BOUND {
@@ -90,17 +100,18 @@ impl Outgoing {
         }
     }
 
-    async fn next(&self) -> Option<Vec<u8>> {
+    /// Waits for lines and takes them in exchange for an empty buffer. Returns `false` if there are no more.
+    async fn take_next(&self, empty: &mut Vec<u8>) -> bool {
         loop {
             {
                 let mut queue = self.lock();
                 if !queue.bytes.is_empty() {
-                    let bytes = std::mem::take(&mut queue.bytes);
-                    queue.in_flight = bytes.len();
-                    return Some(bytes);
+                    std::mem::swap(&mut queue.bytes, empty);
+                    queue.in_flight = empty.len();
+                    return true;
                 }
                 if queue.is_closed {
-                    return None;
+                    return false;
                 }
             }
             self.changed.notified().await;
@@ -113,9 +124,18 @@ impl Outgoing {
 }
 
 impl Queue {
-    fn append(&mut self, line: &[u8]) {
-        self.bytes.extend_from_slice(line);
+    fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Sent {
+        if self.is_closed {
+            return Sent::Dropped;
+        }
+        let before = self.bytes.len();
+        write(&mut self.bytes);
+        if self.bytes.len() + self.in_flight > BOUND {
+            self.bytes.truncate(before);
+            return Sent::TooMuch;
+        }
         self.bytes.push(b'\n');
+        Sent::Queued
     }
 
     fn is_behind(&self) -> bool {
@@ -127,11 +147,15 @@ impl Queue {
 mod tests {
     use super::*;
 
+    fn event(outgoing: &Outgoing, text: &str) -> Sent {
+        outgoing.push_event(|bytes| bowline_dialect::write_json(bytes, &text))
+    }
+
     #[tokio::test]
     async fn lines_are_written_in_order_and_closed_after_the_last() {
         let outgoing = Outgoing::default();
         assert_eq!(outgoing.push(&1), Sent::Queued);
-        assert_eq!(outgoing.push_event(&"a\u{2028}"), Sent::Queued);
+        assert_eq!(event(&outgoing, "a\u{2028}"), Sent::Queued);
         outgoing.close();
         assert_eq!(outgoing.push(&2), Sent::Dropped);
         let mut written = Vec::new();
@@ -146,8 +170,8 @@ mod tests {
         let outgoing = Outgoing::default();
         let long = "x".repeat(EVENT_BOUND);
         assert_eq!(outgoing.push(&long), Sent::Queued);
-        assert_eq!(outgoing.push_event(&1), Sent::FirstDropped);
-        assert_eq!(outgoing.push_event(&1), Sent::Dropped);
+        assert_eq!(event(&outgoing, "1"), Sent::FirstDropped);
+        assert_eq!(event(&outgoing, "1"), Sent::Dropped);
         assert_eq!(outgoing.push(&1), Sent::Queued);
         let pushed: Vec<_> = (0..BOUND / EVENT_BOUND).map(|_| outgoing.push(&long)).collect();
         assert_eq!(pushed.last(), Some(&Sent::TooMuch));

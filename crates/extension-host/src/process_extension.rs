@@ -362,10 +362,8 @@ impl Extension for ProcessExtension {
     }
 
     fn tell(&self, event: &HookEvent) {
-        if let Some(connection) = self.connection()
-            && let Some(event) = HookEventRecord::of(event)
-        {
-            connection.send_event(&ToExtension::Event { event: &event });
+        if let Some(connection) = self.connection() {
+            connection.tell(event);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an extension has registered, checked: everything that it sends has a bound.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(crate) struct Registered {
     pub commands: Vec<CommandRegistration>,
     pub flags: Vec<FlagRegistration>,
     pub providers: Vec<ProviderRegistration>,
-    hooks: HashMap<HookKind, Hook>,
+    hooks: BTreeMap<HookKind, Hook>,
     pub takes_bus: bool,
     pub wants_entries: bool,
 }

@@ -17,7 +17,7 @@ impl Protocol {
     #[track_caller]
     pub fn of(dialect: &str) -> Self {
         let entry = bowline_dialect::find(dialect).unwrap_or_else(|| panic!("unknown dialect {dialect}"));
-        Self { definitions: entry.schema()["$defs"].take() }
+        Self { definitions: entry.generated_schema().unwrap_or_default()["$defs"].take() }
     }
 
     /// Returns the protocol that a schema describes.

@@ -162,7 +162,7 @@ fn results_of_the_wrong_type_are_errors_where_results_count() {
         let errors = errors_of(&agent, hook.name);
         let is_wrong = |error: &String| error.starts_with(&format!("invalid result of {}: ", hook.name));
         match hook.name {
-            // Whatever it returns is sent instead; and the tool's result says why it was blocked.
+            // Any object is sent instead; and the tool's result says why it was blocked.
             "before_provider_request" | "tool_call" => assert_eq!(errors, [""; 0], "{}", hook.name),
             _ if hook.decides => {
                 assert!(!errors.is_empty() && errors.iter().all(is_wrong), "{}: {errors:?}", hook.name);

@@ -181,6 +181,17 @@ fn requests_are_changed_as_they_are_sent() {
 }
 
 #[test]
+fn request_that_is_no_object_is_not_sent() {
+    let (server, workspace) = Workspace::with_server();
+    let on = json!({ "hook:before_provider_request": [{ "result": [1, 2] }] });
+    Actor::new(&workspace, "a", json!({ "hooks": [{ "event": "before_provider_request" }] }), on);
+    let mut agent = start(&workspace);
+    let reported = errors(&run(&mut agent, "hi"));
+    assert!(reported[0].starts_with("before_provider_request: invalid result"), "{reported:?}");
+    assert!(server.requests()[0].body.is_object());
+}
+
+#[test]
 fn tool_call_is_blocked_or_gets_other_arguments() {
     let mut world = World::new("tool_call", json!({ "block": true, "reason": "not that file" }));
     let end = world.call("read", json!({ "path": "a.txt" }));

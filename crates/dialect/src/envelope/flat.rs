@@ -64,9 +64,9 @@ impl Envelope for Flat {
         remove(&mut success, &["error", "code"]);
         match row.result {
             Some(result) if self.optional_data.contains(&row.name) => {
-                success["properties"]["data"] = result(generator).to_value();
+                success["properties"]["data"] = result.with(generator).to_value();
             }
-            Some(result) => set(&mut success, "data", result(generator).to_value()),
+            Some(result) => set(&mut success, "data", result.with(generator).to_value()),
             None => remove(&mut success, &["data"]),
         }
         success
@@ -88,7 +88,7 @@ impl Envelope for Flat {
 
 impl Flat {
     fn response(&self, generator: &mut SchemaGenerator) -> Value {
-        let mut response = (self.response)(generator).to_value();
+        let mut response = self.response.with(generator).to_value();
         response.as_object_mut().into_iter().for_each(drop_nulls);
         response
     }

@@ -55,7 +55,7 @@ impl Envelope for JsonRpc {
     }
 
     fn success(&self, row: &Row, generator: &mut SchemaGenerator) -> Value {
-        let result = row.result.map_or_else(|| json!({}), |result| result(generator).to_value());
+        let result = row.result.map_or_else(|| json!({}), |result| result.with(generator).to_value());
         json!({
             "description": format!("The success response to `{}`.", row.name),
             "type": "object",

@@ -45,7 +45,7 @@ pub(crate) const PROMPT: Row = Row {
             "The queue for the message if a run is in progress; without it, the prompt is refused in that case.",
         ),
     ],
-    result: Some(schema_of::<Accepted>),
+    result: Some(schema_of::<Accepted>()),
     action: Engine(|mut fields| {
         let when_busy = fields.optional_text("streamingBehavior").map(|name| match name.as_str() {
             "steer" => Queue::Steering,
@@ -59,7 +59,7 @@ pub(crate) const STEER: Row = Row {
     name: "steer",
     about: "Queues a message that the run takes up after the tool calls of the current turn.",
     fields: MESSAGE,
-    result: Some(schema_of::<Accepted>),
+    result: Some(schema_of::<Accepted>()),
     action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::Steering }),
 };
 
@@ -67,7 +67,7 @@ pub(crate) const FOLLOW_UP: Row = Row {
     name: "follow_up",
     about: "Queues a message that the run takes up when it would otherwise end.",
     fields: MESSAGE,
-    result: Some(schema_of::<Accepted>),
+    result: Some(schema_of::<Accepted>()),
     action: Engine(|fields| Command::Enqueue { message: draft(fields), queue: Queue::FollowUp }),
 };
 
@@ -83,7 +83,7 @@ pub(crate) const GET_STATE: Row = Row {
     name: "get_state",
     about: "Returns the state of the agent.",
     fields: &[],
-    result: Some(schema_of::<StateRecord<'_>>),
+    result: Some(schema_of::<StateRecord<'_>>()),
     action: Engine(|_| Command::GetState),
 };
 
@@ -91,7 +91,7 @@ pub(crate) const GET_MESSAGES: Row = Row {
     name: "get_messages",
     about: "Returns the messages in the context.",
     fields: &[],
-    result: Some(schema_of::<Messages<'_>>),
+    result: Some(schema_of::<Messages<'_>>()),
     action: Engine(|_| Command::GetMessages),
 };
 
@@ -102,7 +102,7 @@ pub(crate) const SET_MODEL: Row = Row {
         Field::required("provider", Text, "The exact name of the provider."),
         Field::required("modelId", Text, "The exact id of the model."),
     ],
-    result: Some(schema_of::<Model>),
+    result: Some(schema_of::<Model>()),
     action: Engine(|mut fields| Command::SetModel {
         provider: fields.text("provider"),
         id: fields.text("modelId"),
@@ -113,7 +113,7 @@ pub(crate) const CYCLE_MODEL: Row = Row {
     name: "cycle_model",
     about: "Switches to the next available model. `data` is `null` if there is no other.",
     fields: &[],
-    result: Some(schema_of::<Option<CycledModel<'_>>>),
+    result: Some(schema_of::<Option<CycledModel<'_>>>()),
     action: Engine(|_| Command::CycleModel),
 };
 
@@ -121,7 +121,7 @@ pub(crate) const GET_AVAILABLE_MODELS: Row = Row {
     name: "get_available_models",
     about: "Returns the available models.",
     fields: &[],
-    result: Some(schema_of::<Models<'_>>),
+    result: Some(schema_of::<Models<'_>>()),
     action: Engine(|_| Command::GetAvailableModels),
 };
 
@@ -141,7 +141,7 @@ pub(crate) const CYCLE_THINKING_LEVEL: Row = Row {
     name: "cycle_thinking_level",
     about: "Switches to the model's next thinking level. `data` is `null` if the model has only one.",
     fields: &[],
-    result: Some(schema_of::<Option<Level>>),
+    result: Some(schema_of::<Option<Level>>()),
     action: Engine(|_| Command::CycleThinkingLevel),
 };
 
@@ -165,7 +165,7 @@ pub(crate) const COMPACT: Row = Row {
     name: "compact",
     about: "Replaces all but the newest messages with a summary. A run in progress is aborted first.",
     fields: &[Field::optional("customInstructions", Text, "What the summary should focus on.")],
-    result: Some(schema_of::<CompactionRecord<'_>>),
+    result: Some(schema_of::<CompactionRecord<'_>>()),
     action: Engine(|mut fields| Command::Compact {
         instructions: fields.optional_text("customInstructions"),
     }),
@@ -206,7 +206,7 @@ pub(crate) const BASH: Row = Row {
             "Keeps the command and its output out of the context.",
         ),
     ],
-    result: Some(schema_of::<ShellResultRecord<'_>>),
+    result: Some(schema_of::<ShellResultRecord<'_>>()),
     action: Engine(|mut fields| Command::Shell {
         command: fields.text("command"),
         exclude_from_context: fields.flag("excludeFromContext"),
@@ -229,7 +229,7 @@ pub(crate) const NEW_SESSION: Row = Row {
         Text,
         "The session file that the new session records as its parent.",
     )],
-    result: Some(schema_of::<Switched>),
+    result: Some(schema_of::<Switched>()),
     action: Engine(|mut fields| Command::NewSession { parent: fields.optional_text("parentSession") }),
 };
 
@@ -237,7 +237,7 @@ pub(crate) const SWITCH_SESSION: Row = Row {
     name: "switch_session",
     about: "Opens another session. A run in progress is aborted first.",
     fields: &[Field::required("sessionPath", Text, "The session file.")],
-    result: Some(schema_of::<Switched>),
+    result: Some(schema_of::<Switched>()),
     action: Engine(|mut fields| Command::SwitchSession { path: fields.text("sessionPath").into() }),
 };
 
@@ -245,7 +245,7 @@ pub(crate) const FORK: Row = Row {
     name: "fork",
     about: "Starts a session with the conversation before an earlier user message. A run in progress is aborted first.",
     fields: &[Field::required("entryId", Text, "The entry of the message, one of `get_fork_messages`.")],
-    result: Some(schema_of::<Forked<'_>>),
+    result: Some(schema_of::<Forked<'_>>()),
     action: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
 };
 
@@ -253,7 +253,7 @@ pub(crate) const GET_FORK_MESSAGES: Row = Row {
     name: "get_fork_messages",
     about: "Returns the user messages that the session can be forked at.",
     fields: &[],
-    result: Some(schema_of::<ForkMessages<'_>>),
+    result: Some(schema_of::<ForkMessages<'_>>()),
     action: Engine(|_| Command::GetForkMessages),
 };
 
@@ -261,7 +261,7 @@ pub(crate) const GET_SESSION_STATS: Row = Row {
     name: "get_session_stats",
     about: "Returns statistics of the session over all its branches.",
     fields: &[],
-    result: Some(schema_of::<StatisticsRecord<'_>>),
+    result: Some(schema_of::<StatisticsRecord<'_>>()),
     action: Engine(|_| Command::GetSessionStatistics),
 };
 
@@ -273,7 +273,7 @@ pub(crate) const EXPORT_HTML: Row = Row {
         Text,
         "The output file; by default, a generated name in the working directory.",
     )],
-    result: Some(schema_of::<Exported<'_>>),
+    result: Some(schema_of::<Exported<'_>>()),
     action: Engine(|mut fields| Command::ExportHtml {
         path: fields.optional_text("outputPath").map(Into::into),
     }),
@@ -283,7 +283,7 @@ pub(crate) const GET_LAST_ASSISTANT_TEXT: Row = Row {
     name: "get_last_assistant_text",
     about: "Returns the text of the newest model response that has any.",
     fields: &[],
-    result: Some(schema_of::<LastText<'_>>),
+    result: Some(schema_of::<LastText<'_>>()),
     action: Engine(|_| Command::GetLastAssistantText),
 };
 

@@ -39,7 +39,7 @@ pub(crate) const SET_HOST_TOOLS: Row = Row {
         Objects(ItemSchema(host_tools_schema)),
         "The tools; none removes all.",
     )],
-    result: Some(schema_of::<HostToolNames<'_>>),
+    result: Some(schema_of::<HostToolNames<'_>>()),
     action: Engine(|mut fields| Command::SetHostTools {
         tools: fields.list("tools").iter().map(host_tool).collect(),
     }),
@@ -54,7 +54,7 @@ pub(crate) const SET_HOST_URI_SCHEMES: Row = Row {
         Objects(ItemSchema(schemes_schema)),
         "The schemes; none removes all.",
     )],
-    result: Some(schema_of::<UriSchemes<'_>>),
+    result: Some(schema_of::<UriSchemes<'_>>()),
     action: Engine(|mut fields| Command::SetUriSchemes {
         schemes: fields.list("schemes").iter().map(uri_scheme).collect(),
     }),

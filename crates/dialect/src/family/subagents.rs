@@ -37,7 +37,7 @@ pub(crate) const SET_SUBAGENT_SUBSCRIPTION: Row = Row {
         OneOf(Subscription::NAMES),
         "`progress` for `subagent_lifecycle` and `subagent_progress`, `events` for `subagent_event` too, `off` for none.",
     )],
-    result: Some(schema_of::<SubscriptionRecord>),
+    result: Some(schema_of::<SubscriptionRecord>()),
     action: Engine(|mut fields| Command::SetSubagentSubscription {
         level: Subscription::parse(&fields.text("level")).unwrap_or_default(),
     }),
@@ -47,7 +47,7 @@ pub(crate) const GET_SUBAGENTS: Row = Row {
     name: "get_subagents",
     about: "Returns the subagents that are running, subagents of subagents among them.",
     fields: &[],
-    result: Some(schema_of::<Subagents<'_>>),
+    result: Some(schema_of::<Subagents<'_>>()),
     action: Engine(|_| Command::GetSubagents),
 };
 
@@ -60,7 +60,7 @@ pub(crate) const GET_SUBAGENT_MESSAGES: Row = Row {
         Field::optional("sessionFile", Text, "Its session file, in place of the id."),
         Field::optional(FROM_BYTE, Number, "Where to begin: `nextByte` of the response before (default: 0)."),
     ],
-    result: Some(schema_of::<SubagentMessagesRecord<'_>>),
+    result: Some(schema_of::<SubagentMessagesRecord<'_>>()),
     action: Engine(|mut fields| Command::GetSubagentMessages {
         subagent: SubagentName {
             id: fields.optional_text("subagentId").filter(|id| !id.is_empty()),

@@ -31,7 +31,7 @@ pub(super) const TABLE: &[Row] = &[
         about: "Starts a run with a user message. It is acknowledged immediately; if it then fails, a second response \
                 with the same id reports the error. A message such as `/compact` that names a command is not sent to the \
                 model: the command is carried out, and the response has `data`.",
-        result: Some(schema_of::<Invoked>),
+        result: Some(schema_of::<Invoked>()),
         ..family::PROMPT
     },
     Row {
@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
         action: Engine(|fields| Command::AbortAndPrompt { message: family::draft(fields) }),
     },
     family::NEW_SESSION,
-    Row { result: Some(schema_of::<StateRecord<'_>>), ..family::GET_STATE },
+    Row { result: Some(schema_of::<StateRecord<'_>>()), ..family::GET_STATE },
     protocol_info::ROW,
     family::SET_MODEL,
     family::CYCLE_MODEL,
@@ -115,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
             Field::optional("cursor", Text, "`nextCursor` of the page before; without it, the first page."),
             Field::optional("limit", CountTo(LARGEST_PAGE), "The most messages on the page (default: 100)."),
         ],
-        result: Some(schema_of::<MessagesPage<'_>>),
+        result: Some(schema_of::<MessagesPage<'_>>()),
         action: Engine(|mut fields| Command::GetMessagesPage {
             cursor: fields.optional_text("cursor"),
             limit: fields.count("limit").unwrap_or(PAGE),
@@ -125,7 +125,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "get_available_commands",
         about: "Returns the commands that a prompt can invoke with a leading slash.",
         fields: &[],
-        result: Some(schema_of::<AvailableCommands<'_>>),
+        result: Some(schema_of::<AvailableCommands<'_>>()),
         action: Engine(|_| Command::GetCommands),
     },
     subagents::SET_SUBAGENT_SUBSCRIPTION,
@@ -140,14 +140,14 @@ pub(super) const TABLE: &[Row] = &[
             TodoPhases,
             "All phases with their tasks; an empty list clears it.",
         )],
-        result: Some(schema_of::<Todos<'_>>),
+        result: Some(schema_of::<Todos<'_>>()),
         action: Engine(|mut fields| Command::SetTodos { phases: fields.todo_phases("phases") }),
     },
     Row {
         name: "negotiate_protocol",
         about: "Chooses the version of the protocol. There is one: frames are never split.",
         fields: &[Field::required("protocolVersion", OneNumberOf(&[PROTOCOL_VERSION]), "The version.")],
-        result: Some(schema_of::<Negotiated>),
+        result: Some(schema_of::<Negotiated>()),
         action: Negotiate("protocolVersion"),
     },
     host::SET_HOST_TOOLS,

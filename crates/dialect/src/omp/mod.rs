@@ -39,7 +39,7 @@ use crate::family::state_cache::StateCache;
 use crate::family::subagents::{FROM_BYTE, SubagentRecord, SubagentRecords};
 use crate::family::user_interface::{Style, UserInterface};
 use crate::protocol::{Answered, Id, Protocol};
-use crate::schema::{CommandId, record, variants};
+use crate::schema::{CommandId, Describe, record, variants};
 use crate::{Dialect, Incoming, Options, json, single_session};
 
 pub(crate) use other_tools::OTHER_TOOLS;
@@ -50,12 +50,12 @@ const PROTOCOL_VERSION: u64 = 1;
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "omp",
-    envelope: &Flat { response: responses::schema, optional_data: &["prompt"] },
+    envelope: &Flat { response: Describe::new(responses::schema), optional_data: &["prompt"] },
     commands: commands::TABLE,
     answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
-    records,
+    records: Describe::new(records),
     unsupported: unsupported::COMMANDS,
     capabilities: &["entry_ids", "error_codes", "joined_deltas"],
 };

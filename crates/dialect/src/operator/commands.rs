@@ -27,8 +27,8 @@ struct Results {
 /// Every command. Where the document and the code name a field differently, the document's name comes first and the
 /// code's is an alias. A success response of the document always has `data`.
 pub(super) const TABLE: &[Row] = &table(&Results {
-    nothing: Some(schema_of::<Nothing>),
-    compaction: Some(schema_of::<CompactionRecord<'_>>),
+    nothing: Some(schema_of::<Nothing>()),
+    compaction: Some(schema_of::<CompactionRecord<'_>>()),
 });
 
 /// The same commands with the results of the code, which omits empty `data` and does not wait for a compaction.
@@ -74,14 +74,14 @@ const fn table(results: &Results) -> [Row; 17] {
             name: "new_session",
             about: "Starts an empty session.",
             fields: &[],
-            result: Some(schema_of::<Switched>),
+            result: Some(schema_of::<Switched>()),
             action: Engine(|_| Command::NewSession { parent: None }),
         },
         Row {
             name: "fork",
             about: "Starts a session with the conversation up to and including an entry.",
             fields: const { &[Field::required("entry_id", FilledText, "The last entry to include.").echoed()] },
-            result: Some(schema_of::<Forked<'_>>),
+            result: Some(schema_of::<Forked<'_>>()),
             action: Engine(|mut fields| Command::Fork { entry: fields.text("entry_id") }),
         },
         Row {
@@ -90,14 +90,14 @@ const fn table(results: &Results) -> [Row; 17] {
             fields: const {
                 &[Field::required("session_file", FilledText, "The session file.").or("session_path")]
             },
-            result: Some(schema_of::<Switched>),
+            result: Some(schema_of::<Switched>()),
             action: Engine(|mut fields| Command::SwitchSession { path: fields.text("session_file").into() }),
         },
         Row {
             name: "get_state",
             about: "Returns the state of the agent.",
             fields: &[],
-            result: Some(schema_of::<StateRecord<'_>>),
+            result: Some(schema_of::<StateRecord<'_>>()),
             action: Engine(|_| Command::GetState),
         },
         Row {
@@ -131,14 +131,14 @@ const fn table(results: &Results) -> [Row; 17] {
             name: "get_messages",
             about: "Returns the messages in the context.",
             fields: &[],
-            result: Some(schema_of::<Messages<'_>>),
+            result: Some(schema_of::<Messages<'_>>()),
             action: Engine(|_| Command::GetMessages),
         },
         Row {
             name: "get_last_assistant_text",
             about: "Returns the text of the newest model response that has any.",
             fields: &[],
-            result: Some(schema_of::<LastText<'_>>),
+            result: Some(schema_of::<LastText<'_>>()),
             action: Engine(|_| Command::GetLastAssistantText),
         },
         // The state holds everything that its response needs.
@@ -146,7 +146,7 @@ const fn table(results: &Results) -> [Row; 17] {
             name: "get_session_stats",
             about: "Returns statistics of the session.",
             fields: &[],
-            result: Some(schema_of::<StatisticsRecord<'_>>),
+            result: Some(schema_of::<StatisticsRecord<'_>>()),
             action: Engine(|_| Command::GetState),
         },
         Row {
@@ -162,7 +162,7 @@ const fn table(results: &Results) -> [Row; 17] {
                     Field::optional("provider", Text, "The provider, if the id alone is ambiguous."),
                 ]
             },
-            result: Some(schema_of::<Model<'_>>),
+            result: Some(schema_of::<Model<'_>>()),
             action: Engine(|mut fields| Command::ChooseModel {
                 provider: fields.optional_text("provider").filter(|name| !name.is_empty()),
                 pattern: fields.text("model_id"),
@@ -178,14 +178,14 @@ const fn table(results: &Results) -> [Row; 17] {
                     "The level. If the model does not have it, one that it has is used.",
                 )]
             },
-            result: Some(schema_of::<Level>),
+            result: Some(schema_of::<Level>()),
             action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
         },
         Row {
             name: "set_auto_compaction",
             about: "Enables or disables automatic compaction when the context window is nearly full.",
             fields: const { &[Field::required("enabled", Boolean, "Applies until the process ends.").echoed()] },
-            result: Some(schema_of::<Enabled<'_>>),
+            result: Some(schema_of::<Enabled<'_>>()),
             action: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
         },
         protocol_info::ROW,

@@ -30,18 +30,19 @@ use bowline_wire::{Line, Record};
 use crate::decode::Problem;
 use crate::envelope::flat::Flat;
 use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::Describe;
 use crate::{Dialect, Incoming, single_session};
 use user_interface::UserInterface;
 
 /// The definition of the protocol in the document.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "operator",
-    envelope: &Flat { response: replies::schema, optional_data: &[] },
+    envelope: &Flat { response: Describe::new(replies::schema), optional_data: &[] },
     commands: commands::TABLE,
     answers: &[],
     id: Id::Anything,
     answered: Answered::All,
-    records: records::wrapped,
+    records: Describe::new(records::wrapped),
     unsupported: &[],
     capabilities: &["entry_ids", "joined_deltas"],
 };
@@ -51,7 +52,7 @@ pub(crate) const FLAT_PROTOCOL: Protocol = Protocol {
     dialect: "operator-flat",
     commands: commands::FLAT_TABLE,
     answers: &[user_interface::RESPONSE],
-    records: records::flat,
+    records: Describe::new(records::flat),
     ..PROTOCOL
 };
 

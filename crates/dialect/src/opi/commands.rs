@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "set_model",
         about: "Sets the model. Refused while a run is in progress.",
         fields: &[Field::required("model", Text, "The model, as `provider:model`.").echoed()],
-        result: Some(schema_of::<Model>),
+        result: Some(schema_of::<Model>()),
         action: Engine(|mut fields| {
             let model = fields.text("model");
             let (provider, id) = model.split_once(':').unwrap_or(("", &model));
@@ -64,21 +64,21 @@ pub(super) const TABLE: &[Row] = &[
         name: "set_thinking_level",
         about: "Sets the thinking level. Refused while a run is in progress.",
         fields: &[Field::required("level", Kind::Level(&LEVELS), "The level.")],
-        result: Some(schema_of::<Level>),
+        result: Some(schema_of::<Level>()),
         action: Engine(|mut fields| Command::SetThinkingLevel { level: fields.level("level") }),
     },
     Row {
         name: "compact",
         about: "Replaces all but the newest messages with a summary. Refused while a run is in progress.",
         fields: &[],
-        result: Some(schema_of::<CompactionRecord<'_>>),
+        result: Some(schema_of::<CompactionRecord<'_>>()),
         action: Engine(|_| Command::Compact { instructions: None }),
     },
     Row {
         name: "session_info",
         about: "Returns the session and the model. Refused while a run is in progress.",
         fields: &[],
-        result: Some(schema_of::<Session<'_>>),
+        result: Some(schema_of::<Session<'_>>()),
         action: Engine(|_| Command::GetState),
     },
     Row {

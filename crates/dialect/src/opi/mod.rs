@@ -28,6 +28,7 @@ use serde_json::Value;
 use crate::decode::{Decoded, Problem};
 use crate::envelope::flat::Flat;
 use crate::protocol::{Answered, Id, Protocol};
+use crate::schema::Describe;
 use crate::{Dialect, Incoming, OtherTool, single_session};
 
 /// The emulated version of opi.
@@ -42,12 +43,12 @@ pub(crate) const OTHER_TOOLS: &[OtherTool] = &[OtherTool { name: "glob", instead
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "opi",
-    envelope: &Flat { response: replies::schema, optional_data: &[] },
+    envelope: &Flat { response: Describe::new(replies::schema), optional_data: &[] },
     commands: commands::TABLE,
     answers: &[],
     id: Id::Text,
     answered: Answered::All,
-    records: records::records,
+    records: Describe::new(records::records),
     unsupported: &[],
     capabilities: &["joined_deltas", "run_errors", "search_tools_when_mutating"],
 };

@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "clear_queue",
         about: "Removes all messages from both queues.",
         fields: &[],
-        result: Some(schema_of::<Queues<'_>>),
+        result: Some(schema_of::<Queues<'_>>()),
         action: Engine(|_| Command::ClearQueue),
     },
     family::GET_STATE,
@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "get_commands",
         about: "Returns the commands that a prompt can invoke with a leading slash.",
         fields: &[],
-        result: Some(schema_of::<Commands<'_>>),
+        result: Some(schema_of::<Commands<'_>>()),
         action: Engine(|_| Command::GetCommands),
     },
     protocol_info::ROW,
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "get_available_thinking_levels",
         about: "Returns the thinking levels of the current model.",
         fields: &[],
-        result: Some(schema_of::<Levels<'_>>),
+        result: Some(schema_of::<Levels<'_>>()),
         action: Engine(|_| Command::GetAvailableThinkingLevels),
     },
     family::SET_STEERING_MODE,
@@ -67,7 +67,7 @@ pub(super) const TABLE: &[Row] = &[
         name: "clone",
         about: "Starts a session with a copy of the whole conversation. A run in progress is aborted first.",
         fields: &[],
-        result: Some(schema_of::<Switched>),
+        result: Some(schema_of::<Switched>()),
         action: Engine(|_| Command::Clone),
     },
     family::GET_FORK_MESSAGES,
@@ -79,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
             Text,
             "An entry id; only the entries after it in the file are returned.",
         )],
-        result: Some(schema_of::<Entries<'_>>),
+        result: Some(schema_of::<Entries<'_>>()),
         action: Engine(|mut fields| Command::GetEntries { since: fields.optional_text("since") }),
     },
     Row {
@@ -90,7 +90,7 @@ pub(super) const TABLE: &[Row] = &[
             OneOf(&["nested", "flat"]),
             "`nested`, the default, for nodes within nodes; `flat` for a list, which has the same depth however long the session is.",
         )],
-        result: Some(schema_of::<Tree<'_>>),
+        result: Some(schema_of::<Tree<'_>>()),
         action: Engine(|mut fields| Command::GetTree {
             format: match fields.optional_text("format").as_deref() {
                 Some("flat") => TreeFormat::Flat,
@@ -114,7 +114,7 @@ pub(super) const TABLE: &[Row] = &[
                 "What the summary should focus on; only with `summarize`.",
             ),
         ],
-        result: Some(schema_of::<Navigated<'_>>),
+        result: Some(schema_of::<Navigated<'_>>()),
         action: Engine(|mut fields| Command::NavigateTree {
             entry: fields.text("entryId"),
             summarize: fields.flag("summarize"),
@@ -128,7 +128,7 @@ pub(super) const TABLE: &[Row] = &[
             Field::required("entryId", Text, "The entry."),
             Field::optional("label", Text, "The label; without it, the entry's label is removed."),
         ],
-        result: Some(schema_of::<Written<'_>>),
+        result: Some(schema_of::<Written<'_>>()),
         action: Engine(|mut fields| Command::SetLabel {
             entry: fields.text("entryId"),
             label: fields.optional_text("label"),
@@ -147,7 +147,7 @@ pub(super) const TABLE: &[Row] = &[
             Field::optional("limit", Count, "The maximum number of sessions."),
             Field::optional("cursor", Text, "The `nextCursor` of an earlier response: continues after it."),
         ],
-        result: Some(schema_of::<Sessions<'_>>),
+        result: Some(schema_of::<Sessions<'_>>()),
         action: Engine(|mut fields| Command::ListSessions {
             query: SessionQuery {
                 everywhere: fields.optional_text("scope").as_deref() == Some("all"),

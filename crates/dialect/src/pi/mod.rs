@@ -19,18 +19,18 @@ use crate::family::subagents::{SubagentRecord, SubagentRecords};
 use crate::family::user_interface::{Style, UserInterface};
 use crate::family::{data, responses};
 use crate::protocol::{Answered, Id, Protocol};
-use crate::schema::variants;
+use crate::schema::{Describe, variants};
 use crate::{Dialect, Incoming, single_session};
 
 /// The definition of the protocol.
 pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi",
-    envelope: &Flat { response: responses::schema, optional_data: &[] },
+    envelope: &Flat { response: Describe::new(responses::schema), optional_data: &[] },
     commands: commands::TABLE,
     answers: ANSWERS,
     id: Id::Anything,
     answered: Answered::All,
-    records,
+    records: Describe::new(records),
     unsupported: &[],
     capabilities: &["disposition", "entry_ids", "error_codes", "joined_deltas", "settled_error"],
 };

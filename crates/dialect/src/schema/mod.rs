@@ -1,7 +1,9 @@
 //! A protocol as JSON Schema. The table that decodes commands describes them, and the types that are written describe
 //! records; a record that is assembled from bytes has a type that only describes it.
 
+mod describe;
 mod plain;
+mod published;
 
 use std::borrow::Cow;
 
@@ -13,16 +15,10 @@ use serde_json::{Map, Value, json};
 use crate::ErrorRecord;
 use crate::command_table::{Action, Row};
 use crate::protocol::{Answered, Id, Protocol};
+pub(crate) use describe::{Describe, IS_GENERATED, SchemaFn, schema_of};
 pub use plain::definitions as plain_definitions;
 pub(crate) use plain::drop_nulls;
-
-/// Describes something that is written.
-pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
-
-/// Describes `T`, under its own name.
-pub(crate) fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
+pub use published::published;
 
 /// Describes each variant of `T`, an enum whose variants are records.
 pub(crate) fn variants<T: JsonSchema>(generator: &mut SchemaGenerator) -> Vec<Schema> {
@@ -84,6 +80,14 @@ impl JsonSchema for CommandId {
 impl Protocol {
     /// Returns the names of the records that are not responses.
     pub fn record_names(&self) -> Vec<String> {
+        match published::records(self.dialect) {
+            Some(records) => records.iter().map(|record| self.record_name(record)).collect(),
+            None if IS_GENERATED => self.generated_record_names(),
+            None => Vec::new(),
+        }
+    }
+
+    fn generated_record_names(&self) -> Vec<String> {
         let records = self.all_records(&mut generator());
         records.iter().map(|record| self.record_name(record.as_value())).collect()
     }
@@ -148,7 +152,7 @@ impl Protocol {
     }
 
     fn all_records(&self, generator: &mut SchemaGenerator) -> Vec<Schema> {
-        let mut records = (self.records)(generator);
+        let mut records = self.records.with(generator);
         records.push(record::<ErrorRecord<'_>>(generator));
         records
     }

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use super::hook_points::HookPoint;
 use super::message_preparation::Destination;
-use crate::extension::Mirror;
 use crate::hook_chain::{HookFailure, HookOutcome, call_all};
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
@@ -65,9 +64,12 @@ impl Session {
         let extensions = self.extensions.awaiting(event.kind(), event.tool());
         let cancel = CancellationToken::new();
         let open = OpenHook::new(point, event.clone(), cancel.clone());
-        self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
-            let outcome = call_all(extensions, event, cancel, &reporter).await;
-            reporter.send(Step::HookDone(Box::new(outcome))).await;
+        self.pending.start(Awaited::Hook(Box::new(open)), |reporter| {
+            // An event is large, and starting a task moves its future several times.
+            Box::pin(async move {
+                let outcome = call_all(extensions, event, cancel, &reporter).await;
+                reporter.send(Step::HookDone(Box::new(outcome))).await;
+            })
         })
     }
 
@@ -160,16 +162,23 @@ impl Session {
         if self.attachment.is_leaving() {
             return;
         }
-        if self.extensions.is_subscribed(event.kind(), event.tool()) {
-            // A delta changes nothing that is mirrored.
-            if event.kind().role() != HookRole::Streams {
-                self.mirror();
-            }
-            if self.activity.is_stopping() || self.shutting_down {
-                self.extensions.tell_everyone(event);
-            } else {
-                self.extensions.tell(event);
-            }
+        let tells_everyone = self.activity.is_stopping() || self.shutting_down;
+        let is_told = if tells_everyone {
+            self.extensions.is_subscribed(event.kind(), event.tool())
+        } else {
+            self.extensions.is_told(event.kind(), event.tool())
+        };
+        if !is_told {
+            return;
+        }
+        // A delta changes nothing that is mirrored.
+        if event.kind().role() != HookRole::Streams {
+            self.mirror();
+        }
+        if tells_everyone {
+            self.extensions.tell_everyone(event);
+        } else {
+            self.extensions.tell(event);
         }
     }
 
@@ -302,46 +311,5 @@ impl Session {
             }
             _ => return None,
         })
-    }
-
-    /// Gives extensions what has changed of the session since they were last called.
-    pub(super) fn mirror(&mut self) {
-        if self.extensions.is_empty() {
-            return;
-        }
-        let wants_entries = self.extensions.iter().any(|extension| extension.wants_entries());
-        let appended = self.transcript.take_appended();
-        let entries: Vec<Arc<str>> = if wants_entries {
-            let lines = appended.iter().filter_map(|entry| self.transcript.file().written_entry(entry).ok());
-            lines.map(|line| line.get().into()).collect()
-        } else {
-            Vec::new()
-        };
-        let mirror = Arc::new(self.mirrored());
-        if self.last_mirror.as_ref() == Some(&mirror) && entries.is_empty() {
-            return;
-        }
-        for extension in self.extensions.iter() {
-            extension.mirror(&mirror, if extension.wants_entries() { &entries } else { &[] });
-        }
-        self.last_mirror = Some(mirror);
-    }
-
-    fn mirrored(&self) -> Mirror {
-        Mirror {
-            model: self.models.current().cloned(),
-            thinking_level: self.models.level(),
-            is_idle: self.activity.is_idle(),
-            has_pending_messages: self.queues.len() > 0,
-            active_tools: self.instructions.toolbox().names(),
-            all_tools: self.instructions.known_tools(),
-            commands: self.extensions.commands().into(),
-            session_name: self.transcript.file().name().map(ToOwned::to_owned),
-            session_id: self.id().to_owned(),
-            session_file: self.file().map(ToOwned::to_owned),
-            directory: self.transcript.working_directory().to_owned(),
-            leaf: self.transcript.leaf(),
-            context: self.context_usage(),
-        }
     }
 }

@@ -20,6 +20,7 @@ mod images;
 mod local_commands;
 mod message_preparation;
 mod messages;
+mod mirroring;
 mod missing_model;
 mod model_answer;
 mod overflow;

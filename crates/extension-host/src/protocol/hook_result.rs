@@ -292,7 +292,7 @@ pub(super) fn schema(hook: HookKind, generator: &mut SchemaGenerator) -> Option<
         HookKind::MessageEnd => SchemaGenerator::subschema_for::<MessageEndResult>,
         HookKind::Context | HookKind::ContextWithSystem => SchemaGenerator::subschema_for::<ContextResult>,
         HookKind::BeforeProviderHeaders => SchemaGenerator::subschema_for::<HeadersResult>,
-        HookKind::BeforeProviderRequest => SchemaGenerator::subschema_for::<Value>,
+        HookKind::BeforeProviderRequest => SchemaGenerator::subschema_for::<Map<String, Value>>,
         HookKind::ToolCall => SchemaGenerator::subschema_for::<ToolCallResult>,
         HookKind::ToolResult => SchemaGenerator::subschema_for::<ToolResultResult>,
         HookKind::UserBash => SchemaGenerator::subschema_for::<UserBashResult>,
@@ -370,7 +370,10 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
             Some(headers) => HookResult::Headers(headers),
             None => HookResult::None,
         },
-        HookKind::BeforeProviderRequest => HookResult::Payload(value),
+        // Every API takes an object.
+        HookKind::BeforeProviderRequest => {
+            HookResult::Payload(read::<Map<String, Value>>(hook, value)?.into())
+        }
         HookKind::ToolCall => read::<ToolCallResult>(hook, value)?.into(),
         HookKind::ToolResult => {
             let ToolResultResult { content, details, is_error } = read(hook, value)?;

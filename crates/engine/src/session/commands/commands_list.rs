@@ -16,7 +16,7 @@ impl Session {
         if self.agent.policy().slash_commands == SlashCommands::CarriedOut {
             commands.extend(local_commands::listed());
         }
-        commands.extend(self.extensions.commands());
+        commands.extend(self.extensions.commands().iter().cloned());
         let resources = self.instructions.resources().clone();
         if resources.is_none() {
             return self.reply(origin, Ok(Answer::Commands(commands)));
