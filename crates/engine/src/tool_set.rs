@@ -37,7 +37,7 @@ struct Offered {
 
 impl Offered {
     fn name(&self) -> &str {
-        &self.tool.tool.definition().name
+        self.tool.tool.name()
     }
 }
 
