@@ -359,3 +359,19 @@ fn reload_keeps_the_model_of_an_extension_and_drops_those_that_are_gone() {
     assert_eq!(answer(&run(&mut agent, "again"))["model"], "two");
     assert_eq!(errors(agent.transcript()), [""; 0]);
 }
+
+#[test]
+fn model_of_an_extension_is_there_again_after_a_reload() {
+    let workspace = Workspace::empty();
+    let mut registration = provider(&["one"]);
+    registration["commands"] = json!([{ "name": "again" }]);
+    let reload = json!({ "type": "request", "id": "q", "method": "session.reload", "params": {} });
+    let on = json!({ "provider:stream": says("hello"), "command:again": [{ "send": reload }] });
+    Actor::new(&workspace, "a", registration, on);
+    let mut agent = start(&workspace, "own/one");
+    run(&mut agent, "hi");
+    agent.carry_out(json!({ "type": "prompt", "message": "/again" }));
+    assert_eq!(available(&mut agent), ["own/one"]);
+    assert_eq!(answer(&run(&mut agent, "more"))["content"][0]["text"], "hello");
+    assert_eq!(errors(agent.transcript()), [""; 0]);
+}
