@@ -1668,6 +1668,12 @@ class AsyncSession(_SessionBase):
         params = {"targetId": entry_id, "summarize": summarize, **_given(customInstructions=custom_instructions)}
         return self._happened(await self._request("session.navigate", params))
 
+    async def reload(self) -> None:
+        """Starts all extensions anew and reads settings and resources again, as soon as nothing is in progress.
+
+        This process is ended by it, so nothing should follow."""
+        await self._request("session.reload", {})
+
     @staticmethod
     def _happened(result: Json) -> bool:
         return not result["cancelled"]
@@ -1709,6 +1715,12 @@ class Session(_SessionBase):
         return self._wait(
             self._later.navigate(entry_id, summarize=summarize, custom_instructions=custom_instructions)
         )
+
+    def reload(self) -> None:
+        """Starts all extensions anew and reads settings and resources again, as soon as nothing is in progress.
+
+        This process is ended by it, so nothing should follow."""
+        self._wait(self._later.reload())
 
 
 class _ModelsBase(_Part):

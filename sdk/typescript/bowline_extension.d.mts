@@ -705,6 +705,11 @@ export declare class Session {
         summarize?: boolean;
         customInstructions?: string;
     }): Promise<boolean>;
+    /**
+     * Starts all extensions anew and reads settings and resources again, as soon as nothing is in progress. This process
+     * is ended by it, so nothing should follow.
+     */
+    reload(): Promise<void>;
 }
 /** How a model is called. */
 export interface ModelOptions {

@@ -746,6 +746,13 @@ export class Session {
     navigate(targetId, options = {}) {
         return this.#switch("session.navigate", { targetId, ...options });
     }
+    /**
+     * Starts all extensions anew and reads settings and resources again, as soon as nothing is in progress. This process
+     * is ended by it, so nothing should follow.
+     */
+    async reload() {
+        await this.#runtime.request(this.#call, "session.reload", {});
+    }
     async #switch(method, params) {
         const result = (await this.#runtime.request(this.#call, method, given(params)));
         return !result.cancelled;

@@ -217,6 +217,7 @@ ext.command("session", {
       await ctx.session.switch("/s.jsonl"),
       await ctx.session.navigate("e2", { summarize: true }),
     ];
+    await ctx.session.reload();
     const compacted = await ctx.compact("short");
     const setting = await ctx.setting("a.b");
     const numbers = [entries, context.messages, executed.content].map((list) => list.length);

@@ -227,6 +227,7 @@ async def session(arguments: str, ctx: AsyncContext) -> None:
         await ctx.session.switch("/s.jsonl"),
         await ctx.session.navigate("e2", summarize=True),
     ]
+    await ctx.session.reload()
     compacted = await ctx.compact("short")
     setting = await ctx.setting("a.b")
     numbers = [len(entries), len(context["messages"]), len(executed["content"]), ran.code, len(compacted["summary"])]

@@ -307,6 +307,7 @@ class SdkTests:
             "session_fork": happened,
             "session_switch": happened,
             "session_navigate": happened,
+            "session_reload": None,
             "tool_execute": {"content": [{}], "isError": False},
             "exec": {"stdout": "", "stderr": "", "code": 7, "killed": False, "truncated": False},
             "agent_compact": {"summary": "abc", "firstKeptEntryId": None, "tokensBefore": 1},
@@ -341,6 +342,7 @@ class SdkTests:
             assert asked["exec"] == {"command": "git", "args": ["status"], "timeout": 2000}
             assert asked["session.switch"] == {"sessionPath": "/s.jsonl"}
             assert asked["session.navigate"] == {"targetId": "e2", "summarize": True}
+            assert asked["session.reload"] == {}
             assert asked["agent.compact"] == {"customInstructions": "short"}
 
     def test_models_can_be_called_and_streamed(self) -> None:

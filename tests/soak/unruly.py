@@ -85,6 +85,7 @@ def misbehave():
             lambda: request("ui.input", title="Name", timeout=150),
             lambda: request("session.context"),
             lambda: request("session.entries"),
+            lambda: request("session.reload"),
             lambda: request("model.list"),
             lambda: request("model.complete", prompt="hi"),
             lambda: request("tool.execute", name="ls", args={}),

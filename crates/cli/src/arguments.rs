@@ -52,7 +52,7 @@ pub(crate) enum Action {
 }
 
 /// The parsed command line.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments {
     pub action: Action,
     pub subcommand: Option<&'static Subcommand>,
@@ -127,7 +127,7 @@ pub(crate) struct Arguments {
 }
 
 /// An argument that has no meaning to bowline. Whether that is an error depends on the rest of the command line.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Unknown {
     /// A long flag, which an extension may know.
     Flag(GivenFlag),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 
 /// The process's environment, read once. Libraries are given what they need of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Environment {
     pub variables: HashMap<String, String>,
     /// The folder of settings, models, credentials and sessions.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod auth;
+mod configuration;
 mod demo;
 mod dialect_choice;
 #[cfg_attr(unix, path = "echo_unix.rs")]

@@ -9,8 +9,18 @@ use crate::terminal::note;
 
 /// Returns where skills and templates are searched. Nothing is read before it is needed.
 pub(crate) fn choose(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Resources {
+    let options = options(arguments, environment, file);
+    Resources::new(options, |message| note(format_args!("bowline: {message}")))
+}
+
+/// Returns what the user chose about skills, templates and trust.
+pub(crate) fn options(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> ResourceOptions {
     let expand = |path: &String| environment.expand(path);
-    let options = ResourceOptions {
+    ResourceOptions {
         own_folder: environment.home.clone(),
         home: environment.user_home.clone(),
         skills: Wanted {
@@ -28,6 +38,5 @@ pub(crate) fn choose(arguments: &Arguments, environment: &Environment, file: &Se
         approval: arguments.approval,
         default_trust: file.default_trust,
         imports_claude_hooks: file.imports_claude_hooks,
-    };
-    Resources::new(options, |message| note(format_args!("bowline: {message}")))
+    }
 }

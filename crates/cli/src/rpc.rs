@@ -20,7 +20,7 @@ use crate::terminal::note;
 const LONGEST_KILL: Duration = Duration::from_millis(500);
 
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
-pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitCode, Failure> {
     for warning in &arguments.warnings {
         note(format_args!("{}: {warning}", entry.start.called));
     }

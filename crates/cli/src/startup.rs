@@ -7,13 +7,14 @@ use bowline_core::Policy;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
-use bowline_engine::{OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL};
+use bowline_engine::{Configured, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL};
 use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
 use crate::arguments::Arguments;
+use crate::configuration::{Fixed, Reader};
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::hardening;
@@ -40,50 +41,28 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(
     arguments: &Arguments,
     environment: &Environment,
-    entry: &Entry,
+    entry: &'static Entry,
     policy: Policy,
 ) -> Result<Prepared, Failure> {
     let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
-    let mut settings = file.engine_settings(&policy);
-    settings.reports_progress = !arguments.is_reproducible();
-    settings.stream_rules.own_folder.clone_from(&environment.home);
-    settings.stream_rules.enabled &= !arguments.no_rules;
-    settings.offered_tools = offered_tools(arguments, start);
-    let places = hosts::places(arguments, environment, &file);
-    let may_have_extensions = places.may_have_any(&environment.working_directory);
-    if !may_have_extensions {
-        warn_of_unknown_tools(&arguments.exclude_tools);
-    }
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let may_have_extensions =
+        hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory);
     let wishes = model_wishes(arguments, model, &file);
     let (providers, chosen) = choose_model(arguments, &wishes, environment, &file, may_have_extensions)?;
-    let options = Arc::new(tool_options(arguments, environment, &file, &providers, !settings.resize_images));
-    let keeps_todos = file.todos.are_kept(&policy);
-    let toolbox = toolboxes::with_defaults(&options, &file, start, keeps_todos).select(&Selection {
-        allow: allowed_tools(arguments, &file, start, may_have_extensions, keeps_todos)?,
-        exclude: arguments.exclude_tools.clone(),
-        none: arguments.no_tools || arguments.no_builtin_tools,
-    })?;
-    settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, &file);
     let models = model_defaults(wishes, chosen, &providers, may_have_extensions)?;
-    let system_prompt = system_prompt(arguments, environment)?;
-    let resources = resources::choose(arguments, environment, &file);
-    let can_ask = policy.questions != Questions::Assumed;
-    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, can_ask);
-    let hosts = hosts::choose(&Materials {
-        arguments,
-        environment,
-        file: &file,
-        resources: &resources,
-        options: &options,
+    let fixed = Fixed {
+        arguments: arguments.clone(),
+        environment: environment.clone(),
         entry,
-        policy: &policy,
-        places,
-        may_have_extensions,
-        mcp,
-    });
+        policy,
+        providers: providers.clone(),
+    };
+    let configured = fixed.configure(&file, &environment.working_directory, None)?;
+    let Configured { settings, toolbox, system_prompt, resources, hosts } = configured;
+    let configuration = Reader { fixed, resources: resources.clone() };
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
         && !folder.is_dir()
@@ -104,6 +83,7 @@ pub(crate) fn prepare(
         models,
         gate: Arc::new(RunEverything),
         hosts,
+        configuration: Some(Arc::new(configuration)),
         clock,
     };
     let session = OpenedSession::new(session)?;
@@ -114,7 +94,7 @@ pub(crate) fn prepare(
 }
 
 /// Returns how the tools behave, and what they may know of the environment.
-fn tool_options(
+pub(crate) fn tool_options(
     arguments: &Arguments,
     environment: &Environment,
     file: &SettingsFile,
@@ -182,7 +162,7 @@ fn command_environment(file: &SettingsFile, providers: &Providers) -> CommandEnv
 }
 
 /// Reports excluded tools that do not exist. They may belong to extensions of pi, so they are no error.
-fn warn_of_unknown_tools(excluded: &[String]) {
+pub(crate) fn warn_of_unknown_tools(excluded: &[String]) {
     let is_unknown = |name: &&String| bowline_tools::traits_of(name).is_none() && !is_of_server(name);
     for name in excluded.iter().filter(is_unknown) {
         let known = toolboxes::all(&Options::default()).names();
@@ -193,7 +173,7 @@ fn warn_of_unknown_tools(excluded: &[String]) {
 }
 
 /// Returns which tools of others, such as MCP servers, may be used.
-fn offered_tools(arguments: &Arguments, start: &Start) -> Selection {
+pub(crate) fn offered_tools(arguments: &Arguments, start: &Start) -> Selection {
     // What they do is unknown, so they count as mutating.
     let is_read_only = start.tools != Tools::Usual && !arguments.allow_mutating;
     Selection {
@@ -204,7 +184,7 @@ fn offered_tools(arguments: &Arguments, start: &Start) -> Selection {
 }
 
 /// Returns the names of the enabled tools, if they differ from the default.
-fn allowed_tools(
+pub(crate) fn allowed_tools(
     arguments: &Arguments,
     file: &SettingsFile,
     start: &Start,
@@ -247,7 +227,10 @@ pub(crate) fn sources(environment: &Environment, file: &SettingsFile) -> Sources
     }
 }
 
-fn system_prompt(arguments: &Arguments, environment: &Environment) -> Result<SystemPrompt, Failure> {
+pub(crate) fn system_prompt(
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<SystemPrompt, Failure> {
     let mut prompt = SystemPrompt::new(environment.home.clone());
     prompt.home.clone_from(&environment.user_home);
     let text = |value: &String| text_or_file(environment, value);

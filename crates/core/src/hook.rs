@@ -42,7 +42,7 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// A project has resources that need trust.
+    /// A project has resources that need trust. Only extensions of the user are asked.
     ProjectTrust => "project_trust", Decides;
     /// A session was started or reloaded: further resources can be named.
     ResourcesDiscover => "resources_discover", Decides;
@@ -114,7 +114,7 @@ impl HookKind {
     /// Returns how long an extension may take, not counting the time that it waits for the user or a model.
     pub fn limit(self) -> Duration {
         Duration::from_secs(match self {
-            Self::SessionStart | Self::ResourcesDiscover => 10,
+            Self::ProjectTrust | Self::SessionStart | Self::ResourcesDiscover => 10,
             Self::SessionShutdown => 3,
             _ => 30,
         })

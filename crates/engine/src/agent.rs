@@ -15,6 +15,7 @@ use bowline_session::{Clock, Context, Location, NewSession};
 use bowline_tools::Toolbox;
 
 use crate::call_gate::CallGate;
+use crate::configuration::{Configuration, Configured};
 use crate::extension::Host;
 use crate::model_wishes::LaterModels;
 use crate::session_notes::SessionNotes;
@@ -41,6 +42,8 @@ pub struct Parts {
     pub gate: Arc<dyn CallGate>,
     /// What brings extensions to sessions, in the order in which hooks call them.
     pub hosts: Vec<Arc<dyn Host>>,
+    /// Reads the settings, and what depends on them, again. Without it, a reload keeps them.
+    pub configuration: Option<Arc<dyn Configuration>>,
     /// Where times, ids and randomness come from.
     pub clock: Clock,
 }
@@ -106,6 +109,22 @@ impl Agent {
         let mut parts = Parts::clone(&self.parts);
         change(&mut parts);
         Self::new(parts)
+    }
+
+    /// Returns an agent with what was configured anew.
+    pub(crate) fn configured(&self, configured: Configured) -> Self {
+        let Configured { settings, toolbox, system_prompt, resources, hosts } = configured;
+        self.with(|parts| {
+            parts.settings = settings;
+            parts.toolbox = toolbox;
+            parts.system_prompt = system_prompt;
+            parts.resources = resources;
+            parts.hosts = hosts;
+        })
+    }
+
+    pub(crate) fn configuration(&self) -> Option<Arc<dyn Configuration>> {
+        self.parts.configuration.clone()
     }
 
     pub fn policy(&self) -> &Policy {

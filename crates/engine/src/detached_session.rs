@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_core::SessionTag;
 use tokio::sync::mpsc;
 
-use crate::extension::{ExtensionInput, SessionLink};
+use crate::extension::{ExtensionInput, HostId, SessionLink};
 use crate::input::{Inputs, Report, Tagged};
 
 /// How much may wait to be received.
@@ -25,7 +25,7 @@ impl DetachedSession {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let alive = Arc::new(());
         let inputs = Inputs::new(SessionTag::default(), sender);
-        let link = SessionLink::new(inputs, Arc::downgrade(&alive), 0);
+        let link = SessionLink::new(inputs, Arc::downgrade(&alive), HostId { place: 0, attachment: 0 });
         (link, Self { receiver, _alive: alive })
     }
 

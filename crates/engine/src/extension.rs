@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use bowline_core::command::{Command, Draft, Queue};
 use bowline_core::completion::Completion;
 use bowline_core::extension_info::ExtensionInfo;
-use bowline_core::hook::{CustomMessageDraft, HookEvent, HookKind, HookResult, Subscription};
+use bowline_core::hook::{CustomMessageDraft, HookEvent, HookKind, HookResult, SessionReason, Subscription};
 use bowline_core::model::Model;
 use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
 use bowline_core::thinking::ThinkingLevel;
@@ -45,7 +45,8 @@ pub trait Attached: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Ends the extensions, after the hook `session_shutdown`. The future is dropped if it takes too long.
+    /// Ends the extensions, after the hook `session_shutdown`. The future is dropped if it takes too long. Others may be
+    /// attached to the session afterwards.
     fn stop(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -59,6 +60,8 @@ pub struct About {
     pub directory: PathBuf,
     /// The models of the session. A host may add providers.
     pub providers: Providers,
+    /// Why the extensions are started.
+    pub reason: SessionReason,
 }
 
 /// Something that is called at hooks.
@@ -244,6 +247,13 @@ pub enum ExtensionInput {
         name: String,
         reply: oneshot::Sender<Option<FoundTool>>,
     },
+    /// Ends the extensions and starts them anew, with everything read again that users configure, as soon as nothing is
+    /// in progress. The reply says whether that will happen; it does not wait for it.
+    Reload {
+        /// The extension that asks. Its commands end with it, which is no failure.
+        extension: Arc<str>,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    },
     /// Ends the process once what is in progress is over.
     Shutdown,
 }
@@ -281,20 +291,29 @@ pub enum Delivery {
     NextTurn,
 }
 
-/// The way from a host to its session.
+/// A host that is attached to a session. One that is attached again is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostId {
+    /// The place of the host among the hosts of the session.
+    pub(crate) place: usize,
+    /// How often hosts were attached before.
+    pub(crate) attachment: u64,
+}
+
+/// The way from a host to its session, as long as it is attached.
 #[derive(Debug, Clone)]
 pub struct SessionLink {
     inputs: Inputs,
-    session: Weak<()>,
-    host: usize,
+    attached: Weak<()>,
+    host: HostId,
 }
 
 impl SessionLink {
-    pub(crate) fn new(inputs: Inputs, session: Weak<()>, host: usize) -> Self {
-        Self { inputs, session, host }
+    pub(crate) fn new(inputs: Inputs, attached: Weak<()>, host: HostId) -> Self {
+        Self { inputs, attached, host }
     }
 
-    /// Sends something to the session, waiting for room. Returns whether the session still exists.
+    /// Sends something to the session, waiting for room. Returns whether the host is still attached to it.
     pub async fn send(&self, input: ExtensionInput) -> bool {
         self.is_open() && self.inputs.send_report(self.report(input)).await
     }
@@ -308,14 +327,9 @@ impl SessionLink {
         answer.await.unwrap_or(DialogAnswer::Cancelled)
     }
 
-    /// Returns whether the session still exists.
+    /// Returns whether the host is still attached to the session.
     pub fn is_open(&self) -> bool {
-        self.session.strong_count() > 0
-    }
-
-    /// Returns the place of the host among the hosts of the session.
-    pub fn host(&self) -> usize {
-        self.host
+        self.attached.strong_count() > 0
     }
 
     fn report(&self, input: ExtensionInput) -> Report {

@@ -1,17 +1,22 @@
 //! The extensions of a session, in the order in which hooks call them, and what they offer.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use bowline_core::extension_info::ExtensionInfo;
 use bowline_core::hook::{HookEvent, HookKind, Subscription};
 use bowline_core::reply::SlashCommand;
+use futures_util::future::join_all;
 
-use crate::extension::{About, Attached, Extension, Host, SessionLink};
+use crate::extension::{About, Attached, Extension, Host, HostId, SessionLink};
 use crate::input::Inputs;
 
 /// The extensions of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions {
+    /// How often hosts were attached before, so that nothing is taken from those that were detached.
+    attachment: u64,
+    /// The links of the hosts are open while this is there.
+    alive: Arc<()>,
     hosts: Vec<Seat>,
     /// All extensions in order, so that a hook without subscribers costs little.
     extensions: Vec<Member>,
@@ -55,16 +60,27 @@ struct OfferedCommands {
 
 impl Extensions {
     /// Lets every host take part in a session.
-    pub fn attach(hosts: &[Arc<dyn Host>], inputs: &Inputs, session: &Weak<()>, about: &About) -> Self {
-        let mut extensions = Self::default();
+    pub fn attach(&mut self, hosts: &[Arc<dyn Host>], inputs: &Inputs, about: &About) {
         for (place, host) in hosts.iter().enumerate() {
-            let link = SessionLink::new(inputs.clone(), Weak::clone(session), place);
+            let id = HostId { place, attachment: self.attachment };
+            let link = SessionLink::new(inputs.clone(), Arc::downgrade(&self.alive), id);
             if let Some(attached) = host.attach(link, about.clone()) {
-                extensions.hosts.push(Seat { place, attached, is_ready: false });
+                self.hosts.push(Seat { place, attached, is_ready: false });
             }
         }
-        extensions.refresh();
-        extensions
+        self.refresh();
+    }
+
+    /// Takes the hosts out of the session. Nothing that they send reaches it any longer.
+    pub fn detach(&mut self) -> DetachedHosts {
+        let empty = Self { attachment: self.attachment + 1, ..Self::default() };
+        let Self { hosts, .. } = std::mem::replace(self, empty);
+        DetachedHosts(hosts.into_iter().map(|seat| seat.attached).collect())
+    }
+
+    /// Returns the place of a host, unless it was detached.
+    pub fn place(&self, host: HostId) -> Option<usize> {
+        (host.attachment == self.attachment).then_some(host.place)
     }
 
     /// Tells whether there are none and none are to come.
@@ -207,10 +223,17 @@ impl Extensions {
     /// Returns what ends the extensions, to be waited for a bounded time.
     pub fn stop(&self) -> impl Future<Output = ()> + Send + 'static {
         let stops: Vec<_> = self.hosts.iter().map(|seat| seat.attached.stop()).collect();
-        async move {
-            for stop in stops {
-                stop.await;
-            }
-        }
+        async move { drop(join_all(stops).await) }
+    }
+}
+
+/// Hosts that do not take part in the session any longer. Dropping them ends what they started.
+#[derive(Debug)]
+pub(crate) struct DetachedHosts(Vec<Box<dyn Attached>>);
+
+impl DetachedHosts {
+    /// Ends the extensions of the hosts.
+    pub async fn stop(&self) {
+        join_all(self.0.iter().map(|attached| attached.stop())).await;
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use bowline_core::hook::HookEvent;
+use bowline_core::hook::{DiscoverReason, HookEvent};
 
 use crate::input::Output;
 use crate::pending::PendingId;
@@ -93,8 +93,12 @@ pub(crate) enum AfterLane {
     CallModel,
     /// Calls that may run are run.
     ContinueBatch,
+    /// Extensions know that the session has started: they can name further resources.
+    DiscoverResources(DiscoverReason),
     /// The session's first events were shown: prompts can be taken.
     Started,
+    /// Extensions know that they are left: their hosts are stopped.
+    StopHosts,
 }
 
 impl Lane {

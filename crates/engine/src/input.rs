@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
-use crate::extension::{CommandResult, ExtensionInput};
+use crate::configuration::Configured;
+use crate::extension::{CommandResult, ExtensionInput, HostId};
 use crate::hook_chain::{HookFailure, HookOutcome};
 use crate::host::{HostCallEnd, HostRequest};
 use crate::instructions::BuiltPrompt;
@@ -32,8 +33,8 @@ pub enum Input {
     Answer(AskAnswer),
     /// A task of the session reports.
     Step(TaskStep),
-    /// An extension wants something; `host` is the place of its host.
-    Extension { host: usize, input: Box<ExtensionInput> },
+    /// An extension of this host wants something.
+    Extension { host: HostId, input: Box<ExtensionInput> },
     /// A tool wants the client to do something.
     HostCall(Box<HostRequest>),
     /// The client says something about what it was asked to do.
@@ -76,6 +77,8 @@ pub(crate) enum Step {
     Expanded(Expansion),
     /// Extensions have ended, because the process ends.
     ExtensionsStopped,
+    /// The hosts have ended, and others take their place. What users configure was read again if that was wanted.
+    HostsStopped(Option<Box<Result<Configured, String>>>),
     /// A slash command of an extension is over.
     ExtensionCommandDone(Result<CommandResult, String>),
     /// A call of the client timed out or is not wanted any more.
@@ -106,7 +109,7 @@ pub enum Report {
     /// The session was opened, or could not be.
     Opened(Box<Result<OpenedSession, Refusal>>),
     /// An extension of the session wants something. It becomes an [`Input`].
-    Extension { host: usize, input: Box<ExtensionInput> },
+    Extension { host: HostId, input: Box<ExtensionInput> },
     /// A tool of the session wants the client to do something. It becomes an [`Input`].
     HostCall(Box<HostRequest>),
 }

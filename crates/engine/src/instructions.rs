@@ -183,6 +183,18 @@ impl Instructions {
         self.change();
     }
 
+    /// Forgets the tools of extensions and the places that they named, because they are left.
+    pub fn forget_extensions(&mut self) {
+        self.tools.withdraw_extensions();
+        self.forget_discovered();
+        self.change();
+    }
+
+    /// Has the system prompt built anew, because what it is made from may have changed.
+    pub fn forget_prompt(&mut self) {
+        self.change();
+    }
+
     /// Forgets the places of skills and templates that extensions named.
     pub fn forget_discovered(&mut self) {
         if !self.discovered.is_empty() {

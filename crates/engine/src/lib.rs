@@ -12,8 +12,10 @@
 
 mod activity;
 mod agent;
+mod attachment;
 mod call_gate;
 mod compaction;
+mod configuration;
 mod conversation;
 mod detached_session;
 mod estimate;
@@ -44,10 +46,11 @@ mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
 pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use configuration::{Configuration, Configured};
 pub use detached_session::DetachedSession;
 pub use extension::{
-    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, KnownTool, Mirror,
-    OfferedTool, SessionContext, SessionLink, ToolSource,
+    About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, HostId, KnownTool,
+    Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
 };
 pub use host::HostRequest;
 pub use input::{Input, Inputs, Output, Report, Tagged};

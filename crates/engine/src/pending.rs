@@ -46,6 +46,8 @@ pub(crate) enum Awaited {
     Expansion(Incoming),
     /// The end of all extensions, because the process ends.
     ExtensionsStopped,
+    /// The end of all hosts, because others take their place.
+    HostsStopped,
     /// The end of a slash command of an extension.
     ExtensionCommand(RunningCommand),
     /// What the client was asked to do.
@@ -236,6 +238,14 @@ impl Pending {
         let running =
             self.entries.iter().filter(|(_, entry)| matches!(entry.awaited, Awaited::ExtensionCommand(_)));
         running.map(|(id, _)| *id).collect()
+    }
+
+    /// Returns what is known of the slash commands of extensions that are running.
+    pub fn running_commands(&mut self) -> impl Iterator<Item = &mut RunningCommand> {
+        self.entries.values_mut().filter_map(|entry| match &mut entry.awaited {
+            Awaited::ExtensionCommand(running) => Some(running),
+            _ => None,
+        })
     }
 
     fn next_id(&mut self) -> PendingId {

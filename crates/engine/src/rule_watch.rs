@@ -53,6 +53,11 @@ impl RuleWatch {
         self.watch = loaded.rules.map(Watch::new);
     }
 
+    /// Has the rules read again before the next answer.
+    pub fn read_again(&mut self) {
+        self.directory = None;
+    }
+
     /// Starts with another answer. What was left to say about the last one is not said.
     pub fn start_answer(&mut self) {
         if let Some(watch) = &mut self.watch {

@@ -37,7 +37,7 @@ struct Offered {
 
 impl Offered {
     fn name(&self) -> &str {
-        &self.tool.tool.definition().name
+        self.tool.tool.name()
     }
 }
 
@@ -80,6 +80,7 @@ impl ToolSet {
             if let Some(chosen) = &mut self.chosen
                 && offered.tool.is_active
                 && !before.iter().any(|known| known == name)
+                && !chosen.iter().any(|known| known == name)
             {
                 chosen.push(name.to_owned());
             }
@@ -89,6 +90,12 @@ impl ToolSet {
         self.offered.sort_by(|one, other| one.source.cmp(&other.source));
         self.rebuild();
         taken
+    }
+
+    /// Removes the tools of all extensions. Those that were enabled by name are enabled when they are offered again.
+    pub fn withdraw_extensions(&mut self) {
+        self.offered.retain(|offered| !matches!(offered.source, ToolSource::Extension { .. }));
+        self.rebuild();
     }
 
     /// Returns where the tool with this name comes from, but for built-in tools that are not enabled.

@@ -1,6 +1,7 @@
 //! One run of an extension's process: what it was sent, and what it owes an answer to.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub(crate) struct Connection {
     /// Cancelled if the extension cannot be spoken to any longer.
     pub broken: CancellationToken,
     cause: Mutex<Option<String>>,
+    /// Whether dialogs have their default at once.
+    refuses_dialogs: AtomicBool,
     /// Called with the first event that is dropped.
     on_dropped: Box<dyn Fn() + Send + Sync>,
 }
@@ -102,6 +105,7 @@ impl Connection {
             told: Mutex::default(),
             broken: CancellationToken::new(),
             cause: Mutex::default(),
+            refuses_dialogs: AtomicBool::new(false),
             on_dropped: Box::new(on_dropped),
         }
     }
@@ -134,6 +138,16 @@ impl Connection {
             Sent::FirstDropped => (self.on_dropped)(),
             Sent::Queued | Sent::Dropped => {}
         }
+    }
+
+    /// Sets whether the user can be asked.
+    pub fn allow_dialogs(&self, are_allowed: bool) {
+        self.refuses_dialogs.store(!are_allowed, Ordering::Relaxed);
+    }
+
+    /// Tells whether the user can be asked.
+    pub fn allows_dialogs(&self) -> bool {
+        !self.refuses_dialogs.load(Ordering::Relaxed)
     }
 
     /// Ends the process for a reason.

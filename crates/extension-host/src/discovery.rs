@@ -84,11 +84,14 @@ impl NotLoaded {
 impl Places {
     /// Tells whether there can be extensions, without looking into any folder.
     pub fn may_have_any(&self, directory: &Path) -> bool {
+        let is_project = |folder: &&str| directory.join(folder).is_dir();
+        self.may_have_of_user() || (!self.only_named && trust::PROJECT_FOLDERS.iter().any(is_project))
+    }
+
+    /// Tells whether there can be extensions that the user has chosen, without looking into any folder.
+    pub fn may_have_of_user(&self) -> bool {
         !self.named.is_empty()
-            || !self.only_named
-                && (!self.settings.is_empty()
-                    || self.own_folder.join(FOLDER).is_dir()
-                    || trust::PROJECT_FOLDERS.iter().any(|folder| directory.join(folder).is_dir()))
+            || !self.only_named && (!self.settings.is_empty() || self.own_folder.join(FOLDER).is_dir())
     }
 
     /// Returns the extensions for a working directory, in order; nothing of a project that is not trusted is loaded. Reads

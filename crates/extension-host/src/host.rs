@@ -1,13 +1,17 @@
 //! Brings extension processes to a session.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
+use bowline_core::hook::SessionReason;
+use bowline_core::slash_command::Scope;
 use bowline_core::ui::ExtensionError;
 use bowline_engine::{About, Attached, Extension, ExtensionInput, Host, SessionLink};
+use bowline_extension::TrustQuestion;
 use bowline_tools::BoxFuture;
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -21,6 +25,7 @@ use crate::plan::Plan;
 use crate::process_extension::{Listing, ProcessExtension, describe};
 use crate::protocol::HookEventRecord;
 use crate::supervisor::{OwnedTask, supervise};
+use crate::trust_question;
 
 /// Brings extension processes to sessions.
 #[derive(Debug)]
@@ -39,8 +44,12 @@ impl Host for ProcessHost {
         if !self.plan.places.may_have_any(&about.directory) {
             return None;
         }
+        // From now on nobody decides about the project before the user's extensions had their say.
+        let may_decide = self.plan.places.may_have_of_user();
+        let question = may_decide.then(|| self.plan.resources.ask_trust(&about.directory)).flatten();
         let group = Arc::new(Group::default());
-        let starting = start(Arc::clone(&self.plan), Arc::clone(&group), link, about);
+        let start = Start { plan: Arc::clone(&self.plan), group: Arc::clone(&group), link, about };
+        let starting = start.run(question);
         Some(Box::new(Processes { group, _starting: OwnedTask(tokio::spawn(starting)) }))
     }
 }
@@ -71,6 +80,7 @@ impl Attached for Processes {
             group.stop.cancel();
             let runs = std::mem::take(&mut *lock(&group.runs));
             join_all(runs.into_iter().map(|mut run| async move { drop((&mut run.0).await) })).await;
+            group.remove_providers();
         })
     }
 }
@@ -79,6 +89,7 @@ impl Drop for Processes {
     fn drop(&mut self) {
         // Ends the processes.
         lock(&self.group.runs).clear();
+        self.group.remove_providers();
     }
 }
 
@@ -109,8 +120,26 @@ impl Group {
         !self.is_ready.load(Ordering::Relaxed)
     }
 
+    fn remove_providers(&self) {
+        for extension in &*lock(&self.extensions) {
+            extension.remove_providers();
+        }
+    }
+
     pub fn trusts_project(&self) -> bool {
         self.trusts_project.get().copied().unwrap_or_default()
+    }
+
+    /// Puts the extensions of the user and of the project in order, and tells those that were started before whether the
+    /// project is trusted.
+    fn trust_is_decided(&self, order: &[PathBuf]) {
+        let mut extensions = lock(&self.extensions);
+        extensions.sort_by_key(|known| {
+            order.iter().position(|path| *path == known.found.path).unwrap_or(usize::MAX)
+        });
+        for extension in extensions.iter().filter(|extension| extension.is_of_user()) {
+            extension.tell_trust(self.trusts_project());
+        }
     }
 
     /// Asks the extensions for the models of their providers, for a limited time.
@@ -142,50 +171,126 @@ impl Group {
     }
 }
 
-/// Finds the extensions, starts them, and tells the session when they have registered.
-async fn start(plan: Arc<Plan>, group: Arc<Group>, link: SessionLink, about: About) {
-    let (found, trusts_project) = {
-        let (plan, directory) = (Arc::clone(&plan), about.directory.clone());
+/// The start of the extensions of a session.
+struct Start {
+    plan: Arc<Plan>,
+    group: Arc<Group>,
+    link: SessionLink,
+    about: About,
+}
+
+/// Whether every extension has registered in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Punctuality {
+    InTime,
+    Late,
+}
+
+impl Start {
+    /// Finds the extensions, starts them, and tells the session when they have registered. Those of the user start first
+    /// if they may be asked about the project.
+    async fn run(self, question: Option<TrustQuestion>) {
+        let users = match question {
+            Some(question) => self.start_those_of_user(question).await,
+            None => None,
+        };
+        let is_second = users.is_some();
+        let found = self.find_all().await;
+        let order: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
+        // Those of the user were started or reported before.
+        let found = found.into_iter().filter(|found| !is_second || found.source.scope == Scope::Project);
+        let others = self.begin_all(found.collect()).await;
+        if is_second {
+            self.group.trust_is_decided(&order);
+        }
+        self.link.send(ExtensionInput::Changed).await;
+        if [self.wait_for(others).await, users.unwrap_or(Punctuality::InTime)].contains(&Punctuality::Late) {
+            report_late(&self.plan, &self.group).await;
+        }
+        let Self { plan, group, link, about } = self;
+        // In another folder there are other extensions, which need not have the same flags.
+        if about.reason == SessionReason::Startup {
+            report_flags(&plan, &group, &link).await;
+        }
+        group.list_models(Listing::Unlisted, plan.start_limit).await;
+        group.is_ready.store(true, Ordering::Relaxed);
+        let extensions = lock(&group.extensions).clone();
+        for extension in extensions {
+            extension.announce_all().await;
+        }
+        link.send(ExtensionInput::Ready).await;
+    }
+
+    /// Starts the extensions of the user and asks them about the project, if it has something that needs trust.
+    async fn start_those_of_user(&self, question: TrustQuestion) -> Option<Punctuality> {
+        let (plan, directory) = (Arc::clone(&self.plan), self.about.directory.clone());
+        let search = tokio::task::spawn_blocking(move || {
+            question.is_needed().then(|| (plan.places.discover(&directory, false), question))
+        });
+        let (found, question) = search.await.unwrap_or_default()?;
+        let of_user = found.into_iter().filter(|found| found.source.scope != Scope::Project);
+        let settled = self.begin_all(of_user.collect()).await;
+        let punctuality = self.wait_for(settled).await;
+        let extensions = lock(&self.group.extensions).clone();
+        trust_question::ask(&extensions, &Arc::new(question), &self.about.directory).await;
+        Some(punctuality)
+    }
+
+    /// Returns all extensions that there are, in order, and notes whether the project is trusted.
+    async fn find_all(&self) -> Vec<Found> {
+        let (plan, directory) = (Arc::clone(&self.plan), self.about.directory.clone());
+        let begun: Vec<_> =
+            lock(&self.group.extensions).iter().map(|known| known.found.path.clone()).collect();
         let search = tokio::task::spawn_blocking(move || {
             let trusts_project = plan.resources.is_trusted(&directory);
-            (plan.places.discover(&directory, trusts_project), trusts_project)
+            let mut found = plan.places.discover(&directory, trusts_project);
+            // The settings of a project may name an extension of the user.
+            let begun: Vec<_> = begun.iter().filter_map(|path| path.canonicalize().ok()).collect();
+            let is_begun = |path: &Path| path.canonicalize().is_ok_and(|path| begun.contains(&path));
+            found.retain(|found| found.source.scope != Scope::Project || !is_begun(&found.path));
+            (found, trusts_project)
         });
-        search.await.unwrap_or_default()
-    };
-    let _ = group.trusts_project.set(trusts_project);
-    let mut settled = Vec::new();
-    for found in found {
-        if found.launch.is_err() {
-            lock(&group.not_loaded).push(describe(&found));
-        }
-        match &found.launch {
-            Ok(launch) => {
-                let launch = launch.clone();
-                let weak = Arc::downgrade(&group);
-                let (plan, about, link) = (Arc::clone(&plan), about.clone(), link.clone());
-                let extension = Arc::new(ProcessExtension::new(plan, found, launch, about, link, weak));
-                settled.push(begin(&group, extension));
-                // What the client has sent meanwhile comes first.
-                tokio::task::yield_now().await;
+        let (found, trusts_project) = search.await.unwrap_or_default();
+        let _ = self.group.trusts_project.set(trusts_project);
+        found
+    }
+
+    /// Starts extensions, and reports those that cannot be loaded.
+    async fn begin_all(&self, found: Vec<Found>) -> Vec<oneshot::Receiver<()>> {
+        let Self { plan, group, link, about } = self;
+        let mut settled = Vec::new();
+        for found in found {
+            if group.stop.is_cancelled() {
+                break;
             }
-            Err(NotLoaded::Failed(reason)) => report(&plan, &link, &found, reason).await,
-            Err(NotLoaded::Unused(reason)) => {
-                (plan.log)(&format!("{} is not loaded: {reason}", found.path.display()));
+            if found.launch.is_err() {
+                lock(&group.not_loaded).push(describe(&found));
+            }
+            match &found.launch {
+                Ok(launch) => {
+                    let launch = launch.clone();
+                    let weak = Arc::downgrade(group);
+                    let (plan, about, link) = (Arc::clone(plan), about.clone(), link.clone());
+                    let extension = Arc::new(ProcessExtension::new(plan, found, launch, about, link, weak));
+                    settled.push(begin(group, extension));
+                    // What the client has sent meanwhile comes first.
+                    tokio::task::yield_now().await;
+                }
+                Err(NotLoaded::Failed(reason)) => report(plan, link, &found, reason).await,
+                Err(NotLoaded::Unused(reason)) => {
+                    (plan.log)(&format!("{} is not loaded: {reason}", found.path.display()));
+                }
             }
         }
+        settled
     }
-    link.send(ExtensionInput::Changed).await;
-    if timeout(plan.start_limit, join_all(settled)).await.is_err() {
-        report_late(&plan, &group).await;
+
+    async fn wait_for(&self, settled: Vec<oneshot::Receiver<()>>) -> Punctuality {
+        match timeout(self.plan.start_limit, join_all(settled)).await {
+            Ok(_) => Punctuality::InTime,
+            Err(_) => Punctuality::Late,
+        }
     }
-    report_flags(&plan, &group, &link).await;
-    group.list_models(Listing::Unlisted, plan.start_limit).await;
-    group.is_ready.store(true, Ordering::Relaxed);
-    let extensions = lock(&group.extensions).clone();
-    for extension in extensions {
-        extension.announce_all().await;
-    }
-    link.send(ExtensionInput::Ready).await;
 }
 
 /// Starts an extension. The receiver ends when it is known whether it starts.

@@ -33,6 +33,7 @@ mod requests;
 mod restarts;
 mod supervisor;
 mod tool;
+mod trust_question;
 
 pub use discovery::{Found, Launch, NotLoaded, Places};
 pub use host::ProcessHost;

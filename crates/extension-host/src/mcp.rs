@@ -406,8 +406,17 @@ impl Attached for McpAttached {
 
     fn stop(&self) -> BoxFuture<'static, ()> {
         let (shared, number) = (Arc::clone(&self.extension.shared), self.extension.seat.number);
+        let all = Arc::clone(&self.all);
         Box::pin(async move {
-            let is_last = lock(&shared.seats).iter().all(|seat| seat.number == number);
+            let is_last = {
+                let mut all = lock(&all);
+                let is_last = lock(&shared.seats).iter().all(|seat| seat.number == number);
+                if is_last {
+                    // Servers that were stopped are of no use to a session that comes back to this folder.
+                    all.retain(|_, known| !Arc::ptr_eq(known, &shared));
+                }
+                is_last
+            };
             if is_last {
                 shared.stop().await;
             }

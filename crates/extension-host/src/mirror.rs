@@ -42,6 +42,7 @@ pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) ->
         leaf_id: differs(|one, other| one.leaf == other.leaf).then_some(leaf.as_deref()),
         context_usage: differs(|one, other| one.context == other.context)
             .then(|| context.as_ref().map(context_info)),
+        trusted: None,
         flags: None,
     }
 }
@@ -62,6 +63,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
         cwd,
         leaf_id,
         context_usage,
+        trusted,
         flags,
     } = state;
     model.is_none()
@@ -77,6 +79,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
         && cwd.is_none()
         && leaf_id.is_none()
         && context_usage.is_none()
+        && trusted.is_none()
         && flags.is_none()
 }
 

@@ -156,6 +156,14 @@ impl ProcessExtension {
         }
     }
 
+    /// Tells the process whether the project is trusted, which was decided after its start.
+    pub fn tell_trust(&self, is_trusted: bool) {
+        if let Some(connection) = self.connection() {
+            let patch = Box::new(StateRecord { trusted: Some(is_trusted), ..StateRecord::default() });
+            connection.send(&ToExtension::State { patch, entries: Vec::new() });
+        }
+    }
+
     /// Tells whether the extension takes what others emit.
     pub fn takes_bus(&self) -> bool {
         lock(&self.state).registered.takes_bus
@@ -275,6 +283,13 @@ impl ProcessExtension {
             if let Err(problem) = self.additions.add(&registered.name, provider) {
                 self.fail("register", problem).await;
             }
+        }
+    }
+
+    /// Takes its providers from the session, so that whoever comes after it can have them.
+    pub fn remove_providers(&self) {
+        for provider in &lock(&self.state).registered.providers {
+            self.additions.remove(&provider.name);
         }
     }
 

@@ -222,7 +222,7 @@ fn send_init(extension: &ProcessExtension, connection: &Connection, is_restart: 
             id: session_id,
             file,
             cwd,
-            reason: if is_restart { "restart" } else { "startup" },
+            reason: if is_restart { "restart" } else { about.reason.as_str() },
         },
         trusted: extension.is_in_trusted_project(),
         flags: &flags,

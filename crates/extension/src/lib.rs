@@ -24,4 +24,4 @@ pub use instruction_files::InstructionFiles;
 pub use list_filter::PathList;
 pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
 pub use project_settings::list as project_list;
-pub use resources::{Expansion, ExpansionFailure, Resources};
+pub use resources::{Expansion, ExpansionFailure, Resources, TrustQuestion};

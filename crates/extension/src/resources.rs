@@ -9,6 +9,7 @@ use bowline_core::slash_command::SlashCommand;
 use bowline_core::subagent::AgentSource;
 
 use crate::agents::{AgentFolder, Agents};
+use crate::error::Error;
 use crate::instruction_files::{self, InstructionFiles};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
 use crate::prompt_templates::{self, PromptTemplate};
@@ -39,12 +40,32 @@ pub struct Resources {
 
 struct Shared {
     options: ResourceOptions,
+    process: Arc<Process>,
+}
+
+/// What stays the same for as long as the process, whatever the user chooses meanwhile.
+struct Process {
     /// Tells the user about a problem.
     report: Box<dyn Fn(&str) + Send + Sync>,
     reported: Mutex<HashSet<String>>,
     /// Which projects are trusted. A decision holds for as long as the process, so that nothing the agent does can
     /// change it.
-    trusted: Mutex<HashMap<PathBuf, bool>>,
+    trusted: Mutex<HashMap<PathBuf, Trust>>,
+}
+
+/// What is known about a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Decided(bool),
+    /// This many [`TrustQuestion`]s are open.
+    Asked(usize),
+}
+
+/// A question whether a project is trusted that somebody else is to answer. While it is open, nothing of the project is
+/// used; if nobody has decided when it is dropped, the user's files and settings do.
+pub struct TrustQuestion {
+    shared: Arc<Shared>,
+    working: PathBuf,
 }
 
 impl fmt::Debug for Resources {
@@ -83,13 +104,18 @@ pub struct ExpansionFailure {
 impl Resources {
     /// Returns resources as the user chose; `report` tells the user about problems.
     pub fn new(options: ResourceOptions, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let shared = Shared {
-            options,
-            report: Box::new(report),
-            reported: Mutex::default(),
-            trusted: Mutex::default(),
-        };
+        let process =
+            Process { report: Box::new(report), reported: Mutex::default(), trusted: Mutex::default() };
+        let shared = Shared { options, process: Arc::new(process) };
         Self { shared: Some(Arc::new(shared)), discovered: Arc::default() }
+    }
+
+    /// Returns resources as the user chooses now. What was decided about projects stays.
+    #[must_use]
+    pub fn with_options(&self, options: ResourceOptions) -> Self {
+        let shared = self.shared.as_ref();
+        let shared = shared.map(|shared| Arc::new(Shared { options, process: Arc::clone(&shared.process) }));
+        Self { shared, discovered: Arc::clone(&self.discovered) }
     }
 
     /// Returns the same with what extensions named, which comes after everything else.
@@ -113,17 +139,19 @@ impl Resources {
     pub fn is_trust_open(&self, working: &Path) -> bool {
         self.shared.as_ref().is_some_and(|shared| {
             shared.options.approval.is_none()
-                && !lock(&shared.trusted).contains_key(working)
+                && !matches!(lock(&shared.process.trusted).get(working), Some(Trust::Decided(_)))
                 && !shared.found_in(working).is_empty()
         })
     }
 
-    /// Decides about the project in a folder, unless that was decided before.
-    pub fn decide_trust(&self, working: &Path, is_trusted: bool) {
-        if let Some(shared) = &self.shared {
-            let is_trusted = shared.options.approval.unwrap_or(is_trusted);
-            lock(&shared.trusted).entry(working.to_owned()).or_insert(is_trusted);
+    /// Opens the question whether the project in a folder is trusted, unless that is decided. Nothing is read.
+    pub fn ask_trust(&self, working: &Path) -> Option<TrustQuestion> {
+        let shared = self.shared.as_ref().filter(|shared| shared.options.approval.is_none())?;
+        match lock(&shared.process.trusted).entry(working.to_owned()).or_insert(Trust::Asked(0)) {
+            Trust::Decided(_) => return None,
+            Trust::Asked(questions) => *questions += 1,
         }
+        Some(TrustQuestion { shared: Arc::clone(shared), working: working.to_owned() })
     }
 
     /// Returns the commands for a session that works in a folder: templates, then skills.
@@ -232,17 +260,57 @@ impl Resources {
     }
 }
 
+impl TrustQuestion {
+    /// Tells whether the project has something that needs trust. Reads files.
+    pub fn is_needed(&self) -> bool {
+        !self.shared.found_in(&self.working).is_empty()
+    }
+
+    /// Answers the question, for as long as the process. The first answer counts.
+    pub fn decide(&self, is_trusted: bool) {
+        let mut trusted = lock(&self.shared.process.trusted);
+        if let Some(trust @ Trust::Asked(_)) = trusted.get_mut(&self.working) {
+            *trust = Trust::Decided(is_trusted);
+        }
+    }
+
+    /// Records an answer for later processes. Writes a file.
+    pub fn remember(&self, is_trusted: bool) -> Result<(), Error> {
+        let file = TrustFile::in_folder(&self.shared.options.own_folder);
+        file.decide(&self.working, Some(is_trusted)).map(drop)
+    }
+}
+
+impl Drop for TrustQuestion {
+    fn drop(&mut self) {
+        let mut trusted = lock(&self.shared.process.trusted);
+        match trusted.get_mut(&self.working) {
+            Some(Trust::Asked(questions)) if *questions > 1 => *questions -= 1,
+            Some(Trust::Asked(_)) => drop(trusted.remove(&self.working)),
+            Some(Trust::Decided(_)) | None => {}
+        }
+    }
+}
+
+impl fmt::Debug for TrustQuestion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("TrustQuestion").field(&self.working).finish()
+    }
+}
+
 impl Shared {
     fn is_trusted(&self, working: &Path) -> bool {
-        let mut trusted = lock(&self.trusted);
-        if let Some(decision) = trusted.get(working) {
-            return *decision;
+        let mut trusted = lock(&self.process.trusted);
+        match trusted.get(working) {
+            Some(Trust::Decided(decision)) => return *decision,
+            Some(Trust::Asked(_)) => return false,
+            None => {}
         }
         let decision = self.decide(working);
         if trusted.len() >= MOST_PROJECTS {
-            trusted.clear();
+            trusted.retain(|_, trust| matches!(trust, Trust::Asked(_)));
         }
-        trusted.insert(working.to_owned(), decision);
+        trusted.insert(working.to_owned(), Trust::Decided(decision));
         decision
     }
 
@@ -303,10 +371,10 @@ impl Shared {
 
     /// Reports a problem, once.
     fn report(&self, message: &str) {
-        let mut reported = lock(&self.reported);
+        let mut reported = lock(&self.process.reported);
         if reported.len() < MOST_MESSAGES && reported.insert(message.to_owned()) {
             drop(reported);
-            (self.report)(message);
+            (self.process.report)(message);
         }
     }
 }

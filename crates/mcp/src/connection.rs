@@ -17,6 +17,7 @@ use rmcp::{Peer, RoleClient};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
+use crate::any_transport::AnyTransport;
 use crate::configuration::{self, ServerConfig, Transport};
 use crate::error::Error;
 use crate::handler::Handler;
@@ -127,7 +128,7 @@ impl Session {
                 tokio::spawn(stderr.clone().keep(pipes.stderr));
                 let (transport, output) = Stdio::new(pipes.stdin, pipes.stdout);
                 let mut process = Process { service, output, stderr };
-                match handler.clone().serve_with_lifecycle(transport, mode).await {
+                match handler.clone().serve_with_lifecycle(AnyTransport::new(transport), mode).await {
                     Ok(running) => (running, Some(process)),
                     Err(error) => return Err(process.describe(initialize_error(&error)).await),
                 }
@@ -145,6 +146,7 @@ impl Session {
                 let settings =
                     StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(custom);
                 let transport = StreamableHttpClientTransport::with_client(Http { client }, settings);
+                let transport = AnyTransport::new(transport);
                 let running = handler.clone().serve_with_lifecycle(transport, mode).await;
                 (running.map_err(|error| initialize_error(&error))?, None)
             }

@@ -8,6 +8,7 @@
 //! a service of `bowline-tools`, its messages are checked before they are parsed, and whoever waits for it can stop waiting.
 //! The protocol itself is that of the crate `rmcp`; the transports are our own (`stdio`, `http`).
 
+mod any_transport;
 mod call;
 mod configuration;
 mod connection;

@@ -109,25 +109,34 @@ fn own_places(folder: &Path) -> Vec<PathBuf> {
 /// A built-in tool with its options, ready to be called.
 pub(crate) struct Ready {
     builtin: &'static Builtin,
-    definition: ToolDefinition,
+    /// Built when first asked for.
+    definition: OnceLock<ToolDefinition>,
     options: Arc<Options>,
 }
 
 impl Ready {
     pub(crate) fn new(builtin: &'static Builtin, options: Arc<Options>) -> Self {
+        Self { builtin, definition: OnceLock::new(), options }
+    }
+
+    fn define(&self) -> ToolDefinition {
         let mut definition = ToolDefinition {
-            name: builtin.traits.name.to_owned(),
-            description: builtin.description.to_owned(),
-            parameters: parameters::schema(builtin.parameters),
+            name: self.builtin.traits.name.to_owned(),
+            description: self.builtin.description.to_owned(),
+            parameters: parameters::schema(self.builtin.parameters),
         };
-        (builtin.describe)(&options, &mut definition);
-        Self { builtin, definition, options }
+        (self.builtin.describe)(&self.options, &mut definition);
+        definition
     }
 }
 
 impl Tool for Ready {
     fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        self.definition.get_or_init(|| self.define())
+    }
+
+    fn name(&self) -> &str {
+        self.builtin.traits.name
     }
 
     fn traits(&self) -> Option<&'static ToolTraits> {

@@ -25,6 +25,10 @@ impl Tool for Guarded {
         self.0.definition()
     }
 
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
     fn traits(&self) -> Option<&'static ToolTraits> {
         self.0.traits()
     }

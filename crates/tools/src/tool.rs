@@ -22,6 +22,11 @@ pub trait Tool: Send + Sync {
     /// Returns the definition that a model sees.
     fn definition(&self) -> &ToolDefinition;
 
+    /// Returns the name of the tool, which is also in its definition. Starting needs the names and no definitions.
+    fn name(&self) -> &str {
+        &self.definition().name
+    }
+
     /// Returns what the tool does to the workspace; `None` if that is unknown, as for a tool of an extension.
     fn traits(&self) -> Option<&'static ToolTraits> {
         None

@@ -115,7 +115,7 @@ struct Entry {
 
 impl Entry {
     fn name(&self) -> &str {
-        &self.tool.definition().name
+        self.tool.name()
     }
 }
 

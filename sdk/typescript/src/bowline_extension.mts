@@ -1298,6 +1298,14 @@ export class Session {
     return this.#switch("session.navigate", { targetId, ...options });
   }
 
+  /**
+   * Starts all extensions anew and reads settings and resources again, as soon as nothing is in progress. This process
+   * is ended by it, so nothing should follow.
+   */
+  async reload(): Promise<void> {
+    await this.#runtime.request(this.#call, "session.reload", {});
+  }
+
   async #switch(method: string, params: Json): Promise<boolean> {
     const result = (await this.#runtime.request(this.#call, method, given(params))) as { cancelled: boolean };
     return !result.cancelled;

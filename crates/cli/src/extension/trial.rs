@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bowline_core::hook::SessionReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::slash_command::SlashCommand;
 use bowline_core::thinking::ThinkingLevel;
@@ -73,6 +74,7 @@ impl Trial {
             session_file: None,
             directory: directory.clone(),
             providers: providers.clone(),
+            reason: SessionReason::Startup,
         };
         let attached = ProcessHost::new(plan).attach(link, about)?;
         Some(Self {
@@ -196,6 +198,7 @@ impl Trial {
                 messages: self.samples.messages(),
             })),
             ExtensionInput::FindTool { reply, .. } => drop(reply.send(None)),
+            ExtensionInput::Reload { reply, .. } => drop(reply.send(Ok(()))),
             ExtensionInput::Changed
             | ExtensionInput::SetActiveTools { .. }
             | ExtensionInput::Display(_)

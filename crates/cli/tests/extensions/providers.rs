@@ -340,3 +340,38 @@ fn extension_of_a_project_gets_no_key_of_the_user() {
     assert!(reported.contains("cannot change a provider that you have"), "{reported}");
     assert!(reported.contains("cannot use variables and commands"), "{reported}");
 }
+
+#[test]
+fn reload_keeps_the_model_of_an_extension_and_drops_those_that_are_gone() {
+    let workspace = Workspace::empty();
+    let mut registration = provider(&["one", "two"]);
+    registration["commands"] = json!([{ "name": "reload" }]);
+    let reload =
+        json!({ "send": { "type": "request", "id": "r", "method": "session.reload", "params": {} } });
+    let on = json!({ "provider:stream": says("hello"), "command:reload": [reload] });
+    Actor::new(&workspace, "a", registration.clone(), on.clone());
+    let mut agent = start(&workspace, "own/two");
+    run(&mut agent, "hi");
+    registration["providers"] = provider(&["two", "three"])["providers"].take();
+    Actor::new(&workspace, "a", registration, on);
+    agent.carry_out(json!({ "type": "prompt", "message": "/reload" }));
+    assert_eq!(available(&mut agent), ["own/two", "own/three"]);
+    assert_eq!(answer(&run(&mut agent, "again"))["model"], "two");
+    assert_eq!(errors(agent.transcript()), [""; 0]);
+}
+
+#[test]
+fn model_of_an_extension_is_there_again_after_a_reload() {
+    let workspace = Workspace::empty();
+    let mut registration = provider(&["one"]);
+    registration["commands"] = json!([{ "name": "again" }]);
+    let reload = json!({ "type": "request", "id": "q", "method": "session.reload", "params": {} });
+    let on = json!({ "provider:stream": says("hello"), "command:again": [{ "send": reload }] });
+    Actor::new(&workspace, "a", registration, on);
+    let mut agent = start(&workspace, "own/one");
+    run(&mut agent, "hi");
+    agent.carry_out(json!({ "type": "prompt", "message": "/again" }));
+    assert_eq!(available(&mut agent), ["own/one"]);
+    assert_eq!(answer(&run(&mut agent, "more"))["content"][0]["text"], "hello");
+    assert_eq!(errors(agent.transcript()), [""; 0]);
+}

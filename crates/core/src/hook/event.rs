@@ -21,6 +21,9 @@ use super::{EntryDraft, HookKind};
 /// What a hook is about.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookEvent {
+    ProjectTrust {
+        directory: PathBuf,
+    },
     ResourcesDiscover {
         directory: PathBuf,
         reason: DiscoverReason,
@@ -188,6 +191,7 @@ impl HookEvent {
     /// Returns the hook that the event is for.
     pub fn kind(&self) -> HookKind {
         match self {
+            Self::ProjectTrust { .. } => HookKind::ProjectTrust,
             Self::ResourcesDiscover { .. } => HookKind::ResourcesDiscover,
             Self::SessionStart { .. } => HookKind::SessionStart,
             Self::SessionInfoChanged { .. } => HookKind::SessionInfoChanged,

@@ -17,6 +17,12 @@ pub enum HookResult {
     None,
     /// The action is not carried out: of the hooks named `…_before_…`.
     Cancel,
+    /// Whether a project is trusted.
+    Trust {
+        is_trusted: bool,
+        /// Whether the decision holds for later processes too.
+        remember: bool,
+    },
     Resources(DiscoveredPaths),
     /// A message that replaces the user's.
     Transform {

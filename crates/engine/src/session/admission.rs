@@ -99,7 +99,7 @@ impl Session {
                     | Command::NavigateTree { .. }
                     | Command::Compact { .. }
             );
-        !self.is_started && depends_on_them
+        !self.attachment.is_started() && depends_on_them
     }
 
     /// Tells whether there is a compaction that requests wait for.
@@ -112,7 +112,7 @@ impl Session {
     /// wait for the runs that they would start.
     fn cancels_what_waits(&self, command: &Command) -> bool {
         *command == Command::Abort
-            && (self.agent.policy().abort_answer == AbortAnswer::AtOnce || !self.is_started)
+            && (self.agent.policy().abort_answer == AbortAnswer::AtOnce || !self.attachment.is_started())
             && self.backlog.iter().any(|request| starts_run(&request.command))
             && !self.is_using_files()
     }
@@ -159,7 +159,7 @@ impl Session {
         }
         self.backlog.is_empty()
             || *command == Command::AbortShell
-            || (!self.is_started && *command == Command::GetState)
+            || (!self.attachment.is_started() && matches!(command, Command::GetState | Command::Abort))
     }
 
     /// Puts a request back to the front of the backlog, to be carried out when what is in progress is over.

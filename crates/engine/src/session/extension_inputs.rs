@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Session;
 use super::prompting::{Receipt, Submission};
+use super::session_hooks::STALE;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::instructions::Prompt;
 
@@ -57,7 +58,7 @@ impl Session {
             }
             ExtensionInput::Changed => {
                 self.extensions.refresh();
-                if self.is_started && self.models.missing().is_some() {
+                if self.attachment.is_started() && self.models.missing().is_some() {
                     self.look_up_models_again();
                 }
             }
@@ -81,6 +82,12 @@ impl Session {
             ExtensionInput::Command { command, reply } => {
                 let origin = self.extension_replies.add(reply);
                 self.receive(Request { origin, command });
+            }
+            ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
+            | ExtensionInput::SendUserMessage { .. }
+                if self.attachment.is_leaving() =>
+            {
+                self.extension_failed(RUNTIME, EXTENSION_MESSAGE, STALE);
             }
             ExtensionInput::SendMessage { message, delivery, triggers_turn } => {
                 self.send_custom_message(message, delivery, triggers_turn);
@@ -111,6 +118,9 @@ impl Session {
             }
             ExtensionInput::FindTool { name, reply } => {
                 let _ = reply.send(self.find_tool(&name));
+            }
+            ExtensionInput::Reload { extension, reply } => {
+                let _ = reply.send(self.ask_for_reload(extension));
             }
             ExtensionInput::Shutdown => self.quits_when_idle = true,
         }

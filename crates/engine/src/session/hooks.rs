@@ -104,11 +104,12 @@ impl Session {
     /// Goes on without what extensions are asked or shown, because of an abort.
     pub(super) fn stop_waiting_for_extensions(&mut self) {
         self.withdraw_dialogs();
-        if self.extensions.is_empty() {
+        if self.extensions.is_empty() && self.attachment.is_started() {
             return;
         }
         self.stop_showing();
         self.cancel_extension_commands(None);
+        self.reply_to_held_prompts();
         // A prompt that is prepared is refused by the abort; a message for a queue stays.
         let is_given_up = |point: &HookPoint| match point {
             HookPoint::Resources => true,
@@ -157,6 +158,10 @@ impl Session {
 
     /// Tells the extensions that are not waited for of an event.
     pub(super) fn tell_extensions(&mut self, event: &HookEvent) {
+        // Those that are left have seen the end of their session.
+        if self.attachment.is_leaving() {
+            return;
+        }
         let tells_everyone = self.activity.is_stopping() || self.shutting_down;
         let is_told = if tells_everyone {
             self.extensions.is_subscribed(event.kind(), event.tool())
@@ -180,7 +185,8 @@ impl Session {
     /// Lets extensions see an event before it is emitted. Those that want to hold it up are waited for.
     pub(super) fn show_to_extensions(&mut self, event: HookEvent) {
         self.tell_extensions(&event);
-        if event.kind().role() == HookRole::Streams || !self.is_awaited(event.kind(), event.tool()) {
+        let is_streamed = event.kind().role() == HookRole::Streams;
+        if is_streamed || self.attachment.is_leaving() || !self.is_awaited(event.kind(), event.tool()) {
             return;
         }
         let barrier = self.outputs.hold();
@@ -233,7 +239,9 @@ impl Session {
         match then {
             AfterLane::CallModel => self.call_model_now(),
             AfterLane::ContinueBatch => self.continue_batch(),
-            AfterLane::Started => self.is_started = true,
+            AfterLane::DiscoverResources(reason) => self.discover_resources(reason),
+            AfterLane::Started => self.start_seen(),
+            AfterLane::StopHosts => self.stop_hosts(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! While a prompt is prepared, the session counts as running; a message for a queue keeps later commands waiting, so that
 //! messages stay in order.
 
+use std::sync::Arc;
+
 use bowline_core::command::{Draft, Origin, Queue};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, InputSource, StartAdditions};
 use bowline_core::policy::IdleQueue;
@@ -15,6 +17,7 @@ use super::Session;
 use super::hook_points::HookPoint;
 use super::prompting::{Receipt, Submission};
 use crate::activity::{Activity, Preparing};
+use crate::attachment::HeldPrompt;
 use crate::extension::CommandResult;
 use crate::hook_chain::HookOutcome;
 use crate::input::Step;
@@ -43,12 +46,16 @@ pub(crate) enum Destination {
 #[derive(Debug)]
 pub(crate) struct RunningCommand {
     name: String,
+    /// The extension that has it.
+    extension: Arc<str>,
     origin: Origin,
     receipt: Receipt,
     destination: Destination,
     pub cancel: CancellationToken,
     /// The session that it was started in.
     session_id: String,
+    /// Whether its extension has asked for the reload that ends it, which is no failure then.
+    ends_with_reload: bool,
 }
 
 impl Session {
@@ -162,11 +169,13 @@ impl Session {
         let cancel = CancellationToken::new();
         let running = RunningCommand {
             name: name.to_owned(),
+            extension: extension.name(),
             origin,
             receipt,
             destination,
             cancel: cancel.clone(),
             session_id: self.transcript.session_id().to_owned(),
+            ends_with_reload: false,
         };
         let work = extension.run_command(&own_name, arguments, cancel);
         self.pending.start(Awaited::ExtensionCommand(running), |reporter| async move {
@@ -178,7 +187,10 @@ impl Session {
     /// Replies to the message that named a command of an extension.
     pub(super) fn extension_command_done(&mut self, id: PendingId, result: Result<CommandResult, String>) {
         let Some(Awaited::ExtensionCommand(running)) = self.pending.remove(id) else { return };
-        let RunningCommand { name, origin, receipt, destination, session_id, .. } = running;
+        let RunningCommand { name, origin, receipt, destination, session_id, ends_with_reload, .. } = running;
+        if ends_with_reload {
+            return self.reply_after_reload(HeldPrompt { origin, receipt });
+        }
         match result {
             Ok(CommandResult::Prompt(message)) if session_id == self.transcript.session_id() => {
                 let submission = Submission { origin, message, receipt, additions: Vec::new() };
@@ -192,10 +204,20 @@ impl Session {
         self.reply_accepted(origin, receipt, Answer::Accepted(Disposition::Handled));
     }
 
+    /// Lets the commands of an extension go on until the extension ends, because it has asked for a reload.
+    pub(super) fn let_commands_end_with_reload(&mut self, extension: &str) {
+        for running in self.pending.running_commands() {
+            running.ends_with_reload |= &*running.extension == extension;
+        }
+    }
+
     /// Ends the commands of extensions, because they are aborted or their session is left.
     pub(super) fn cancel_extension_commands(&mut self, error: Option<&str>) {
         for id in self.pending.extension_commands() {
             let Some(Awaited::ExtensionCommand(running)) = self.pending.awaited(id) else { continue };
+            if running.ends_with_reload && error.is_some() {
+                continue;
+            }
             running.cancel.cancel();
             match error {
                 Some(error) => self.extension_command_done(id, Err(error.to_owned())),

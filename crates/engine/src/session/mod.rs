@@ -27,6 +27,7 @@ mod overflow;
 mod panics;
 mod passed_on;
 mod prompting;
+mod reattaching;
 mod request_hooks;
 mod run_preparation;
 mod session_hooks;
@@ -45,7 +46,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{InterruptMode, Origin, Request};
 use bowline_core::event::Event;
-use bowline_core::hook::CustomMessageDraft;
+use bowline_core::hook::{CustomMessageDraft, SessionReason};
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::DialogAnswer;
@@ -55,7 +56,8 @@ use tokio::sync::oneshot;
 
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
-use crate::extension::{About, Mirror};
+use crate::attachment::Attachment;
+use crate::extension::Mirror;
 use crate::extensions::Extensions;
 use crate::hook_lane::{Lane, Outputs};
 use crate::host::Addresses;
@@ -114,8 +116,7 @@ pub struct Session {
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
-    /// Whether extensions were told that the session has started.
-    is_started: bool,
+    attachment: Attachment,
     /// What extensions were last told of the session.
     last_mirror: Option<Arc<Mirror>>,
     extension_replies: ExtensionReplies,
@@ -166,15 +167,7 @@ impl Session {
         let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
-        let (inputs, alive) = pending.way_back();
-        let about = About {
-            session_id: transcript.session_id().to_owned(),
-            session_file: transcript.file().file().map(ToOwned::to_owned),
-            directory: transcript.working_directory().to_owned(),
-            providers: agent.providers().clone(),
-        };
-        let extensions = Extensions::attach(agent.hosts(), inputs, &alive, &about);
-        Ok(Self {
+        let mut session = Self {
             transcript,
             working_directory,
             models,
@@ -193,8 +186,8 @@ impl Session {
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
             subagents,
-            is_started: extensions.is_empty(),
-            extensions,
+            extensions: Extensions::default(),
+            attachment: Attachment::starting(SessionReason::Startup),
             lane: Lane::default(),
             last_mirror: None,
             extension_replies: ExtensionReplies::default(),
@@ -203,7 +196,9 @@ impl Session {
             quits_when_idle: false,
             addresses: Addresses::default(),
             agent,
-        })
+        };
+        session.attach_hosts();
+        Ok(session)
     }
 
     /// Handles one input to completion.
@@ -213,7 +208,9 @@ impl Session {
             Input::Answer(answer) => self.question_answered(answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
             Input::Extension { host, input } => {
-                self.ahead(|session| session.extension_input(host, *input));
+                if let Some(place) = self.extensions.place(host) {
+                    self.ahead(|session| session.extension_input(place, *input));
+                }
             }
             Input::HostCall(request) => self.open_host_call(*request),
             Input::HostReport(report) => self.host_reported(*report),
@@ -223,6 +220,7 @@ impl Session {
             }
             Input::Shutdown => self.shut_down(),
         }
+        self.begin_reload_if_due();
         self.work_off_backlog();
         self.finish_handling();
     }
@@ -234,7 +232,10 @@ impl Session {
 
     /// Tells whether nothing is in progress: no run, no summary, no command, no request that waits.
     pub fn is_idle(&self) -> bool {
-        self.activity.is_idle() && self.pending.is_empty() && self.backlog.is_empty()
+        self.activity.is_idle()
+            && self.pending.is_empty()
+            && self.backlog.is_empty()
+            && !self.attachment.holds_prompts()
     }
 
     /// Returns the session's id.
@@ -275,6 +276,7 @@ impl Session {
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),
             (Awaited::Expansion(_), Step::Expanded(expansion)) => self.expanded(id, expansion),
             (Awaited::ExtensionsStopped, Step::ExtensionsStopped) => drop(self.pending.remove(id)),
+            (Awaited::HostsStopped, Step::HostsStopped(configured)) => self.hosts_stopped(id, configured),
             (_, Step::HookFailed(failure)) => self.hook_failed(failure),
             (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {
                 self.extension_command_done(id, result);

@@ -42,6 +42,7 @@ impl Session {
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
             Some(Awaited::Expansion(_)) => self.expanded(id, Expansion::Unchanged),
             Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),
+            Some(Awaited::HostsStopped) => self.hosts_stopped(id, None),
             Some(Awaited::Question { .. }) | None => {}
         }
     }
@@ -52,6 +53,7 @@ impl Session {
         let error = text(&panic_message(panic));
         self.stop_showing();
         self.pending.remove_all();
+        self.recover_attachment();
         self.local_commands.clear();
         // What is in memory may have lost step with the file, which holds whatever was announced.
         let _ = self.transcript.reload();

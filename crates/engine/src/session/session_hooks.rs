@@ -13,24 +13,28 @@ use bowline_tools::CommandOutcome;
 use super::Session;
 use super::extension_inputs::RUNTIME;
 use super::hook_points::HookPoint;
+use crate::attachment::Occasion;
 use crate::hook_chain::HookOutcome;
 use crate::hook_lane::AfterLane;
 use crate::input::{Output, Step};
 use crate::pending::Awaited;
 
 /// What an extension reads whose command was running when its session was left.
-const STALE: &str = "This extension ctx is stale after session replacement or reload.";
+pub(super) const STALE: &str = "This extension ctx is stale after session replacement or reload.";
 
 impl Session {
     /// Goes on once every extension has registered: the session has started.
     pub(super) fn extensions_ready(&mut self) {
+        let Some(Occasion { reason, previous_file }) = self.attachment.occasion().cloned() else { return };
+        // Whether the project is trusted may have been decided only now.
+        self.instructions.forget_prompt();
         self.look_up_models_again();
         if let Some(text) = self.models.missing().map(ToOwned::to_owned) {
             self.extension_failed(RUNTIME, "model", text);
         }
         // From now on they are told of every entry.
         self.mirror();
-        self.announce_session(SessionReason::Startup, None);
+        self.announce_session(reason, previous_file);
     }
 
     /// Tells extensions of the session that they are in.
@@ -42,6 +46,14 @@ impl Session {
         self.show_to_extensions(HookEvent::SessionStart { reason, previous_file });
         let reason =
             if reason == SessionReason::Reload { DiscoverReason::Reload } else { DiscoverReason::Startup };
+        self.after_events_shown(AfterLane::DiscoverResources(reason));
+    }
+
+    /// Asks extensions for the places of further skills and templates, unless they are being left.
+    pub(super) fn discover_resources(&mut self, reason: DiscoverReason) {
+        if self.attachment.is_leaving() || self.extensions.is_empty() {
+            return;
+        }
         let directory = self.transcript.working_directory().to_owned();
         let event = HookEvent::ResourcesDiscover { directory, reason };
         if self.is_awaited(HookKind::ResourcesDiscover, None) {
@@ -155,9 +167,6 @@ impl Session {
 
     /// Does what waits for the end of everything in progress.
     pub(super) fn finish_handling(&mut self) {
-        if self.extensions.is_empty() {
-            return;
-        }
         self.release_idle_waiters();
         if self.quits_when_idle && self.activity.is_idle() && self.pending.extension_commands().is_empty() {
             self.quits_when_idle = false;
@@ -168,11 +177,11 @@ impl Session {
     /// Tells extensions that the process ends, and ends them.
     pub(super) fn stop_extensions(&mut self) {
         self.withdraw_dialogs();
+        self.session_started();
         if self.extensions.is_empty() {
             return;
         }
         self.extensions.give_up_waiting();
-        self.is_started = true;
         self.give_up_hooks();
         self.cancel_extension_commands(None);
         self.mirror();

@@ -1,6 +1,7 @@
 //! The tool `task` as models see it.
 
 use std::future::ready;
+use std::sync::OnceLock;
 
 use bowline_core::message::Arguments;
 use bowline_core::tool::{ToolDefinition, ToolTraits};
@@ -24,53 +25,19 @@ pub(crate) fn is_task_tool(traits: Option<&ToolTraits>) -> bool {
 }
 
 /// The tool `task`. Sessions carry out its calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TaskTool {
-    definition: ToolDefinition,
-}
-
-impl Default for TaskTool {
-    fn default() -> Self {
-        let text = |description: &str| json!({ "type": "string", "description": description });
-        let parameters = json!({
-            "type": "object",
-            "properties": {
-                "context": text("What every subagent of this call has to know."),
-                "tasks": {
-                    "type": "array",
-                    "minItems": 1,
-                    "maxItems": MOST_TASKS,
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "task": text("What to do, and what to answer."),
-                            "agent": text("The agent that does it."),
-                            "name": text("A short name for it, such as parser-tests."),
-                            "tools": {
-                                "type": "array",
-                                "items": { "type": "string" },
-                                "description": "Only these tools.",
-                            },
-                            "model": text("Another model than yours, as provider/id."),
-                            "outputSchema": {
-                                "type": "object",
-                                "description": "A JSON Schema. The answer is then JSON that fits it.",
-                            },
-                        },
-                        "required": ["task"],
-                    },
-                },
-            },
-            "required": ["tasks"],
-        });
-        let (name, description) = (TASK_TOOL.to_owned(), DESCRIPTION.to_owned());
-        Self { definition: ToolDefinition { name, description, parameters } }
-    }
+    /// Built when first asked for.
+    definition: OnceLock<ToolDefinition>,
 }
 
 impl Tool for TaskTool {
     fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        self.definition.get_or_init(definition)
+    }
+
+    fn name(&self) -> &str {
+        TASK_TOOL
     }
 
     fn traits(&self) -> Option<&'static ToolTraits> {
@@ -80,4 +47,42 @@ impl Tool for TaskTool {
     fn call(&self, _context: CallContext, _arguments: Arguments) -> BoxFuture<'static, Outcome> {
         Box::pin(ready(Outcome::error("Subagents need a session to belong to.")))
     }
+}
+
+/// Returns the definition that a model sees.
+fn definition() -> ToolDefinition {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "context": text("What every subagent of this call has to know."),
+            "tasks": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MOST_TASKS,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "task": text("What to do, and what to answer."),
+                        "agent": text("The agent that does it."),
+                        "name": text("A short name for it, such as parser-tests."),
+                        "tools": {
+                            "type": "array",
+                            "items": { "type": "string" },
+                            "description": "Only these tools.",
+                        },
+                        "model": text("Another model than yours, as provider/id."),
+                        "outputSchema": {
+                            "type": "object",
+                            "description": "A JSON Schema. The answer is then JSON that fits it.",
+                        },
+                    },
+                    "required": ["task"],
+                },
+            },
+        },
+        "required": ["tasks"],
+    });
+    let (name, description) = (TASK_TOOL.to_owned(), DESCRIPTION.to_owned());
+    ToolDefinition { name, description, parameters }
 }

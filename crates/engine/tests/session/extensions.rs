@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::test_extension::TestExtension;
 use crate::test_tools::TestTool;
 
-fn setup(extension: &TestExtension, replies: impl IntoIterator<Item = Reply>) -> Setup {
+pub(crate) fn setup(extension: &TestExtension, replies: impl IntoIterator<Item = Reply>) -> Setup {
     with_hosts(&[extension], replies)
 }
 
@@ -48,7 +48,7 @@ async fn run(hook: HookKind, answer: Result<HookResult, String>, replies: Vec<Re
     driver
 }
 
-fn failures(driver: &Driver) -> Vec<(String, String, String)> {
+pub(crate) fn failures(driver: &Driver) -> Vec<(String, String, String)> {
     let failed = driver.outputs().iter().filter_map(|output| match output {
         Output::Event(Event::ExtensionFailed(error)) => {
             Some((error.extension.clone(), error.event.clone(), error.error.clone()))
@@ -67,7 +67,7 @@ fn custom(text: &str) -> CustomMessageDraft {
     }
 }
 
-fn command(name: &str) -> SlashCommand {
+pub(crate) fn command(name: &str) -> SlashCommand {
     SlashCommand {
         name: name.to_owned(),
         description: None,

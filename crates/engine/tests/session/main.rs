@@ -19,6 +19,7 @@ mod panics;
 mod policies;
 mod questions;
 mod random_extensions;
+mod reattaching;
 mod retries;
 mod setup;
 mod shutdown;

@@ -2,6 +2,7 @@
 //! replied to once, every run ends once, and nothing is left in progress.
 
 use std::future::pending;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,9 +15,12 @@ use bowline_core::ui::{Dialog, DialogKind, Display};
 use bowline_engine::{Delivery, ExtensionInput, SessionLink};
 use bowline_testkit::Reply;
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::driver::draft;
+use crate::extensions::command as slash_command;
+use crate::reattaching::session_elsewhere;
 use crate::setup::Setup;
 use crate::test_extension::TestExtension;
 use crate::test_tools::TestTool;
@@ -75,6 +79,11 @@ async fn act(dice: Dice, event: HookEvent, link: SessionLink) -> Result<HookResu
             let custom_type = "state".to_owned();
             link.send(ExtensionInput::AppendEntry { custom_type, data: Some(json!(1)) }).await;
         }
+        6 => {
+            let (reply, accepted) = oneshot::channel();
+            link.send(ExtensionInput::Reload { extension: "ext".into(), reply }).await;
+            let _ = accepted.await;
+        }
         _ => {}
     }
     Ok(match (&event, dice.roll(4)) {
@@ -93,8 +102,8 @@ async fn act(dice: Dice, event: HookEvent, link: SessionLink) -> Result<HookResu
     })
 }
 
-fn command(dice: &Dice) -> Command {
-    match dice.roll(12) {
+fn command(dice: &Dice, elsewhere: &Path) -> Command {
+    match dice.roll(14) {
         0..=3 => Command::Prompt { message: draft("go"), when_busy: Some(Queue::FollowUp) },
         4 => Command::Prompt { message: draft("again"), when_busy: None },
         5 => Command::Enqueue { message: draft("steer"), queue: Queue::Steering },
@@ -102,7 +111,9 @@ fn command(dice: &Dice) -> Command {
         7 => Command::Abort,
         8 => Command::NewSession { parent: None },
         9 => Command::Compact { instructions: None },
-        10 => Command::Shell { command: "true".to_owned(), exclude_from_context: false },
+        10 => Command::Prompt { message: draft("/reload"), when_busy: None },
+        11 => Command::SwitchSession { path: elsewhere.to_owned() },
+        12 => Command::Shell { command: "true".to_owned(), exclude_from_context: false },
         _ => Command::GetState,
     }
 }
@@ -115,7 +126,8 @@ async fn course(seed: u64) {
         .filter(|hook| hook.role() != HookRole::Streams && dice.roll(2) == 0)
         .collect();
     let acting = dice.clone();
-    let extension = TestExtension::new("ext", &hooks, move |event, link| act(acting.clone(), event, link));
+    let extension = TestExtension::new("ext", &hooks, move |event, link| act(acting.clone(), event, link))
+        .offering(vec![slash_command("reload")]);
     let mut setup = Setup::new().policy(|policy| policy.questions = Questions::Asked);
     setup.hosts.push(Arc::new(extension));
     for _ in 0..dice.roll(12) {
@@ -126,9 +138,10 @@ async fn course(seed: u64) {
         setup.server.reply(reply);
     }
     setup.server.default_reply(Reply::text("done"));
+    let elsewhere = session_elsewhere(setup.home.path());
     let mut driver = setup.tool(TestTool::quick("quick")).start();
     for number in 0..8 {
-        let command = command(&dice);
+        let command = command(&dice, &elsewhere);
         driver.send(&format!("c{number}"), command);
         for _ in 0..dice.roll(6) {
             let _ = tokio::time::timeout(Duration::from_millis(1), driver.step()).await;

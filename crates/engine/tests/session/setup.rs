@@ -10,8 +10,8 @@ use bowline_core::policy::Policy;
 use bowline_core::session_tag::SessionRequest;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_engine::{
-    Agent, CallGate, CompactionLimits, CompactionSettings, Host, Inputs, ModelDefaults, Parts, RetrySettings,
-    RunEverything, Session, SessionPlan, Settings, SystemPrompt,
+    Agent, CallGate, CompactionLimits, CompactionSettings, Configuration, Host, Inputs, ModelDefaults, Parts,
+    RetrySettings, RunEverything, Session, SessionPlan, Settings, SystemPrompt,
 };
 use bowline_extension::Resources;
 use bowline_llm::{Providers, Sources};
@@ -37,6 +37,7 @@ pub struct Setup {
     pub hosts: Vec<Arc<dyn Host>>,
     pub toolbox: Toolbox,
     pub resources: Resources,
+    pub configuration: Option<Arc<dyn Configuration>>,
     is_in_memory: bool,
 }
 
@@ -59,6 +60,7 @@ impl Setup {
             hosts: Vec::new(),
             toolbox: Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap(),
             resources: Resources::default(),
+            configuration: None,
             is_in_memory: false,
         }
     }
@@ -137,6 +139,7 @@ impl Setup {
             },
             gate: self.gate,
             hosts: self.hosts,
+            configuration: self.configuration,
             clock: Clock::System,
         });
         let request = SessionRequest { working_directory: work.clone(), file: None };

@@ -1,11 +1,14 @@
 //! An extension whose behaviour a test decides.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
+use bowline_core::slash_command::SlashCommand;
 use bowline_engine::{About, Attached, CommandResult, Extension, ExtensionInput, Host, Mirror, SessionLink};
 use bowline_tools::BoxFuture;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 type Answer = Result<HookResult, String>;
@@ -18,6 +21,12 @@ pub struct TestExtension {
     hooks: Vec<(HookKind, Subscription)>,
     work: Arc<Work>,
     link: Arc<Mutex<Option<SessionLink>>>,
+    /// The commands that it offers as soon as it is attached.
+    commands: Vec<SlashCommand>,
+    /// The sessions that it was attached to, in order.
+    attached: Arc<Mutex<Vec<About>>>,
+    /// Cancelled when the host is stopped.
+    stopped: CancellationToken,
     /// The names of the hooks it was called at or told of, in order.
     pub seen: Arc<Mutex<Vec<String>>>,
     pub mirrored: Arc<Mutex<Option<Arc<Mirror>>>>,
@@ -38,6 +47,9 @@ impl TestExtension {
             hooks: hooks.iter().map(|hook| (*hook, Subscription::Awaited)).collect(),
             work: Arc::new(move |event, link| Box::pin(work(event, link))),
             link: Arc::default(),
+            commands: Vec::new(),
+            attached: Arc::default(),
+            stopped: CancellationToken::new(),
             seen: Arc::default(),
             mirrored: Arc::default(),
         }
@@ -52,6 +64,18 @@ impl TestExtension {
     pub fn told(mut self, hooks: &[HookKind]) -> Self {
         self.hooks.extend(hooks.iter().map(|hook| (*hook, Subscription::Told)));
         self
+    }
+
+    /// Has it offer slash commands.
+    pub fn offering(mut self, commands: Vec<SlashCommand>) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// Returns why and in which folder it was attached, in order.
+    pub fn attachments(&self) -> Vec<(&'static str, PathBuf)> {
+        let attached = self.attached.lock().unwrap();
+        attached.iter().map(|about| (about.reason.as_str(), about.directory.clone())).collect()
     }
 
     pub fn seen(&self) -> Vec<String> {
@@ -71,16 +95,29 @@ impl fmt::Debug for TestExtension {
 }
 
 impl Host for TestExtension {
-    fn attach(&self, link: SessionLink, _about: About) -> Option<Box<dyn Attached>> {
+    fn attach(&self, link: SessionLink, about: About) -> Option<Box<dyn Attached>> {
         *self.link.lock().unwrap() = Some(link.clone());
-        tokio::spawn(async move { link.send(ExtensionInput::Ready).await });
-        Some(Box::new(self.clone()))
+        self.attached.lock().unwrap().push(about);
+        let (extension, commands) = (Arc::clone(&self.name), self.commands.clone());
+        tokio::spawn(async move {
+            if !commands.is_empty() {
+                link.send(ExtensionInput::Commands { extension, commands }).await;
+            }
+            link.send(ExtensionInput::Ready).await
+        });
+        Some(Box::new(Self { stopped: CancellationToken::new(), ..self.clone() }))
     }
 }
 
 impl Attached for TestExtension {
     fn extensions(&self) -> Vec<Arc<dyn Extension>> {
         vec![Arc::new(self.clone())]
+    }
+
+    fn stop(&self) -> BoxFuture<'static, ()> {
+        self.seen.lock().unwrap().push("stop".to_owned());
+        self.stopped.cancel();
+        Box::pin(std::future::ready(()))
     }
 }
 
@@ -110,8 +147,15 @@ impl Extension for TestExtension {
     ) -> BoxFuture<'static, Result<CommandResult, String>> {
         self.seen.lock().unwrap().push(format!("/{name} {arguments}"));
         let name = name.to_owned();
+        let (extension, link, stopped) = (Arc::clone(&self.name), self.link(), self.stopped.clone());
         Box::pin(async move {
             match &*name {
+                "reload" => {
+                    let (reply, _) = oneshot::channel();
+                    link.send(ExtensionInput::Reload { extension, reply }).await;
+                    stopped.cancelled().await;
+                    Err("the extension has ended".to_owned())
+                }
                 "fail" => Err("it failed".to_owned()),
                 "wait" => {
                     cancel.cancelled().await;

@@ -56,6 +56,7 @@ impl Bench {
             session_file: Some("/sessions/s1.jsonl".into()),
             directory: directory.path().to_owned(),
             providers: bowline_llm::Providers::new(bowline_llm::Sources::default()).unwrap(),
+            reason: SessionReason::Startup,
         };
         let inbox = Inbox::default();
         let ended = CancellationToken::new();

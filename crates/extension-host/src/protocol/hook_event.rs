@@ -27,6 +27,9 @@ use super::step::StepRecord;
 #[schemars(rename = "HookEvent")]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum HookEventRecord<'event> {
+    /// A project has something that needs trust, and the command line does not decide about it. Only extensions of the user
+    /// are asked. Dialogs are answered with their default at once.
+    ProjectTrust { cwd: &'event Path },
     /// A session was started or reloaded. The extension can name further places of skills and templates.
     ResourcesDiscover {
         cwd: &'event Path,
@@ -381,6 +384,7 @@ impl<'event> HookEventRecord<'event> {
     /// Returns the record of an event; `None` if an entry in it is not JSON, which does not happen to entries of a file.
     pub fn of(event: &'event HookEvent) -> Option<Self> {
         Some(match event {
+            HookEvent::ProjectTrust { directory } => Self::ProjectTrust { cwd: directory },
             HookEvent::ResourcesDiscover { directory, reason } => Self::ResourcesDiscover {
                 cwd: directory,
                 reason: match reason {

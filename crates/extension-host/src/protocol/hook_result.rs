@@ -18,6 +18,25 @@ use serde_json::{Map, Value};
 /// The most changes to a conversation in one result.
 const MOST_PATCHES: usize = 10_000;
 
+/// Whether a project is trusted. The first extension that says yes or no is the last one asked.
+#[derive(Deserialize, JsonSchema)]
+struct ProjectTrustResult {
+    trusted: TrustAnswer,
+    /// Whether the decision is recorded for later.
+    #[serde(default)]
+    remember: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum TrustAnswer {
+    Yes,
+    No,
+    /// Others decide.
+    Undecided,
+}
+
 /// Further places of skills and templates.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -262,6 +281,7 @@ struct ShellResult {
 /// Describes what a hook may return; `None` if nothing.
 pub(super) fn schema(hook: HookKind, generator: &mut SchemaGenerator) -> Option<Schema> {
     let describe: fn(&mut SchemaGenerator) -> Schema = match hook {
+        HookKind::ProjectTrust => SchemaGenerator::subschema_for::<ProjectTrustResult>,
         HookKind::ResourcesDiscover => SchemaGenerator::subschema_for::<ResourcesDiscoverResult>,
         HookKind::SessionBeforeSwitch | HookKind::SessionBeforeFork => {
             SchemaGenerator::subschema_for::<CancelResult>
@@ -290,6 +310,14 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
         return Ok(HookResult::None);
     }
     Ok(match hook {
+        HookKind::ProjectTrust => {
+            let ProjectTrustResult { trusted, remember } = read(hook, value)?;
+            match trusted {
+                TrustAnswer::Yes => HookResult::Trust { is_trusted: true, remember },
+                TrustAnswer::No => HookResult::Trust { is_trusted: false, remember },
+                TrustAnswer::Undecided => HookResult::None,
+            }
+        }
         HookKind::ResourcesDiscover => {
             let paths: ResourcesDiscoverResult = read(hook, value)?;
             let HookEvent::ResourcesDiscover { directory, .. } = event else { return Ok(HookResult::None) };

@@ -78,6 +78,10 @@ requests! {
     "session.switch" => SwitchSession(SwitchParams) -> Switched,
     "Continues from another entry of the session."
     "session.navigate" => Navigate(NavigateParams) -> Switched,
+    "Ends all extensions and starts them anew, with settings, command hooks, MCP servers, skills, templates, context files and \
+     stream rules read again. It is answered at once and carried out as soon as nothing is in progress; the process that asks \
+     is ended by it. Refused while extensions are just being started."
+    "session.reload" => Reload(NoParams) -> (),
     "Waits until nothing is in progress."
     "session.waitIdle" => WaitIdle(NoParams) -> (),
     "Returns the entries of the session's file, those after `since` if it is given."

@@ -189,9 +189,7 @@ mod tests {
                 tag(&schema["$defs"][name], "type").to_owned()
             })
             .collect();
-        // That of trust is decided before there are sessions.
-        let hooks = HookKind::ALL.iter().filter(|hook| **hook != HookKind::ProjectTrust);
-        let mut hooks: Vec<_> = hooks.map(|hook| hook.as_str()).collect();
+        let mut hooks: Vec<_> = HookKind::ALL.iter().map(|hook| hook.as_str()).collect();
         hooks.push("bus");
         assert_eq!(names, hooks);
     }

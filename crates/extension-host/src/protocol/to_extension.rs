@@ -123,8 +123,9 @@ pub struct InitSession<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<&'record Path>,
     pub cwd: &'record Path,
-    /// `restart` if the extension had exited.
-    #[schemars(extend("enum" = ["startup", "restart"]))]
+    /// Why the extension is started: with bowline, by a reload, because the session goes on in another folder (`new`,
+    /// `resume`, `fork`), or because it had exited (`restart`).
+    #[schemars(extend("enum" = ["startup", "reload", "new", "resume", "fork", "restart"]))]
     pub reason: &'static str,
 }
 
@@ -223,6 +224,9 @@ pub struct State<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<NullOr<ContextInfo>>")]
     pub context_usage: Option<Option<ContextInfo>>,
+    /// Whether the project is trusted, if that was decided only after the extension was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
     /// The values of the flags that the extension has registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flags: Option<&'record BTreeMap<String, Value>>,

@@ -47,6 +47,7 @@ pub(crate) async fn answer(
         RequestBody::Fork(params) => session::fork(&asked, params).await,
         RequestBody::SwitchSession(params) => session::switch(&asked, params).await,
         RequestBody::Navigate(params) => session::navigate(&asked, params).await,
+        RequestBody::Reload(_) => session::reload(&asked).await,
         RequestBody::WaitIdle(_) => session::wait_idle(&asked).await,
         RequestBody::Entries(params) => session::entries(&asked, params).await,
         RequestBody::Context(_) => session::context(&asked).await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::command::Command;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_engine::{ExtensionInput, FoundTool};
+use bowline_engine::{Extension as _, ExtensionInput, FoundTool};
 use bowline_tools::Outcome;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -41,6 +41,14 @@ async fn change(asked: &Asked<'_>, command: Command) -> Result<Value, String> {
         Err(refusal) => return Err(refusal.message),
     };
     json(&Switched { cancelled })
+}
+
+/// Asks for a reload. The answer only says that it will happen: it ends the process that asks.
+pub(super) async fn reload(asked: &Asked<'_>) -> Result<Value, String> {
+    let (reply, accepted) = oneshot::channel();
+    send(asked, ExtensionInput::Reload { extension: asked.extension.name(), reply }).await?;
+    wait(asked, accepted).await?.map_err(|refusal| refusal.message)?;
+    Ok(Value::Null)
 }
 
 pub(super) async fn wait_idle(asked: &Asked<'_>) -> Result<Value, String> {

@@ -31,6 +31,9 @@ pub(super) async fn editor(asked: &Asked<'_>, params: EditorParams) -> Result<Va
 }
 
 async fn ask(asked: &Asked<'_>, kind: DialogKind, title: String, timeout: Option<u64>) -> DialogAnswer {
+    if !asked.connection.allows_dialogs() {
+        return DialogAnswer::Cancelled;
+    }
     let _pause = asked.connection.clock.pause();
     let dialog = Dialog { kind, title, timeout: timeout.map(Duration::from_millis) };
     asked.extension.link.ask(dialog, asked.cancel.clone()).await

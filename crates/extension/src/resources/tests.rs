@@ -186,14 +186,39 @@ fn decision_holds_for_the_process_and_hooks_come_before_the_file() {
     assert!(!resources.is_trusted(&home.path("work")));
     TrustFile::in_folder(&home.path(".bowline")).decide(&home.path("work"), Some(true)).unwrap();
     assert!(!resources.is_trusted(&home.path("work")), "the file changed after the decision");
-    resources.decide_trust(&home.path("work"), true);
-    assert!(!resources.is_trusted(&home.path("work")));
+    assert!(resources.ask_trust(&home.path("work")).is_none(), "it is decided");
     let resources = home.with(home.options());
-    resources.decide_trust(&home.path("work"), false);
+    resources.ask_trust(&home.path("work")).unwrap().decide(false);
     assert!(!resources.is_trusted(&home.path("work")));
+    let changed =
+        resources.with_options(ResourceOptions { default_trust: DefaultTrust::Always, ..home.options() });
+    assert!(!changed.is_trusted(&home.path("work")), "other settings change no decision");
     let resources = home.with(ResourceOptions { approval: Some(false), ..home.options() });
-    resources.decide_trust(&home.path("work"), true);
-    assert!(!resources.is_trusted(&home.path("work")), "the command line decides first");
+    assert!(resources.ask_trust(&home.path("work")).is_none(), "the command line decides first");
+}
+
+#[test]
+fn nothing_of_a_project_is_used_while_the_question_is_open() {
+    let home = Home::new(&[("work/.pi/prompts/tpl.md", "x")]);
+    let work = home.path("work");
+    TrustFile::in_folder(&home.path(".bowline")).decide(&work, Some(true)).unwrap();
+    let resources = home.with(home.options());
+    let (one, two) = (resources.ask_trust(&work).unwrap(), resources.ask_trust(&work).unwrap());
+    assert!(one.is_needed() && !resources.ask_trust(&home.path("none")).unwrap().is_needed());
+    assert!(!resources.is_trusted(&work) && resources.is_trust_open(&work));
+    drop(one);
+    assert!(!resources.is_trusted(&work), "somebody still asks");
+    drop(two);
+    assert!(resources.is_trusted(&work), "nobody has decided, so the file does");
+    let resources = home.with(home.options());
+    let (one, two) = (resources.ask_trust(&work).unwrap(), resources.ask_trust(&work).unwrap());
+    one.decide(false);
+    two.decide(true);
+    drop((one, two));
+    assert!(!resources.is_trusted(&work), "the first answer counts");
+    let question = home.with(home.options()).ask_trust(&work).unwrap();
+    question.remember(false).unwrap();
+    assert!(!home.with(home.options()).is_trusted(&work));
 }
 
 #[test]

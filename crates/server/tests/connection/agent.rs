@@ -106,6 +106,7 @@ impl World {
             },
             gate: Arc::new(TestGate),
             hosts: self.hosts.clone(),
+            configuration: None,
             clock: Clock::System,
         })
     }

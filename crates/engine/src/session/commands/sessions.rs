@@ -11,6 +11,7 @@ use bowline_session::EntryBody;
 
 use crate::activity::{Activity, ChangeKind, SessionChange};
 use crate::agent::{Agent, OpenedSession, session_unavailable};
+use crate::attachment::Occasion;
 use crate::input::Step;
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, PendingId};
@@ -133,6 +134,7 @@ impl Session {
     fn change_to(&mut self, mut opened: OpenedSession, reason: SessionReason) -> Result<(), Refusal> {
         let notes = std::mem::take(&mut opened.notes);
         let (previous, target) = (self.file().map(ToOwned::to_owned), opened.file().map(ToOwned::to_owned));
+        let directory = self.transcript.working_directory().to_owned();
         self.leave_session(reason, target);
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
@@ -141,7 +143,12 @@ impl Session {
         self.futile_compaction = None;
         self.subagents.clear();
         self.drop_queued();
-        self.announce_session(reason, previous);
+        if self.transcript.working_directory() == directory {
+            self.announce_session(reason, previous);
+        } else {
+            // What takes part in a session depends on its folder.
+            self.replace_hosts(Occasion { reason, previous_file: previous });
+        }
         Ok(())
     }
 

@@ -1,0 +1,110 @@
+//! What sessions take from the command line and the settings: at the start, and again when a session is reloaded.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_core::Policy;
+use bowline_core::policy::Questions;
+use bowline_dialect::Entry;
+use bowline_engine::{Configuration, Configured};
+use bowline_extension::Resources;
+use bowline_llm::Providers;
+use bowline_tools::Selection;
+
+use crate::arguments::Arguments;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::hosts::{self, Materials};
+use crate::mcp_servers;
+use crate::resources;
+use crate::settings_file::SettingsFile;
+use crate::startup::{allowed_tools, offered_tools, system_prompt, tool_options, warn_of_unknown_tools};
+use crate::toolboxes;
+
+/// What the settings are combined with. It stays the same for as long as the process.
+#[derive(Clone)]
+pub(crate) struct Fixed {
+    pub arguments: Arguments,
+    pub environment: Environment,
+    pub entry: &'static Entry,
+    pub policy: Policy,
+    pub providers: Providers,
+}
+
+impl Fixed {
+    /// Returns what a session in a folder starts with. `known` are the resources of the process, which know what was
+    /// decided about projects. Warnings go to stderr.
+    pub fn configure(
+        &self,
+        file: &SettingsFile,
+        directory: &Path,
+        known: Option<&Resources>,
+    ) -> Result<Configured, Failure> {
+        let Self { arguments, environment, entry, policy, providers } = self;
+        let start = &entry.start;
+        let mut settings = file.engine_settings(policy);
+        settings.reports_progress = !arguments.is_reproducible();
+        settings.stream_rules.own_folder.clone_from(&environment.home);
+        settings.stream_rules.enabled &= !arguments.no_rules;
+        settings.offered_tools = offered_tools(arguments, start);
+        let places = hosts::places(arguments, environment, file);
+        let may_have_extensions = places.may_have_any(directory);
+        if !may_have_extensions {
+            warn_of_unknown_tools(&arguments.exclude_tools);
+        }
+        let options =
+            Arc::new(tool_options(arguments, environment, file, providers, !settings.resize_images));
+        let keeps_todos = file.todos.are_kept(policy);
+        let toolbox = toolboxes::with_defaults(&options, file, start, keeps_todos).select(&Selection {
+            allow: allowed_tools(arguments, file, start, may_have_extensions, keeps_todos)?,
+            exclude: arguments.exclude_tools.clone(),
+            none: arguments.no_tools || arguments.no_builtin_tools,
+        })?;
+        settings.subagents.further_tools = toolboxes::for_subagents(&options, arguments, file);
+        let system_prompt = system_prompt(arguments, environment)?;
+        let resources = match known {
+            Some(known) => known.with_options(resources::options(arguments, environment, file)),
+            None => resources::choose(arguments, environment, file),
+        };
+        let can_ask = policy.questions != Questions::Assumed;
+        let mcp = mcp_servers::options(environment, file, providers, &resources, &options, can_ask);
+        let hosts = hosts::choose(&Materials {
+            arguments,
+            environment,
+            file,
+            resources: &resources,
+            options: &options,
+            entry,
+            policy,
+            places,
+            may_have_extensions,
+            mcp,
+        });
+        Ok(Configured { settings, toolbox, system_prompt, resources, hosts })
+    }
+}
+
+/// Reads the settings again, with everything else as it was at the start.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    pub fixed: Fixed,
+    pub resources: Resources,
+}
+
+impl Configuration for Reader {
+    fn read(&self, directory: &Path) -> Result<Configured, String> {
+        let read = || {
+            let file = SettingsFile::of_user(&self.fixed.environment)?;
+            self.fixed.configure(&file, directory, Some(&self.resources))
+        };
+        read().map_err(|failure: Failure| failure.to_string())
+    }
+}
+
+impl fmt::Debug for Reader {
+    /// Shows nothing of the command line: it may have a key.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Reader")
+    }
+}
