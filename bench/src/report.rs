@@ -49,7 +49,7 @@ fn subject(arguments: &Arguments) -> Result<Subject, Failure> {
     let binary = arguments.binary.clone().unwrap_or_else(|| itself.with_file_name("bowline"));
     // The agent is started in another folder.
     let binary = binary.canonicalize().map_err(Failure::while_doing(format!(
-        "{} (build it with `cargo build --profile dist`, or name another with --binary)",
+        "{} (build it with `./package`, or name another with --binary)",
         binary.display()
     )))?;
     Ok(Subject::new(binary, itself, arguments.samples))
