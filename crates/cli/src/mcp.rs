@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bowline_core::message::Content;
 use bowline_extension_host::McpOptions;
 use bowline_mcp::{
-    Configuration, Listener, NoAsker, Notice, ServerConfig, Servers, Severity, Start, Status, Surroundings,
+    Configuration, Listener, NoAsker, Notice, ServerConfig, ServerContext, Servers, Severity, Start, Status,
     Timing,
 };
 use bowline_tools::{CallContext, Outcome, TodoList};
@@ -252,7 +252,7 @@ impl Mcp {
             .enable_all()
             .build()
             .map_err(Failure::io("starting the runtime"))?;
-        let surroundings = Surroundings {
+        let context = ServerContext {
             working_directory: self.environment.working_directory.clone(),
             tools: Arc::clone(&self.options.tools),
             host: Arc::clone(&self.options.host),
@@ -261,7 +261,7 @@ impl Mcp {
             timing: Timing { backoff: [Duration::ZERO; 3], ..Timing::default() },
         };
         let result = runtime.block_on(async {
-            let servers = Servers::new(&self.configuration, surroundings);
+            let servers = Servers::new(&self.configuration, context);
             let result = work(&servers).await;
             servers.stop().await;
             result

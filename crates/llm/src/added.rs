@@ -97,6 +97,11 @@ impl Additions {
         self.remove_where(|added| added.name == name);
     }
 
+    /// Removes all that were added.
+    pub fn clear(&self) {
+        self.remove_where(|_| true);
+    }
+
     fn remove_where(&self, is_meant: impl Fn(&Added) -> bool) {
         let is_removed = |added: &Added| added.owner == self.owner && is_meant(added);
         self.providers.change_registry(|registry| registry.without(is_removed));
@@ -157,7 +162,7 @@ fn take_apis(settings: &mut Value) -> String {
 
 impl Drop for Additions {
     fn drop(&mut self) {
-        self.remove_where(|_| true);
+        self.clear();
     }
 }
 

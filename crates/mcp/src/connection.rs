@@ -21,7 +21,7 @@ use crate::any_transport::AnyTransport;
 use crate::configuration::{self, ServerConfig, Transport};
 use crate::error::Error;
 use crate::handler::Handler;
-use crate::host::Surroundings;
+use crate::host::ServerContext;
 use crate::http::{Http, HttpError};
 use crate::limits::{KEPT_STDERR, LONGEST_ERROR, beginning};
 use crate::stdio::{OutputEnd, Stdio};
@@ -93,13 +93,13 @@ impl Stderr {
 
 impl Session {
     /// Starts a server, or connects to it, and agrees on a protocol version.
-    pub async fn open(config: &ServerConfig, surroundings: &Surroundings) -> Result<Self, Error> {
-        match Self::open_by(config, surroundings, ClientLifecycleMode::Initialize).await {
+    pub async fn open(config: &ServerConfig, context: &ServerContext) -> Result<Self, Error> {
+        match Self::open_by(config, context, ClientLifecycleMode::Initialize).await {
             // A server that only knows the newest protocol refuses the first request of the older ones.
             Err(Error::Refused(refusal)) => {
                 let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
                 let mode = ClientLifecycleMode::Discover { preferred_versions };
-                Self::open_by(config, surroundings, mode).await.map_err(|_| Error::Refused(refusal))
+                Self::open_by(config, context, mode).await.map_err(|_| Error::Refused(refusal))
             }
             result => result,
         }
@@ -107,19 +107,18 @@ impl Session {
 
     async fn open_by(
         config: &ServerConfig,
-        surroundings: &Surroundings,
+        context: &ServerContext,
         mode: ClientLifecycleMode,
     ) -> Result<Self, Error> {
-        let handler =
-            Handler::new(&config.name, &surroundings.working_directory, Arc::clone(&surroundings.asker));
+        let handler = Handler::new(&config.name, &context.working_directory, Arc::clone(&context.asker));
         let (running, process) = match &config.transport {
             Transport::Command { command, arguments, environment, working_directory } => {
                 let launch = ServiceLaunch {
                     program: command.clone(),
                     arguments: arguments.clone(),
-                    environment: evaluate_all(surroundings, "env", environment).await?,
-                    working_directory: folder(working_directory.as_ref(), surroundings),
-                    options: Arc::clone(&surroundings.tools),
+                    environment: evaluate_all(context, "env", environment).await?,
+                    working_directory: folder(working_directory.as_ref(), context),
+                    options: Arc::clone(&context.tools),
                 };
                 let secrets = secrets(&launch.environment);
                 let (service, pipes) =
@@ -134,9 +133,9 @@ impl Session {
                 }
             }
             Transport::Http { url, headers } => {
-                let client = surroundings.host.http_client(url.clone()).await.map_err(Error::Start)?;
+                let client = context.host.http_client(url.clone()).await.map_err(Error::Start)?;
                 let mut custom = HashMap::new();
-                for (name, value) in evaluate_all(surroundings, "headers", headers).await? {
+                for (name, value) in evaluate_all(context, "headers", headers).await? {
                     let (name, value) = configuration::header(&name, &value).ok_or_else(|| Error::Value {
                         place: format!("headers.{name}"),
                         reason: "it cannot be sent in a header".to_owned(),
@@ -293,13 +292,13 @@ impl Connection {
 
 /// Returns values with what stands in them evaluated.
 async fn evaluate_all(
-    surroundings: &Surroundings,
+    context: &ServerContext,
     group: &str,
     values: &[(String, String)],
 ) -> Result<Vec<(String, String)>, Error> {
     let mut evaluated = Vec::with_capacity(values.len());
     for (name, value) in values {
-        let value = surroundings.host.evaluate(value.clone()).await;
+        let value = context.host.evaluate(value.clone()).await;
         let value = value.map_err(|reason| Error::Value { place: format!("{group}.{name}"), reason })?;
         evaluated.push((name.clone(), value));
     }
@@ -312,11 +311,11 @@ fn secrets(environment: &[(String, String)]) -> Arc<[String]> {
     environment.iter().map(|(_, value)| value.clone()).filter(|value| value.len() >= SHORTEST).collect()
 }
 
-fn folder(configured: Option<&PathBuf>, surroundings: &Surroundings) -> PathBuf {
-    let Some(path) = configured else { return surroundings.working_directory.clone() };
-    match (path.strip_prefix("~"), &surroundings.tools.home_directory) {
+fn folder(configured: Option<&PathBuf>, context: &ServerContext) -> PathBuf {
+    let Some(path) = configured else { return context.working_directory.clone() };
+    match (path.strip_prefix("~"), &context.tools.home_directory) {
         (Ok(rest), Some(home)) => home.join(rest),
-        _ => surroundings.working_directory.join(path),
+        _ => context.working_directory.join(path),
     }
 }
 

@@ -88,7 +88,7 @@ pub enum Severity {
 
 /// What all servers share.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ServerContext {
     /// Where servers run, and the root that they are told.
     pub working_directory: std::path::PathBuf,
     /// The options of the toolbox: what programs get of the environment, and who watches them.

@@ -2,7 +2,7 @@
 //!
 //! [`Configuration`] reads which servers there are. [`Servers`] starts them when they are needed, keeps them running, and
 //! offers their tools ([`Servers::tools`]) and prompts ([`Servers::commands`]). What they need of the program around them is
-//! passed in as [`Surroundings`]: how values are evaluated, who can be asked, who hears of changes.
+//! passed in as [`ServerContext`]: how values are evaluated, who can be asked, who hears of changes.
 //!
 //! Everything that a server controls has a bound (`limits`), and no server can harm another one or the agent: its process is
 //! a service of `bowline-tools`, its messages are checked before they are parsed, and whoever waits for it can stop waiting.
@@ -31,7 +31,7 @@ mod tool;
 pub use configuration::{Configuration, Problem, ServerConfig, Source, Start, Transport};
 pub use error::Error;
 pub use host::{
-    Asker, Host, HttpClient, Listener, NoAsker, Notice, Question, QuestionKind, Severity, Surroundings,
+    Asker, Host, HttpClient, Listener, NoAsker, Notice, Question, QuestionKind, ServerContext, Severity,
     Timing,
 };
 pub use prompts::{ExpandedPrompt, PromptCommand};

@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use crate::configuration::ServerConfig;
 use crate::connection::{Connection, Session};
 use crate::error::Error;
-use crate::host::{Notice, Severity, Surroundings};
+use crate::host::{Notice, ServerContext, Severity};
 use crate::inventory::{self, Inventory};
 use crate::limits::REFRESH_PAUSE;
 
 /// A configured server.
 pub(crate) struct Server {
     pub config: ServerConfig,
-    pub surroundings: Surroundings,
+    pub context: ServerContext,
     state: watch::Sender<State>,
     /// What it offered when it was last asked.
     inventory: Mutex<Arc<Inventory>>,
@@ -69,10 +69,10 @@ enum Over {
 }
 
 impl Server {
-    pub fn new(config: ServerConfig, surroundings: Surroundings) -> Arc<Self> {
+    pub fn new(config: ServerConfig, context: ServerContext) -> Arc<Self> {
         Arc::new(Self {
             config,
-            surroundings,
+            context,
             state: watch::Sender::new(State::Idle),
             inventory: Mutex::default(),
             has_begun: AtomicBool::new(false),
@@ -131,7 +131,7 @@ impl Server {
     }
 
     fn notice(&self, severity: Severity, text: String) {
-        self.surroundings.listener.notice(Notice { server: self.config.name.clone(), text, severity });
+        self.context.listener.notice(Notice { server: self.config.name.clone(), text, severity });
     }
 
     async fn supervise(self: Arc<Self>) {
@@ -153,7 +153,7 @@ impl Server {
                 return self.give_up(error);
             }
             let Some(delay) = self.backoff(&mut restarts) else {
-                let times = self.surroundings.timing.backoff.len();
+                let times = self.context.timing.backoff.len();
                 return self.give_up(Error::Connection(format!("{error} (after {times} restarts)")));
             };
             let name = &self.config.name;
@@ -171,7 +171,7 @@ impl Server {
 
     /// Returns after how long the server is started again; `None` if it has been restarted too often.
     fn backoff(&self, restarts: &mut VecDeque<Instant>) -> Option<Duration> {
-        let timing = &self.surroundings.timing;
+        let timing = &self.context.timing;
         while restarts.front().is_some_and(|restart| restart.elapsed() > timing.window) {
             restarts.pop_front();
         }
@@ -184,14 +184,14 @@ impl Server {
         let name = &self.config.name;
         self.notice(Severity::Failure, format!("The MCP server {name} cannot be used: {error}."));
         self.set(State::Failed(error));
-        self.surroundings.listener.changed();
+        self.context.listener.changed();
     }
 
     /// Opens a session and asks what the server offers.
     async fn start(&self) -> Result<Session, Error> {
-        let limit = self.surroundings.timing.longest_start;
+        let limit = self.context.timing.longest_start;
         let start = async {
-            let mut session = Session::open(&self.config, &self.surroundings).await?;
+            let mut session = Session::open(&self.config, &self.context).await?;
             match inventory::take(&session.connection.peer, &self.config).await {
                 Ok(inventory) => Ok((session, inventory)),
                 Err(error) => {
@@ -218,7 +218,7 @@ impl Server {
     /// Keeps a session until it is over.
     async fn serve(&self, mut session: Session) -> Over {
         self.set(State::Ready(Box::new(session.connection.clone())));
-        self.surroundings.listener.changed();
+        self.context.listener.changed();
         let handler = session.connection.handler.clone();
         let peer = session.connection.peer.clone();
         let refresh = async {
@@ -228,7 +228,7 @@ impl Server {
                     tokio::time::timeout(self.config.timeout, inventory::take(&peer, &self.config)).await;
                 if let Ok(Ok(inventory)) = taken {
                     self.keep(inventory);
-                    self.surroundings.listener.changed();
+                    self.context.listener.changed();
                 }
                 tokio::time::sleep(REFRESH_PAUSE).await;
             }
@@ -238,7 +238,7 @@ impl Server {
             reason = session.ended() => Over::Ended(reason),
             () = refresh => Over::Stopped,
         };
-        session.close(self.surroundings.timing.patience).await;
+        session.close(self.context.timing.patience).await;
         over
     }
 }

@@ -8,7 +8,7 @@ use bowline_tools::Tool;
 
 use crate::configuration::{Configuration, ServerConfig, Start};
 use crate::error::Error;
-use crate::host::{Notice, Severity, Surroundings};
+use crate::host::{Notice, ServerContext, Severity};
 use crate::resources::{ListResources, ReadResource};
 use crate::server::{Server, State};
 use crate::tool::ServerTool;
@@ -17,7 +17,7 @@ use crate::tool::ServerTool;
 #[derive(Clone)]
 pub struct Servers {
     servers: Arc<[Arc<Server>]>,
-    surroundings: Surroundings,
+    context: ServerContext,
 }
 
 /// A server and what it is doing.
@@ -51,10 +51,10 @@ pub struct ToolSummary {
 
 impl Servers {
     /// Returns the enabled servers.
-    pub fn new(configuration: &Configuration, surroundings: Surroundings) -> Self {
+    pub fn new(configuration: &Configuration, context: ServerContext) -> Self {
         let enabled = configuration.servers.iter().filter(|server| server.enabled);
-        let servers = enabled.map(|config| Server::new(config.clone(), surroundings.clone())).collect();
-        Self { servers, surroundings }
+        let servers = enabled.map(|config| Server::new(config.clone(), context.clone())).collect();
+        Self { servers, context }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -75,7 +75,7 @@ impl Servers {
         for server in self.servers.iter() {
             server.begin();
         }
-        let limit = self.surroundings.timing.start;
+        let limit = self.context.timing.start;
         let all = futures_util::future::join_all(self.servers.iter().map(|server| server.settled()));
         if tokio::time::timeout(limit, all).await.is_ok() {
             return;
@@ -88,7 +88,7 @@ impl Servers {
                     "The MCP server {name} is not ready after {seconds} s. Its tools are added when it is."
                 );
                 let notice = Notice { server: name.clone(), text, severity: Severity::Warning };
-                self.surroundings.listener.notice(notice);
+                self.context.listener.notice(notice);
             }
         }
     }

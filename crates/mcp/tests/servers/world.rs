@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bowline_core::message::{Content, join_text};
 use bowline_mcp::{
-    Asker, Configuration, Host, Listener, Notice, Question, Servers, Source, Surroundings, Timing,
+    Asker, Configuration, Host, Listener, Notice, Question, ServerContext, Servers, Source, Timing,
 };
 use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Progress};
 use serde_json::{Map, Value, json};
@@ -109,7 +109,7 @@ impl World {
         let servers = servers.as_object().unwrap().clone();
         let configuration = Configuration::read(&[Source::Servers { origin: "test".into(), servers }]);
         assert_eq!(configuration.problems, []);
-        let surroundings = Surroundings {
+        let context = ServerContext {
             working_directory: self.folder.path().to_owned(),
             tools: Arc::new(Options::default()),
             host: Arc::new(TestHost),
@@ -117,7 +117,7 @@ impl World {
             listener: Arc::clone(&self.events) as Arc<dyn Listener>,
             timing: self.timing,
         };
-        Servers::new(&configuration, surroundings)
+        Servers::new(&configuration, context)
     }
 
     /// Starts one server, named `s`, with flags.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
 use bowline_extension::{PathList, project_list, trust};
 
-use crate::entry_file::{self, Kind};
-use crate::manifest::Manifest;
+use crate::process::entry_file::{self, Kind};
+use crate::process::manifest::Manifest;
 use crate::protocol::FlagRegistration;
 
 /// The folder within a place whose files and folders are extensions. Also the key of the list in settings.

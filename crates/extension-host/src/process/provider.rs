@@ -12,13 +12,13 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{CallGuard, OpenCall, StreamItem};
-use crate::process_extension::ProcessExtension;
+use crate::process::connection::{CallGuard, OpenCall, StreamItem};
+use crate::process::extension::ProcessExtension;
+use crate::process::registration::MOST_MODELS;
 use crate::protocol::{
     Chunk, Failure, ModelRegistration, ProviderRegistration, ProviderRequest, StreamEnd, StreamStop,
     ToExtension, ToolDeclaration,
 };
-use crate::registration::MOST_MODELS;
 
 /// How long an extension may take to list its models.
 const LIST_LIMIT: Duration = Duration::from_secs(30);

@@ -19,13 +19,13 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::lock;
-use crate::discovery::{Found, NotLoaded};
-use crate::plan::Plan;
-use crate::process_extension::{Listing, ProcessExtension, describe};
+use crate::process::connection::lock;
+use crate::process::discovery::{Found, NotLoaded};
+use crate::process::extension::{Listing, ProcessExtension, describe};
+use crate::process::plan::Plan;
+use crate::process::supervisor::{OwnedTask, supervise};
+use crate::process::trust_question;
 use crate::protocol::HookEventRecord;
-use crate::supervisor::{OwnedTask, supervise};
-use crate::trust_question;
 
 /// Brings extension processes to sessions.
 #[derive(Debug)]

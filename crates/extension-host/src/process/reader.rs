@@ -8,17 +8,17 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Connection, lock};
-use crate::displays::Displays;
-use crate::flood::Flood;
-use crate::notifications;
-use crate::plan::Direction;
-use crate::process_extension::{ProcessExtension, flags_only};
+use crate::process::connection::{Connection, lock};
+use crate::process::displays::Displays;
+use crate::process::extension::{ProcessExtension, flags_only};
+use crate::process::flood::Flood;
+use crate::process::notifications;
+use crate::process::plan::Direction;
+use crate::process::requests;
 use crate::protocol::{
     CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension,
     VERSION,
 };
-use crate::requests;
 
 /// How many invalid lines are reported.
 const REPORTED_LINES: u32 = 3;
@@ -241,7 +241,7 @@ impl Reader {
     /// Counts a record that nobody asked for, and waits if there are too many.
     async fn slow_down(&mut self) {
         if self.flood.count() {
-            let most = crate::flood::MOST_PER_SECOND;
+            let most = crate::process::flood::MOST_PER_SECOND;
             let error = format!("it sends more than {most} records a second and is slowed down");
             self.extension.fail("flood", error).await;
         }

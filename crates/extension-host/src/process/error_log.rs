@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use crate::connection::lock;
+use crate::process::connection::lock;
 
 /// The longest line that is kept or passed on, in bytes.
 const LONGEST_LINE: usize = 4096;

@@ -11,13 +11,13 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Connection;
-use crate::error_log::ErrorLog;
-use crate::plan::Direction;
-use crate::process_extension::ProcessExtension;
+use crate::process::connection::Connection;
+use crate::process::error_log::ErrorLog;
+use crate::process::extension::ProcessExtension;
+use crate::process::plan::Direction;
+use crate::process::reader::Reader;
+use crate::process::restarts::Restarts;
 use crate::protocol::{Engine, InitExtension, InitSession, Limits, State, ToExtension, VERSION};
-use crate::reader::Reader;
-use crate::restarts::Restarts;
 
 /// How long an extension may take to register in all. Prompts do not wait that long.
 const LONGEST_START: Duration = Duration::from_secs(30);

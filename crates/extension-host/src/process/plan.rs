@@ -9,7 +9,7 @@ use bowline_extension::Resources;
 use bowline_tools::Options;
 use serde_json::Value;
 
-use crate::discovery::Places;
+use crate::process::discovery::Places;
 use crate::protocol::{FlagRegistration, FlagType};
 
 /// How long prompts wait for extensions to register, by default.

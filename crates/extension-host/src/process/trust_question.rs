@@ -10,7 +10,7 @@ use bowline_extension::TrustQuestion;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::process_extension::ProcessExtension;
+use crate::process::extension::ProcessExtension;
 
 /// How long the extensions may take together, whatever they wait for: prompts wait for them.
 const LIMIT: Duration = Duration::from_secs(10);

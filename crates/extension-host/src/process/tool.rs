@@ -8,9 +8,9 @@ use bowline_tools::{BoxFuture, CallContext, Outcome, Tool};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::argument_check;
-use crate::connection::{OpenCall, exited};
-use crate::process_extension::ProcessExtension;
+use crate::process::argument_check;
+use crate::process::connection::{OpenCall, exited};
+use crate::process::extension::ProcessExtension;
 use crate::protocol::{ExecutionMode, ToExtension, ToolOutcome, ToolRegistration};
 
 /// A tool of an extension.

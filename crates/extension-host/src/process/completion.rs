@@ -7,8 +7,8 @@ use bowline_core::completion::Completion;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::CallEnd;
-use crate::process_extension::ProcessExtension;
+use crate::process::connection::CallEnd;
+use crate::process::extension::ProcessExtension;
 use crate::protocol::{CompletionResult, ToExtension};
 
 /// How long an extension may take: the user is typing.

@@ -1,5 +1,7 @@
 //! An extension that is a process, as the engine sees it.
 
+mod offers;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
@@ -7,9 +9,9 @@ use std::sync::{Arc, Mutex, Weak};
 use bowline_core::completion::Completion;
 use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
-use bowline_core::slash_command::{CommandKind, Scope, SlashCommand};
+use bowline_core::slash_command::Scope;
 use bowline_core::ui::ExtensionError;
-use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, OfferedTool, SessionLink};
+use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, SessionLink};
 use bowline_llm::{AddedBy, Additions};
 use bowline_tools::BoxFuture;
 use serde_json::Value;
@@ -17,18 +19,16 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::completion;
-use crate::connection::{CallEnd, CallGuard, Connection, OpenCall, exited, lock};
-use crate::discovery::{Found, Launch, NotLoaded};
-use crate::host::Group;
-use crate::mirror;
-use crate::plan::Plan;
-use crate::protocol::{
-    self, HookEventRecord, ProviderRegistration, Registration, State as StateRecord, ToExtension, Unregister,
-};
-use crate::provider;
-use crate::registration::{Changed, Registered};
-use crate::tool::ProcessTool;
+use crate::process::completion;
+use crate::process::connection::{CallEnd, CallGuard, Connection, OpenCall, exited, lock};
+use crate::process::discovery::{Found, Launch, NotLoaded};
+use crate::process::host::Group;
+use crate::process::mirror;
+use crate::process::plan::Plan;
+use crate::process::registration::Registered;
+use crate::protocol::{self, HookEventRecord, State as StateRecord, ToExtension};
+
+pub(crate) use offers::Listing;
 
 /// The longest text of an error that is passed on, in characters.
 const LONGEST_ERROR: usize = 4000;
@@ -59,14 +59,6 @@ struct State {
     /// What the engine last said of the session.
     mirror: Option<Arc<Mirror>>,
     status: ExtensionStatus,
-}
-
-/// Which providers are asked for their models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listing {
-    All,
-    /// Those that have no models yet.
-    Unlisted,
 }
 
 impl ProcessExtension {
@@ -169,34 +161,6 @@ impl ProcessExtension {
         lock(&self.state).registered.takes_bus
     }
 
-    /// Registers what a process offers; `anew` forgets what an earlier process offered.
-    pub async fn register(self: &Arc<Self>, registration: Registration, anew: bool) {
-        let changed = {
-            let mut state = lock(&self.state);
-            if anew {
-                state.registered = Registered::default();
-            }
-            let mut changed = state.registered.add(registration);
-            if anew {
-                (changed.tools, changed.commands, changed.providers) = (true, true, true);
-            }
-            changed
-        };
-        self.announce(changed).await;
-        if !self.is_starting() {
-            self.list_in_background();
-        }
-    }
-
-    /// Takes back what a process offered.
-    pub async fn unregister(self: &Arc<Self>, names: Unregister) {
-        for name in &names.providers {
-            self.additions.remove(name);
-        }
-        let changed = lock(&self.state).registered.remove(&names);
-        self.announce(changed).await;
-    }
-
     /// Returns the values of the flags that the extension has registered. What is wrong with them is reported.
     pub fn flag_values(&self, problems: &mut Vec<String>) -> BTreeMap<String, Value> {
         let given = |flag: &protocol::FlagRegistration| {
@@ -218,117 +182,6 @@ impl ProcessExtension {
         drop(state);
         problems.extend(wrong);
         values
-    }
-
-    /// Tells the session what the extension has registered so far.
-    pub async fn announce_all(self: &Arc<Self>) {
-        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
-        if self.status() != ExtensionStatus::Starting {
-            self.announce(all).await;
-        }
-    }
-
-    /// Tells whether the session still waits for its extensions.
-    fn is_starting(&self) -> bool {
-        self.group.upgrade().is_some_and(|group| group.is_starting())
-    }
-
-    /// Tells the session what has changed.
-    async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, providers, problems } = changed;
-        for problem in problems {
-            self.fail("register", problem).await;
-        }
-        // The first extension that has a tool of a name wins, so those that start together are announced in order.
-        if self.is_starting() {
-            return;
-        }
-        if providers {
-            self.add_providers().await;
-        }
-        if tools {
-            let tools = self.offered_tools();
-            self.link.send(ExtensionInput::Tools { extension: Arc::clone(&self.name), tools }).await;
-        }
-        if commands {
-            let commands = self.offered_commands();
-            self.link.send(ExtensionInput::Commands { extension: Arc::clone(&self.name), commands }).await;
-        }
-        self.link.send(ExtensionInput::Changed).await;
-    }
-
-    /// Asks the process for the models of its providers: of all that it can list, or of those that have none yet.
-    pub async fn list_models(self: &Arc<Self>, listing: Listing) {
-        for name in self.listed_providers(listing) {
-            match provider::list_models(self, &name).await {
-                Ok(models) => lock(&self.state).registered.set_models(&name, models),
-                Err(problem) => self.fail("provider", format!("The provider \"{name}\": {problem}.")).await,
-            }
-        }
-    }
-
-    fn listed_providers(&self, listing: Listing) -> Vec<String> {
-        let state = lock(&self.state);
-        let is_wanted = |provider: &&ProviderRegistration| {
-            provider.refresh && (listing == Listing::All || provider.models.is_empty())
-        };
-        state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
-    }
-
-    /// Adds its providers to those of the session.
-    pub async fn add_providers(self: &Arc<Self>) {
-        let providers = lock(&self.state).registered.providers.clone();
-        for registered in &providers {
-            let provider = provider::new_provider(self, registered);
-            if let Err(problem) = self.additions.add(&registered.name, provider) {
-                self.fail("register", problem).await;
-            }
-        }
-    }
-
-    /// Takes its providers from the session, so that whoever comes after it can have them.
-    pub fn remove_providers(&self) {
-        for provider in &lock(&self.state).registered.providers {
-            self.additions.remove(&provider.name);
-        }
-    }
-
-    /// Adds the providers that have to be asked for their models, once they have answered. The answer comes through
-    /// whoever has called this.
-    fn list_in_background(self: &Arc<Self>) {
-        if self.listed_providers(Listing::Unlisted).is_empty() {
-            return;
-        }
-        let extension = Arc::clone(self);
-        tokio::spawn(async move {
-            extension.list_models(Listing::Unlisted).await;
-            extension.add_providers().await;
-            extension.link.send(ExtensionInput::Changed).await;
-        });
-    }
-
-    fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {
-        let state = lock(&self.state);
-        let tools = state.registered.tools.iter().map(|tool| OfferedTool {
-            tool: Arc::new(ProcessTool::new(Arc::clone(self), tool)),
-            snippet: tool.prompt_snippet.clone(),
-            guidelines: tool.prompt_guidelines.clone(),
-            is_active: tool.default_active,
-        });
-        tools.collect()
-    }
-
-    fn offered_commands(&self) -> Vec<SlashCommand> {
-        let state = lock(&self.state);
-        let commands = state.registered.commands.iter().map(|command| SlashCommand {
-            name: command.name.clone(),
-            description: command.description.clone(),
-            argument_hint: None,
-            has_completion: command.has_completion,
-            kind: CommandKind::Extension,
-            source_info: self.found.source.clone(),
-        });
-        commands.collect()
     }
 
     /// Reports a failure to the client.

@@ -8,8 +8,8 @@ use bowline_core::ui::{Display, NotifyLevel, OpenUrl, WidgetPlacement};
 use bowline_engine::{Delivery, ExtensionInput};
 use tokio::sync::oneshot;
 
-use crate::displays::Displays;
-use crate::process_extension::ProcessExtension;
+use crate::process::displays::Displays;
+use crate::process::extension::ProcessExtension;
 use crate::protocol::{DeliverAs, NotificationBody, Notify, NotifyType, OpenUrlParams, Placement, QueueName};
 
 /// Carries out a notification. What is wrong with it is reported to the client.

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Connection;
-use crate::process_extension::ProcessExtension;
+use crate::process::connection::Connection;
+use crate::process::extension::ProcessExtension;
 use crate::protocol::RequestBody;
 
 /// What answering needs.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::executable;
+use crate::process::executable;
 
 /// How much of a file is looked at, in bytes.
 const BEGINNING: u64 = 256 * 1024;

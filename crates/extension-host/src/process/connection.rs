@@ -12,9 +12,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::delta_lines::DeltaLines;
-use crate::outgoing::{Outgoing, Sent};
-use crate::pausable_clock::PausableClock;
+use crate::process::delta_lines::DeltaLines;
+use crate::process::outgoing::{Outgoing, Sent};
+use crate::process::pausable_clock::PausableClock;
 use crate::protocol::{Chunk, Failure, HookEventRecord, PartialOutcome, ToExtension};
 
 /// How long an extension may take to answer what was cancelled.

@@ -1,0 +1,124 @@
+//! MCP servers as part of a session: their tools, their prompts as slash commands, their questions as dialogs.
+//!
+//! Servers are shared by the sessions of this process that work in the same folder. They are started with the first
+//! message of the user, unless the configuration says otherwise, and the message waits for them no longer than a limit.
+
+mod extension;
+mod shared;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_engine::{About, Attached, Host, SessionLink};
+use bowline_extension::Resources;
+use bowline_extension::trust::{PROJECT_FOLDERS, project_folders};
+use bowline_mcp::{Configuration, Source};
+use serde_json::{Map, Value};
+
+use extension::{McpAttached, McpExtension};
+use shared::{Shared, follow};
+
+/// The name that clients know all of this by.
+const NAME: &str = "mcp";
+
+/// The name of the file with servers, in the user's folder and in those of a project.
+const FILE_NAME: &str = "mcp.json";
+
+/// What is known of MCP servers at the start. Nothing is read or started yet.
+#[derive(Clone)]
+pub struct McpOptions {
+    /// The servers in the user's settings, and the file that they come from.
+    pub settings: Map<String, Value>,
+    pub settings_file: PathBuf,
+    /// The user's folder, which may have a file with more servers.
+    pub own_folder: PathBuf,
+    /// Decides whether a project is trusted.
+    pub resources: Resources,
+    /// The options of the toolbox.
+    pub tools: Arc<bowline_tools::Options>,
+    pub host: Arc<dyn bowline_mcp::Host>,
+    /// Whether the client can be asked.
+    pub can_ask: bool,
+    /// How long the first message waits for servers.
+    pub start_limit: Duration,
+    /// Tells the user something beside the protocol.
+    pub note: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl McpOptions {
+    /// Returns whether the user has described servers.
+    fn has_own(&self) -> bool {
+        !self.settings.is_empty() || self.own_folder.join(FILE_NAME).symlink_metadata().is_ok()
+    }
+
+    /// Returns the files of a project that describe servers, in order of precedence.
+    fn project_files(&self, directory: &Path) -> Vec<PathBuf> {
+        let files = PROJECT_FOLDERS.iter().map(|folder| directory.join(folder).join(FILE_NAME));
+        let mut files: Vec<_> = files.filter(|file| file.symlink_metadata().is_ok()).collect();
+        // Most projects have none, and then nothing more is looked at.
+        if !files.is_empty() {
+            let folders = project_folders(directory, &self.own_folder);
+            files.retain(|file| {
+                file.parent().is_some_and(|folder| folders.iter().any(|known| known == folder))
+            });
+        }
+        files
+    }
+
+    /// Reads all descriptions that apply to a folder. Blocks.
+    pub fn configuration(&self, directory: &Path) -> Configuration {
+        let mut sources = vec![
+            Source::Servers { origin: self.settings_file.clone(), servers: self.settings.clone() },
+            Source::File(self.own_folder.join(FILE_NAME)),
+        ];
+        let files = self.project_files(directory);
+        if !files.is_empty() && self.resources.is_trusted(directory) {
+            // The first folder takes precedence, and a later source does.
+            let project = files.into_iter().rev();
+            let folder = directory.to_owned();
+            sources.extend(project.map(|path| Source::ProjectFile { path, folder: folder.clone() }));
+        }
+        Configuration::read(&sources)
+    }
+}
+
+/// Brings MCP servers to sessions.
+pub struct McpHost {
+    options: Arc<McpOptions>,
+    shared: Arc<Mutex<HashMap<PathBuf, Arc<Shared>>>>,
+}
+
+impl McpHost {
+    pub fn new(options: McpOptions) -> Self {
+        Self { options: Arc::new(options), shared: Arc::default() }
+    }
+}
+
+impl fmt::Debug for McpHost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("McpHost").finish_non_exhaustive()
+    }
+}
+
+impl Host for McpHost {
+    fn attach(&self, link: SessionLink, about: About) -> Option<Box<dyn Attached>> {
+        if !self.options.has_own() && self.options.project_files(&about.directory).is_empty() {
+            return None;
+        }
+        let mut all = lock(&self.shared);
+        let shared = all
+            .entry(about.directory.clone())
+            .or_insert_with(|| Shared::new(Arc::clone(&self.options), about.directory));
+        let seat = shared.take_seat(link, about.session_id);
+        let extension = Arc::new(McpExtension { shared: Arc::clone(shared), seat: Arc::clone(&seat) });
+        tokio::spawn(follow(Arc::clone(shared), Arc::clone(&seat)));
+        Some(Box::new(McpAttached { all: Arc::clone(&self.shared), extension }))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,162 @@
+//! What an extension offers to its session: tools, commands and providers, as its process registers them.
+
+use std::sync::Arc;
+
+use bowline_core::extension_info::ExtensionStatus;
+use bowline_core::slash_command::{CommandKind, SlashCommand};
+use bowline_engine::{ExtensionInput, OfferedTool};
+
+use super::ProcessExtension;
+use crate::process::connection::lock;
+use crate::process::provider;
+use crate::process::registration::{Changed, Registered};
+use crate::process::tool::ProcessTool;
+use crate::protocol::{ProviderRegistration, Registration, Unregister};
+
+/// Which providers are asked for their models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listing {
+    All,
+    /// Those that have no models yet.
+    Unlisted,
+}
+
+impl ProcessExtension {
+    /// Registers what a process offers; `anew` forgets what an earlier process offered.
+    pub async fn register(self: &Arc<Self>, registration: Registration, anew: bool) {
+        let changed = {
+            let mut state = lock(&self.state);
+            if anew {
+                self.additions.clear();
+                state.registered = Registered::default();
+            }
+            let mut changed = state.registered.add(registration);
+            if anew {
+                (changed.tools, changed.commands, changed.providers) = (true, true, true);
+            }
+            changed
+        };
+        self.announce(changed).await;
+        if !self.is_starting() {
+            self.list_in_background();
+        }
+    }
+
+    /// Takes back what a process offered.
+    pub async fn unregister(self: &Arc<Self>, names: Unregister) {
+        for name in &names.providers {
+            self.additions.remove(name);
+        }
+        let changed = lock(&self.state).registered.remove(&names);
+        self.announce(changed).await;
+    }
+
+    /// Tells the session what the extension has registered so far.
+    pub async fn announce_all(self: &Arc<Self>) {
+        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
+        if self.status() != ExtensionStatus::Starting {
+            self.announce(all).await;
+        }
+    }
+
+    /// Tells whether the session still waits for its extensions.
+    fn is_starting(&self) -> bool {
+        self.group.upgrade().is_some_and(|group| group.is_starting())
+    }
+
+    /// Tells the session what has changed.
+    async fn announce(self: &Arc<Self>, changed: Changed) {
+        let Changed { tools, commands, providers, problems } = changed;
+        for problem in problems {
+            self.fail("register", problem).await;
+        }
+        // The first extension that has a tool of a name wins, so those that start together are announced in order.
+        if self.is_starting() {
+            return;
+        }
+        if providers {
+            self.add_providers().await;
+        }
+        if tools {
+            let tools = self.offered_tools();
+            self.link.send(ExtensionInput::Tools { extension: Arc::clone(&self.name), tools }).await;
+        }
+        if commands {
+            let commands = self.offered_commands();
+            self.link.send(ExtensionInput::Commands { extension: Arc::clone(&self.name), commands }).await;
+        }
+        self.link.send(ExtensionInput::Changed).await;
+    }
+
+    /// Asks the process for the models of its providers: of all that it can list, or of those that have none yet.
+    pub async fn list_models(self: &Arc<Self>, listing: Listing) {
+        for name in self.listed_providers(listing) {
+            match provider::list_models(self, &name).await {
+                Ok(models) => lock(&self.state).registered.set_models(&name, models),
+                Err(problem) => self.fail("provider", format!("The provider \"{name}\": {problem}.")).await,
+            }
+        }
+    }
+
+    fn listed_providers(&self, listing: Listing) -> Vec<String> {
+        let state = lock(&self.state);
+        let is_wanted = |provider: &&ProviderRegistration| {
+            provider.refresh && (listing == Listing::All || provider.models.is_empty())
+        };
+        state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
+    }
+
+    /// Adds its providers to those of the session.
+    pub async fn add_providers(self: &Arc<Self>) {
+        let providers = lock(&self.state).registered.providers.clone();
+        for registered in &providers {
+            let provider = provider::new_provider(self, registered);
+            if let Err(problem) = self.additions.add(&registered.name, provider) {
+                self.fail("register", problem).await;
+            }
+        }
+    }
+
+    /// Takes its providers from the session, so that whoever comes after it can have them.
+    pub fn remove_providers(&self) {
+        self.additions.clear();
+    }
+
+    /// Adds the providers that have to be asked for their models, once they have answered. The answer comes through
+    /// whoever has called this.
+    fn list_in_background(self: &Arc<Self>) {
+        if self.listed_providers(Listing::Unlisted).is_empty() {
+            return;
+        }
+        let extension = Arc::clone(self);
+        tokio::spawn(async move {
+            extension.list_models(Listing::Unlisted).await;
+            extension.add_providers().await;
+            extension.link.send(ExtensionInput::Changed).await;
+        });
+    }
+
+    fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {
+        let state = lock(&self.state);
+        let tools = state.registered.tools.iter().map(|tool| OfferedTool {
+            tool: Arc::new(ProcessTool::new(Arc::clone(self), tool)),
+            snippet: tool.prompt_snippet.clone(),
+            guidelines: tool.prompt_guidelines.clone(),
+            is_active: tool.default_active,
+        });
+        tools.collect()
+    }
+
+    fn offered_commands(&self) -> Vec<SlashCommand> {
+        let state = lock(&self.state);
+        let commands = state.registered.commands.iter().map(|command| SlashCommand {
+            name: command.name.clone(),
+            description: command.description.clone(),
+            argument_hint: None,
+            has_completion: command.has_completion,
+            kind: CommandKind::Extension,
+            source_info: self.found.source.clone(),
+        });
+        commands.collect()
+    }
+}
