@@ -67,41 +67,13 @@ impl Registered {
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
         let Registration { tools, commands, flags, hooks, providers, wants } = registration;
-        for tool in tools {
-            match check_tool(&tool) {
-                Ok(()) => {
-                    changed.tools = true;
-                    put(&mut self.tools, tool, |tool| &tool.name);
-                }
-                Err(problem) => changed.problems.push(problem),
-            }
-        }
-        for command in commands {
-            match check_command(&command) {
-                Ok(()) => {
-                    changed.commands = true;
-                    put(&mut self.commands, command, |command| &command.name);
-                }
-                Err(problem) => changed.problems.push(problem),
-            }
-        }
-        for flag in flags {
-            match check_flag(&flag) {
-                Ok(()) => {
-                    put(&mut self.flags, flag, |flag| &flag.name);
-                }
-                Err(problem) => changed.problems.push(problem),
-            }
-        }
-        for provider in providers {
-            match check_provider(&provider) {
-                Ok(()) => {
-                    changed.providers = true;
-                    put(&mut self.providers, provider, |provider| &provider.name);
-                }
-                Err(problem) => changed.problems.push(problem),
-            }
-        }
+        let problems = &mut changed.problems;
+        changed.tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
+        changed.commands =
+            put_all(&mut self.commands, commands, check_command, |command| &command.name, problems);
+        put_all(&mut self.flags, flags, check_flag, |flag| &flag.name, problems);
+        changed.providers =
+            put_all(&mut self.providers, providers, check_provider, |provider| &provider.name, problems);
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
                 changed.problems.push(problem);
@@ -286,12 +258,27 @@ fn shortened(name: &str) -> String {
     format!("{:?}", name.chars().take(LONGEST_NAME).collect::<String>())
 }
 
-/// Adds an element, or replaces the one of the same name.
-fn put<T>(list: &mut Vec<T>, element: T, name: impl Fn(&T) -> &String) {
-    match list.iter().position(|known| name(known) == name(&element)) {
-        Some(index) => list[index] = element,
-        None => list.push(element),
+/// Adds elements, each in place of the one of its name, and leaves out what is wrong. Returns whether there were any.
+fn put_all<T>(
+    list: &mut Vec<T>,
+    elements: Vec<T>,
+    check: impl Fn(&T) -> Result<(), String>,
+    name: impl Fn(&T) -> &String,
+    problems: &mut Vec<String>,
+) -> bool {
+    let mut has_added = false;
+    for element in elements {
+        if let Err(problem) = check(&element) {
+            problems.push(problem);
+            continue;
+        }
+        has_added = true;
+        match list.iter().position(|known| name(known) == name(&element)) {
+            Some(index) => list[index] = element,
+            None => list.push(element),
+        }
     }
+    has_added
 }
 
 fn cut<T>(list: &mut Vec<T>, most: usize, what: &str, problems: &mut Vec<String>) {
