@@ -113,6 +113,42 @@ pub struct AssistantMessage {
     pub completed_at: Option<u64>,
 }
 
+/// The most levels of a message's details. Most JSON readers stop at 128 levels, and a message is stored within an entry.
+pub const DETAILS_DEPTH: usize = 100;
+
+impl Message {
+    /// Tells whether the details for the client are nested so deeply that the message could not be stored.
+    pub fn has_deep_details(&self) -> bool {
+        match self {
+            Self::ToolResult(ToolResultMessage { details, .. })
+            | Self::Custom(CustomMessage { details, .. }) => {
+                details.as_ref().is_some_and(|details| is_deeper(details, DETAILS_DEPTH))
+            }
+            _ => false,
+        }
+    }
+
+    /// Replaces the details for the client by a note.
+    pub fn omit_details(&mut self) {
+        if let Self::ToolResult(ToolResultMessage { details, .. })
+        | Self::Custom(CustomMessage { details, .. }) = self
+        {
+            let reason = format!("nested more than {DETAILS_DEPTH} levels deep");
+            *details = Some(serde_json::json!({ "omitted": reason }));
+        }
+    }
+}
+
+/// Tells whether a value has more than so many levels.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(values) => values.iter().any(|value| is_deeper(value, below)),
+        Value::Object(members) => members.values().any(|value| is_deeper(value, below)),
+        _ => false,
+    }
+}
+
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -8,7 +8,11 @@ use bowline_core::command::Origin;
 use bowline_core::hook::SessionReason;
 use bowline_extension::TrustQuestion;
 
+use crate::extension::ExtensionInput;
 use crate::session::Receipt;
+
+/// How many messages of extensions wait for the start of the session.
+const MOST_EARLY: usize = 64;
 
 /// Where a session is with its hosts.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(crate) struct Attachment {
     reload_for: Option<Arc<str>>,
     /// The prompts whose command has ended with its extension. They are replied to when the new extensions have started.
     held: Vec<HeldPrompt>,
+    /// What extensions sent before every extension had started, although it starts a run.
+    early: Vec<EarlyInput>,
     /// Keeps anybody from deciding about the project before the new extensions can.
     question: Option<TrustQuestion>,
 }
@@ -42,6 +48,14 @@ pub(crate) struct Occasion {
     pub previous_file: Option<PathBuf>,
 }
 
+/// What an extension sent before the session had started.
+#[derive(Debug)]
+pub(crate) struct EarlyInput {
+    /// The place of its host.
+    pub host: usize,
+    pub input: ExtensionInput,
+}
+
 /// A prompt whose command has ended.
 #[derive(Debug)]
 pub(crate) struct HeldPrompt {
@@ -53,7 +67,13 @@ impl Attachment {
     /// Returns the attachment of a session whose hosts were attached for this reason.
     pub fn starting(reason: SessionReason) -> Self {
         let occasion = Occasion { reason, previous_file: None };
-        Self { phase: Phase::Starting(occasion), reload_for: None, held: Vec::new(), question: None }
+        Self {
+            phase: Phase::Starting(occasion),
+            reload_for: None,
+            held: Vec::new(),
+            early: Vec::new(),
+            question: None,
+        }
     }
 
     /// Tells whether prompts can be taken.
@@ -121,6 +141,26 @@ impl Attachment {
     /// Tells whether prompts wait for new extensions to start.
     pub fn holds_prompts(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// Keeps what would start a run until every extension that may have a say in the run has started. Returns whether there
+    /// is room for it.
+    pub fn keep(&mut self, early: EarlyInput) -> bool {
+        let has_room = self.early.len() < MOST_EARLY;
+        if has_room {
+            self.early.push(early);
+        }
+        has_room
+    }
+
+    /// Tells whether something waits that starts a run.
+    pub fn keeps_inputs(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Returns what has waited to start a run.
+    pub fn take_early(&mut self) -> Vec<EarlyInput> {
+        std::mem::take(&mut self.early)
     }
 
     /// Returns the prompts that are not to wait any longer.

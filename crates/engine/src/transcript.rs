@@ -84,8 +84,12 @@ impl Transcript {
 
     /// Writes a message and adds it to the conversation.
     ///
-    /// The entry of an extension's message has no time but its own, which the message then has too.
+    /// The entry of an extension's message has no time but its own, which the message then has too. Details that cannot be
+    /// stored are left out: they come from tools and extensions, which must not end a run by them.
     pub fn add(&mut self, message: &mut Arc<Message>) -> Result<EntryName, Refusal> {
+        if message.has_deep_details() {
+            Arc::make_mut(message).omit_details();
+        }
         let body = match &**message {
             Message::Custom(custom) => EntryBody::CustomMessage {
                 custom_type: custom.custom_type.clone(),

@@ -273,6 +273,25 @@ mod tests {
         assert_eq!(providers.key("new").await.unwrap(), None);
     }
 
+    #[test]
+    fn model_whose_provider_is_gone_has_no_address_and_no_key() {
+        let providers = providers();
+        let of_project = providers.additions(AddedBy::Project);
+        of_project.add("new", plain(served(&["m"]))).unwrap();
+        let model = providers.find("new", "m").unwrap();
+        assert!(providers.check_credentials(&model).is_ok());
+        of_project.remove("new");
+        let refused = providers.check_credentials(&model).unwrap_err();
+        assert!(refused.message.contains("is not there"), "{refused:?}");
+        assert!(providers.registry().base_url(&model).is_none());
+        // Whoever comes next with this name has its own address.
+        let of_user = providers.additions(AddedBy::User);
+        let mut settings = served(&["other"]);
+        settings["baseUrl"] = json!("http://mine");
+        of_user.add("new", plain(settings)).unwrap();
+        assert_eq!(providers.registry().base_url(&model).unwrap().expose(), "http://mine");
+    }
+
     #[tokio::test]
     async fn user_s_extension_has_the_keys_of_its_provider() {
         let providers = providers();

@@ -8,7 +8,7 @@ use bowline_core::stream::{FailureKind, StreamError};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Model, ThinkingLevel};
 
-use crate::added::{AddedBy, FOREIGN_API};
+use crate::added::FOREIGN_API;
 use crate::address::Address;
 use crate::api::{self, Endpoint, Variables};
 use crate::auth_file::AuthFile;
@@ -126,6 +126,9 @@ impl Providers {
                 Err(error) => failed(error),
             };
         }
+        if !registry.has(&request.model.provider) {
+            return failed(not_there(&request.model));
+        }
         let Some(api) = api::find(&request.model.api) else { return failed(unsupported(&request.model)) };
         let inner = Arc::clone(&self.inner);
         transport.stream((api.decoder)(), async move {
@@ -218,6 +221,9 @@ impl Providers {
         if needs_none || registry.source(&model.provider).is_some() {
             return Ok(());
         }
+        if !registry.has(&model.provider) {
+            return Err(not_there(model));
+        }
         if api::find(&model.api).is_none() {
             return Err(unsupported(model));
         }
@@ -288,8 +294,7 @@ impl Inner {
         auth: &'a AuthFile,
     ) -> KeySources<'a> {
         let settings = registry.settings(provider);
-        // What a project adds gets no key of the user's: its address is the project's choice.
-        let is_of_project = registry.added(provider).is_some_and(|added| added.by == AddedBy::Project);
+        let is_of_project = registry.is_of_project(provider);
         let for_this = |wanted: &String| wanted.eq_ignore_ascii_case(provider);
         let argument = self.api_key.as_ref().filter(|_| self.api_key_provider.as_ref().is_none_or(for_this));
         KeySources {
@@ -299,15 +304,22 @@ impl Inner {
             auth_at_start: if is_of_project { &self.nothing.0 } else { &self.auth_at_start },
             token_server: settings.and_then(|settings| settings.oauth.as_ref()),
             setting: settings.and_then(|settings| settings.api_key.as_ref()),
-            environment: if is_of_project { &self.nothing.1 } else { &self.environment.0 },
+            environment: self.environment_for(registry, provider),
             optional: local_servers::server(provider).is_some()
                 || settings.is_some() && catalog::provider(provider).is_none(),
         }
     }
 
+    /// Returns the environment variables that the requests of a provider may use: those of a project's provider go to an
+    /// address that the project chose.
+    fn environment_for(&self, registry: &Registry, provider: &str) -> &HashMap<String, String> {
+        if registry.is_of_project(provider) { &self.nothing.1 } else { &self.environment.0 }
+    }
+
     /// Returns the endpoint of a model.
     fn address(&self, registry: &Registry, model: &Model) -> Result<Address, StreamError> {
-        self.fill_in(registry.base_url(model).expose()).map(|whole| Address::new(&whole))
+        let base_url = registry.base_url(model).ok_or_else(|| not_there(model))?;
+        self.fill_in(base_url.expose()).map(|whole| Address::new(&whole))
     }
 
     /// Returns the credential for a model.
@@ -335,7 +347,7 @@ impl Inner {
             let value = Secret::new(format!("Bearer {}", key.secret.expose()));
             headers.push(("cf-aig-authorization".to_owned(), value));
         }
-        let variables = Variables::of(&self.environment.0);
+        let variables = Variables::of(self.environment_for(registry, &model.provider));
         Ok(Endpoint { base_url: address.base_url.clone(), headers, credential, auth_header, variables })
     }
 
@@ -393,9 +405,7 @@ fn failed(error: StreamError) -> AnswerStream {
 /// Returns the error for a model on an unsupported API.
 fn unsupported(model: &Model) -> StreamError {
     if model.api == FOREIGN_API {
-        let message =
-            format!("The provider \"{}\" is not there: its extension is not loaded.", model.provider);
-        return StreamError::new(FailureKind::NotFound, message);
+        return not_there(model);
     }
     let names: Vec<&str> = api::APIS.iter().map(|api| api.name).collect();
     let message = format!(
@@ -405,6 +415,12 @@ fn unsupported(model: &Model) -> StreamError {
         names.join(" and ")
     );
     StreamError::new(FailureKind::Rejected, message)
+}
+
+/// Returns the error for a model whose provider was taken back.
+fn not_there(model: &Model) -> StreamError {
+    let message = format!("The provider \"{}\" is not there: its extension is not loaded.", model.provider);
+    StreamError::new(FailureKind::NotFound, message)
 }
 
 impl std::fmt::Debug for Hidden {

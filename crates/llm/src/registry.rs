@@ -8,7 +8,7 @@ use bowline_core::Model;
 use bowline_core::model::{InputKind, Price};
 use serde_json::Value;
 
-use crate::added::{Added, AnswerSource};
+use crate::added::{Added, AddedBy, AnswerSource};
 use crate::address;
 use crate::catalog;
 use crate::error::Error;
@@ -100,6 +100,11 @@ impl Registry {
         self.added.iter().find(|added| added.name == provider)
     }
 
+    /// Tells whether a project has added a provider. It gets no key of the user's: its address is the project's choice.
+    pub(crate) fn is_of_project(&self, provider: &str) -> bool {
+        self.added(provider).is_some_and(|added| added.by == AddedBy::Project)
+    }
+
     pub(crate) fn has_added(&self) -> bool {
         !self.added.is_empty()
     }
@@ -123,6 +128,11 @@ impl Registry {
     /// Tells whether a provider is known by itself: from the file, the catalog or as a local server.
     pub(crate) fn is_permanent(&self, provider: &str) -> bool {
         self.permanent_settings(provider).is_some() || is_built_in(provider)
+    }
+
+    /// Tells whether a provider is known, by itself or because it was added.
+    pub(crate) fn has(&self, provider: &str) -> bool {
+        self.added(provider).is_some() || self.is_permanent(provider)
     }
 
     /// Returns the file's settings for a provider.
@@ -160,13 +170,16 @@ impl Registry {
         })
     }
 
-    /// Returns the original base URL of a model. An unlisted model has that of its provider.
-    pub(crate) fn base_url(&self, model: &Model) -> Secret {
-        let is_there = |known: &Known| known.model.base_url == model.base_url;
-        let known = self.find(&model.provider, &model.id).filter(is_there);
-        let known =
-            known.or_else(|| self.models(&model.provider).iter().find(|known| is_there(known)).cloned());
-        known.map_or_else(|| Secret::new(&model.base_url), |known| known.base_url)
+    /// Returns the original base URL of a model, as its provider has it now. An unlisted model has that of its provider. A
+    /// model does not bring its own: whoever described it may be gone, and the key of the name would follow it.
+    pub(crate) fn base_url(&self, model: &Model) -> Option<Secret> {
+        let listed = || {
+            let models = self.models(&model.provider);
+            let there = models.iter().find(|known| known.model.base_url == model.base_url);
+            there.or_else(|| models.first()).cloned()
+        };
+        let known = self.find(&model.provider, &model.id).or_else(listed);
+        known.map(|known| known.base_url)
     }
 
     /// Returns a model of a local server, which need not be listed anywhere. `window` is what the server reports; the
@@ -459,10 +472,10 @@ mod tests {
         for (id, whole) in [("m", "http://a:one@h"), ("n", "http://b:two@h")] {
             let model = registry.find("home", id).unwrap().model;
             assert_eq!(model.base_url, "http://***@h");
-            assert_eq!(registry.base_url(&model).expose(), whole);
+            assert_eq!(registry.base_url(&model).unwrap().expose(), whole);
         }
         let unlisted = Model { id: "o".into(), ..Model::clone(&registry.find("home", "m").unwrap().model) };
-        assert_eq!(registry.base_url(&unlisted).expose(), "http://a:one@h");
+        assert_eq!(registry.base_url(&unlisted).unwrap().expose(), "http://a:one@h");
     }
 
     #[test]

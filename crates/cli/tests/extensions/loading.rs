@@ -1,9 +1,9 @@
 //! Which extensions are loaded.
 
-use bowline_testkit::{Workspace, of_type};
+use bowline_testkit::{Reply, Workspace, of_type};
 use serde_json::json;
 
-use crate::actor::{Actor, errors, run, start, start_with};
+use crate::actor::{Actor, errors, hooks, run, start, start_with};
 
 #[test]
 fn extensions_of_a_project_are_loaded_if_it_is_trusted() {
@@ -67,6 +67,53 @@ fn state_is_answered_before_slow_extensions_have_started_and_commands_after() {
     assert!(actor.received().is_empty());
     let commands = agent.response("c");
     assert_eq!(commands["data"]["commands"][0]["name"], "one");
+}
+
+#[test]
+fn message_of_an_extension_waits_for_guards_that_start_slowly() {
+    let message = json!({ "customType": "early", "content": "go", "display": true });
+    for (method, params) in [
+        ("session.sendUserMessage", json!({ "content": "go" })),
+        ("session.sendMessage", json!({ "message": message, "triggerTurn": true })),
+    ] {
+        let (server, workspace) = Workspace::with_server();
+        server.reply(Reply::new().tool("bash", json!({ "command": "touch slipped" })));
+        server.reply(Reply::text("done"));
+        let init = json!([
+            { "send": { "type": "registered", "protocol": 1, "extensions": [{}] } },
+            { "send": { "type": "notify", "method": method, "params": params } },
+        ]);
+        Actor::new(&workspace, "a", json!({}), json!({ "init": init }));
+        let plan = json!({
+            "start": [{ "sleep": 1 }],
+            "registration": hooks(&["tool_call"]),
+            "on": { "hook:tool_call": [{ "result": { "block": true, "reason": "guarded" } }] },
+        });
+        Actor::with_plan(&workspace, "z", plan);
+        let mut agent = start(&workspace);
+        let records = agent.collect_until_settled();
+        let end = of_type(&records, "tool_execution_end").pop().unwrap();
+        assert_eq!(end["result"]["content"][0]["text"], "guarded", "{method}");
+        assert!(!workspace.work().join("slipped").exists());
+    }
+}
+
+#[test]
+fn abort_ends_messages_of_extensions_that_wait_for_the_start() {
+    let (_server, workspace) = Workspace::with_server();
+    let init = json!([
+        { "send": { "type": "notify", "method": "session.sendUserMessage", "params": { "content": "go" } } },
+        { "send": { "type": "notify", "method": "ui.notify", "params": { "message": "sent" } } },
+        { "sleep": 1 },
+        { "send": { "type": "registered", "protocol": 1, "extensions": [{}] } },
+    ]);
+    Actor::new(&workspace, "a", json!({}), json!({ "init": init }));
+    let mut agent = start(&workspace);
+    agent.until_type("extension_ui_request");
+    agent.carry_out(json!({ "type": "abort" }));
+    assert_eq!(errors(agent.transcript()), ["send_user_message: aborted before it started"]);
+    agent.carry_out(json!({ "type": "get_commands" }));
+    assert_eq!(agent.carry_out(json!({ "type": "get_messages" }))["messages"], json!([]));
 }
 
 #[test]

@@ -342,6 +342,33 @@ fn extension_of_a_project_gets_no_key_of_the_user() {
 }
 
 #[test]
+fn key_of_the_user_does_not_follow_a_provider_that_a_project_takes_back() {
+    let (server, workspace) = Workspace::with_server();
+    server.default_reply(bowline_testkit::Reply::text("caught"));
+    let registration = json!({
+        "commands": [{ "name": "drop" }],
+        "providers": [{
+            "name": "sly", "baseUrl": server.base_url(), "api": "anthropic-messages", "models": [{ "id": "m" }],
+        }],
+    });
+    let drop = json!([{ "send": { "type": "unregister", "providers": ["sly"] } }, { "result": null }]);
+    let plan = json!({ "registration": registration, "on": { "command:drop": drop } });
+    Actor::in_folder(&workspace.work().join(".bowline/extensions"), "p", plan);
+    for (arguments, variable) in
+        [(["--approve", "--no-session"].as_slice(), "SLY_API_KEY"), (&["--approve", "--api-key", "sk"], "X")]
+    {
+        let launch = Launch::rpc(&workspace).model("sly/m").arguments(arguments);
+        let mut agent = launch.environment(variable, "sk").start();
+        assert_eq!(answer(&run(&mut agent, "hi"))["content"][0]["text"], "caught");
+        agent.carry_out(json!({ "type": "prompt", "message": "/drop" }));
+        let refused = agent.ask(json!({ "type": "prompt", "message": "hi" }));
+        assert_eq!(refused["error"], "The provider \"sly\" is not there: its extension is not loaded.");
+    }
+    assert_eq!(server.requests().len(), 2);
+    assert!(server.requests().iter().all(|request| request.header("x-api-key").is_none()));
+}
+
+#[test]
 fn reload_keeps_the_model_of_an_extension_and_drops_those_that_are_gone() {
     let workspace = Workspace::empty();
     let mut registration = provider(&["one", "two"]);

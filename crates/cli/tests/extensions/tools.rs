@@ -133,6 +133,41 @@ fn errors_and_invalid_results_are_failed_results() {
 }
 
 #[test]
+fn answer_that_is_no_valid_record_ends_its_call() {
+    for error in [json!("text"), json!({ "message": "m", "retryAfterMs": -1 })] {
+        let (server, workspace) = Workspace::with_server();
+        let on = json!({ "tool:mine": [{ "send": { "type": "result", "id": "$id", "error": error } }] });
+        Actor::new(&workspace, "a", tool("mine"), on);
+        server.reply(Reply::text("").tool("mine", json!({ "text": "x" })));
+        let mut agent = start(&workspace);
+        let records = run(&mut agent, "go");
+        let result = results(&records)[0];
+        let text = result["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("answer is invalid") && result["isError"] == true, "{result}");
+    }
+}
+
+#[test]
+fn details_that_are_nested_too_deeply_cost_themselves_only() {
+    let (server, workspace) = Workspace::with_server();
+    let deep = |levels: usize| {
+        let details = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        json!([{ "result": { "content": "done", "details": details } }])
+    };
+    Actor::new(&workspace, "a", tool("deep"), json!({ "tool:deep": deep(120) }));
+    Actor::new(&workspace, "b", tool("flat"), json!({ "tool:flat": deep(100) }));
+    server.reply(Reply::text("").tool("deep", json!({ "text": "x" })).tool("flat", json!({ "text": "x" })));
+    server.reply(Reply::text("and on"));
+    let mut agent = start(&workspace);
+    let records = run(&mut agent, "go");
+    assert_eq!(of_type(&records, "turn_end").len(), 2);
+    let messages = agent.carry_out(json!({ "type": "get_messages" }))["messages"].take();
+    assert_eq!(messages[2]["details"], json!({ "omitted": "nested more than 100 levels deep" }));
+    assert!(messages[3]["details"].is_array());
+    assert_eq!(messages[4]["content"][0]["text"], "and on");
+}
+
+#[test]
 fn a_tool_replaces_the_built_in_one_of_its_name_and_the_first_extension_wins() {
     let (server, workspace) = Workspace::with_server();
     let mine = json!({ "tool:bash": [{ "result": { "content": "mine" } }] });

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::Session;
 use super::prompting::{Receipt, Submission};
 use super::session_hooks::STALE;
+use crate::attachment::EarlyInput;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::instructions::Prompt;
 
@@ -88,6 +89,16 @@ impl Session {
                 if self.attachment.is_leaving() =>
             {
                 self.extension_failed(RUNTIME, EXTENSION_MESSAGE, STALE);
+            }
+            // The run would go past the extensions that have not registered yet, and some may guard its tools.
+            ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
+            | ExtensionInput::SendUserMessage { .. }
+                if !self.attachment.is_started() =>
+            {
+                if !self.attachment.keep(EarlyInput { host, input }) {
+                    let error = "too many messages wait for the start of the session";
+                    self.extension_failed(RUNTIME, EXTENSION_MESSAGE, error);
+                }
             }
             ExtensionInput::SendMessage { message, delivery, triggers_turn } => {
                 self.send_custom_message(message, delivery, triggers_turn);
@@ -201,6 +212,20 @@ impl Session {
         match self.store(message.into_message(self.now())) {
             Ok(recorded) => self.start_run(model, &[recorded], None),
             Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
+        }
+    }
+
+    /// Takes the messages of extensions that waited for the start of the session.
+    pub(super) fn take_early_messages(&mut self) {
+        for EarlyInput { host, input } in self.attachment.take_early() {
+            self.extension_input(host, input);
+        }
+    }
+
+    /// Refuses the messages of extensions that wait for the start of the session.
+    pub(super) fn refuse_early_messages(&mut self) {
+        for _ in self.attachment.take_early() {
+            self.extension_failed(RUNTIME, EXTENSION_MESSAGE, "aborted before it started");
         }
     }
 

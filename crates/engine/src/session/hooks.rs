@@ -110,6 +110,7 @@ impl Session {
         self.stop_showing();
         self.cancel_extension_commands(None);
         self.reply_to_held_prompts();
+        self.refuse_early_messages();
         // A prompt that is prepared is refused by the abort; a message for a queue stays.
         let is_given_up = |point: &HookPoint| match point {
             HookPoint::Resources => true,

@@ -236,6 +236,7 @@ impl Session {
             && self.pending.is_empty()
             && self.backlog.is_empty()
             && !self.attachment.holds_prompts()
+            && !self.attachment.keeps_inputs()
     }
 
     /// Returns the session's id.

@@ -47,6 +47,10 @@ impl Session {
         for prompt in self.attachment.set_started() {
             self.reply_to_held_prompt(prompt);
         }
+        if self.shutting_down {
+            self.attachment.take_early();
+        }
+        self.take_early_messages();
     }
 
     /// Notes that extensions have seen the start of the session, unless they are being left.

@@ -16,8 +16,8 @@ use crate::process::notifications;
 use crate::process::plan::Direction;
 use crate::process::requests;
 use crate::protocol::{
-    CallResult, ErrorBody, FromExtension, LONGEST_LINE, Registered, Registration, Request, ToExtension,
-    VERSION,
+    CallResult, ErrorBody, Failure, FromExtension, LONGEST_LINE, Registered, Registration, Request,
+    ToExtension, VERSION, answered_call,
 };
 
 /// How many invalid lines are reported.
@@ -105,6 +105,11 @@ impl Reader {
             // A later version may have it.
             Ok(None) => {}
             Err(error) => {
+                // Whoever waits for this answer would wait in vain.
+                if let Some(id) = answered_call(&text) {
+                    let message = format!("The extension's answer is invalid: {error}");
+                    self.connection.end_call(&id, Err(Failure::new(message)));
+                }
                 let shown: String = text.chars().take(SHOWN_LINE).collect();
                 let problem = format!(
                     "stdout is for records only (write logs to stderr), and this line is none: {error}: {shown}"

@@ -6,8 +6,8 @@ use bowline_core::model::{InputKind, Price};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -63,6 +63,44 @@ records! {
     Cancel => "cancel",
     ErrorRecord => "error",
     Log => "log",
+}
+
+/// Returns the id of the call that a line answers, if that can be made out although the line is no valid record.
+pub(crate) fn answered_call(line: &str) -> Option<String> {
+    #[derive(Default)]
+    struct Seen {
+        kind: Option<Value>,
+        id: Option<Value>,
+    }
+    struct Members<'seen>(&'seen mut Seen);
+
+    impl<'de> Visitor<'de> for Members<'_> {
+        type Value = ();
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+            while let Some(name) = members.next_key::<String>()? {
+                match &*name {
+                    "type" => self.0.kind = Some(members.next_value()?),
+                    "id" => self.0.id = Some(members.next_value()?),
+                    _ => drop(members.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut seen = Seen::default();
+    // What comes before a mistake is known.
+    let _ = serde_json::Deserializer::from_str(line).deserialize_map(Members(&mut seen));
+    match seen.id.filter(|_| seen.kind.is_some_and(|kind| kind == "result"))? {
+        Value::String(id) => Some(id),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
 }
 
 /// The answer to `init`: what the extension offers and wants.
@@ -327,6 +365,13 @@ pub struct Failure {
     pub retry_after_ms: Option<u64>,
 }
 
+impl Failure {
+    /// Returns a failure of no particular kind.
+    pub(crate) fn new(message: String) -> Self {
+        Self { message, kind: None, retry_after_ms: None }
+    }
+}
+
 /// The result of a tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ToolOutcome {
@@ -463,4 +508,27 @@ pub struct Log {
 
 fn yes() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn call_that_an_invalid_line_answers_is_made_out() {
+        for (line, expected) in [
+            (r#"{"type":"result","id":"3","error":"text"}"#, Some("3")),
+            (r#"{"type":"result","id":3,"result":null}"#, Some("3")),
+            (r#"{"type":"result","id":"3","result":{"x":NaN}}"#, Some("3")),
+            (r#"{"id":"3","result":1e999,"type":"result"}"#, Some("3")),
+            (r#"{"result":NaN,"type":"result","id":"3"}"#, None),
+            (r#"{"type":"request","id":"3","params":[]}"#, None),
+            (r#"["result","3"]"#, None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(answered_call(line).as_deref(), expected, "{line}");
+        }
+        let deep = format!(r#"{{"type":"result","id":"3","result":{}"#, "[".repeat(100_000));
+        assert_eq!(answered_call(&deep).as_deref(), Some("3"));
+    }
 }

@@ -12,6 +12,7 @@ mod schema;
 mod step;
 mod to_extension;
 
+pub(crate) use from_extension::answered_call;
 pub use from_extension::{
     CallResult, Cancel, CommandRegistration, CompletionResult, ErrorRecord, ExecutionMode, Failure,
     FlagRegistration, FlagType, FromExtension, HookRegistration, Log, ModelRegistration, Notify,

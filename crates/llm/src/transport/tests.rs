@@ -294,11 +294,13 @@ fn both_clients_can_be_built() {
 
 #[tokio::test]
 async fn invalid_base_url_is_reported() {
-    let model = crate::conversation::tests::model(json!({"api": "openai-completions", "baseUrl": "ftp://h"}));
     let key = Sources { api_key: Some("k".into()), ..Sources::default() };
-    let stream = Providers::new(key)
-        .unwrap()
-        .stream(crate::ModelRequest { model: Arc::new(model), ..request(json!({})) });
+    let providers = Providers::new(key).unwrap();
+    let additions = providers.additions(crate::AddedBy::User);
+    let settings = json!({"api": "openai-completions", "baseUrl": "ftp://h", "models": [{"id": "m"}]});
+    additions.add("far", crate::NewProvider { settings, source: None }).unwrap();
+    let model = providers.find("far", "m").unwrap();
+    let stream = providers.stream(crate::ModelRequest { model, ..request(json!({})) });
     let (_, error) = collect(stream).await;
     assert!(error.unwrap().message.contains("ftp://h"));
 }
