@@ -193,7 +193,7 @@ impl<'reply> CommonState<'reply> {
             steering_mode: state.steering_mode.as_str(),
             follow_up_mode: state.follow_up_mode.as_str(),
             session_file: cache.session_file(),
-            session_id: &state.session_id,
+            session_id: cache.session_id(),
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
             message_count: state.message_count,

@@ -13,6 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub(crate) struct StateCache {
     model: Cached<Arc<Model>>,
     session_file: Cached<PathBuf>,
+    session_id: Cached<String>,
     working_directory: Cached<PathBuf>,
     tools: Cached<Arc<[String]>>,
 }
@@ -25,6 +26,7 @@ impl StateCache {
         refresh(&mut self.model, state.model.as_ref(), Arc::ptr_eq, |model| json(&**model));
         refresh(&mut self.tools, Some(&state.tools), Arc::ptr_eq, |tools| json(&**tools));
         refresh(&mut self.session_file, state.session_file.as_ref(), is_same_path, |path| path_json(path));
+        refresh(&mut self.session_id, Some(&state.session_id), String::eq, json);
         let folder = Some(&state.working_directory);
         refresh(&mut self.working_directory, folder, is_same_path, |path| path_json(path));
         self
@@ -36,6 +38,10 @@ impl StateCache {
 
     pub fn session_file(&self) -> Option<&RawValue> {
         json_of(&self.session_file)
+    }
+
+    pub fn session_id(&self) -> &RawValue {
+        json_of(&self.session_id).unwrap_or(RawValue::NULL)
     }
 
     pub fn working_directory(&self) -> &RawValue {
