@@ -52,7 +52,12 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
         connection.start_with(session, environment.working_directory)?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
-        Ok::<_, Failure>(connection.serve(input, output, signals).await)
+        // As a task: before a future that is not one is polled again, the runtime asks the system for events, also if there
+        // are enough already.
+        match tokio::spawn(connection.serve(input, output, signals)).await {
+            Ok(code) => Ok::<_, Failure>(code),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
     })?;
     // A tool that blocks a thread must not keep the process from ending.
     runtime.shutdown_background();

@@ -19,7 +19,7 @@ pub fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     let _ = value.serialize(&mut Serializer::new(&mut *out));
     // In JSON the separators can only occur in strings, so one search of the finished bytes replaces one per string. It
     // also finds them in text that was not encoded here, such as a client's id.
-    if out[start..].contains(&HEAD) {
+    if memchr::memchr(HEAD, &out[start..]).is_some() {
         escape_separators(out, start);
     }
 }

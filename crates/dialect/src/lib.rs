@@ -62,7 +62,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The protocol of a kind of client.
-pub trait Dialect {
+pub trait Dialect: Send {
     /// Returns how the dialect's clients expect the agent to behave.
     fn policy(&self) -> Policy {
         Policy::default()

@@ -79,7 +79,7 @@ pub trait Extension: fmt::Debug + Send + Sync {
     /// When `cancel` is cancelled it should return soon; after a moment it is no longer waited for.
     fn call(
         &self,
-        event: HookEvent,
+        event: Arc<HookEvent>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>>;
 

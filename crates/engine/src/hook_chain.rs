@@ -10,6 +10,25 @@ use crate::extension::Extension;
 use crate::input::Step;
 use crate::pending::Reporter;
 
+/// What calling extensions came to. The event is shared, because it is large and seldom changed.
+#[derive(Debug)]
+pub(crate) struct ChainOutcome {
+    pub event: Arc<HookEvent>,
+    pub results: Vec<HookResult>,
+}
+
+impl ChainOutcome {
+    /// Returns the outcome of extensions that leave an event as it is.
+    pub fn unchanged(event: Arc<HookEvent>) -> Self {
+        Self { event, results: Vec::new() }
+    }
+
+    /// Returns the same for whoever called the hook.
+    pub fn into_hook_outcome(self) -> HookOutcome {
+        HookOutcome { event: Arc::unwrap_or_clone(self.event), results: self.results }
+    }
+}
+
 /// What a hook came to.
 #[derive(Debug)]
 pub(crate) struct HookOutcome {
@@ -48,14 +67,14 @@ impl HookOutcome {
 /// guard that fails must not let anything pass.
 pub(crate) async fn call_all(
     extensions: Vec<Arc<dyn Extension>>,
-    event: HookEvent,
+    event: Arc<HookEvent>,
     cancel: CancellationToken,
     reporter: &Reporter,
-) -> HookOutcome {
+) -> ChainOutcome {
     let hook = event.kind();
-    let mut outcome = HookOutcome::unchanged(event);
+    let mut outcome = ChainOutcome::unchanged(event);
     for extension in extensions {
-        let called = extension.call(outcome.event.clone(), cancel.clone()).await;
+        let called = extension.call(Arc::clone(&outcome.event), cancel.clone()).await;
         let named = |result| match result {
             HookResult::Resources(paths) => {
                 HookResult::Resources(DiscoveredPaths { extension: extension.name().to_string(), ..paths })
@@ -72,7 +91,8 @@ pub(crate) async fn call_all(
             }
             Err(error) => {
                 let failure = HookFailure { extension: extension.name(), hook, error };
-                reporter.send(Step::HookFailed(failure)).await;
+                // In a box, so that a call that does not fail takes less memory.
+                Box::pin(reporter.send(Step::HookFailed(failure))).await;
             }
         }
     }
@@ -81,10 +101,12 @@ pub(crate) async fn call_all(
 
 /// Applies a result: changes the event, or keeps the result for whoever called the hook. Breaks if no further extension
 /// is to be called.
-fn apply(outcome: &mut HookOutcome, result: HookResult) -> Result<ControlFlow<()>, String> {
+fn apply(outcome: &mut ChainOutcome, result: HookResult) -> Result<ControlFlow<()>, String> {
     use ControlFlow::{Break, Continue};
-    match (&mut outcome.event, result) {
-        (_, HookResult::None) => {}
+    if result == HookResult::None {
+        return Ok(Continue(()));
+    }
+    match (Arc::make_mut(&mut outcome.event), result) {
         (_, HookResult::All(results)) => {
             for result in results {
                 if apply(outcome, result)?.is_break() {

@@ -17,7 +17,7 @@ use crate::agent::OpenedSession;
 use crate::compaction::SummaryStep;
 use crate::configuration::Configured;
 use crate::extension::{CommandResult, ExtensionInput, HostId};
-use crate::hook_chain::{HookFailure, HookOutcome};
+use crate::hook_chain::{ChainOutcome, HookFailure};
 use crate::host::{HostCallEnd, HostRequest};
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
@@ -70,7 +70,7 @@ pub(crate) enum Step {
     /// The system prompt was built for what the task is about.
     SystemPrompt(BuiltPrompt),
     /// Extensions were called at a hook.
-    HookDone(Box<HookOutcome>),
+    HookDone(ChainOutcome),
     /// An extension failed at a hook; others are still called.
     HookFailed(HookFailure),
     /// The skill or template that a message names was read.

@@ -65,7 +65,7 @@ pub struct Connection {
     /// Whether an extension wants the connection to end.
     is_quitting: bool,
     /// Called when the first task reports: from then on there is work that the loop could be stuck in.
-    when_working: Option<Box<dyn FnOnce()>>,
+    when_working: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// What happened to a connection.
@@ -93,7 +93,7 @@ impl Connection {
 
     /// Has `hook` called once, when the first task reports. A connection that only answers questions never calls it.
     #[must_use]
-    pub fn when_working(mut self, hook: impl FnOnce() + 'static) -> Self {
+    pub fn when_working(mut self, hook: impl FnOnce() + Send + 'static) -> Self {
         self.when_working = Some(Box::new(hook));
         self
     }

@@ -4,9 +4,8 @@
 //! `n` times before the first byte is written, and as many copies would wait for a lagging reader. So the message is kept
 //! once, as bytes that only grow, and a record refers to a prefix of it.
 
-use std::cell::{Ref, RefCell};
 use std::io::IoSlice;
-use std::rc::Rc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// Shorter bytes are copied: that costs less than another slice in a write.
 const SHARED_FROM: usize = 4096;
@@ -17,19 +16,26 @@ const SLICES: usize = 64;
 /// Bytes that can be part of many records. They only grow, so the prefix that a record refers to never changes.
 #[derive(Debug, Default)]
 pub struct Shared {
-    bytes: Rc<RefCell<Vec<u8>>>,
+    bytes: Growing,
+}
+
+/// A connection is a task, and tasks may move to another thread; nobody waits for the lock.
+type Growing = Arc<RwLock<Vec<u8>>>;
+
+fn read(bytes: &Growing) -> RwLockReadGuard<'_, Vec<u8>> {
+    bytes.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
     /// Adds bytes at the end.
     pub fn extend(&mut self, bytes: &[u8]) {
-        self.bytes.borrow_mut().extend_from_slice(bytes);
+        self.bytes.write().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
     }
 }
 
 impl From<Vec<u8>> for Shared {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes: Rc::new(RefCell::new(bytes)) }
+        Self { bytes: Arc::new(RwLock::new(bytes)) }
     }
 }
 
@@ -49,7 +55,7 @@ pub struct Pieces {
 struct Part {
     /// How many unshared bytes precede it.
     after: usize,
-    bytes: Rc<RefCell<Vec<u8>>>,
+    bytes: Growing,
     length: usize,
 }
 
@@ -61,11 +67,11 @@ impl Pieces {
 
     /// Adds the current bytes of `shared`.
     pub fn share(&mut self, shared: &Shared) {
-        let bytes = shared.bytes.borrow();
+        let bytes = read(&shared.bytes);
         if bytes.len() < SHARED_FROM {
             return self.extend(&bytes);
         }
-        let part = Part { after: self.own.len(), bytes: Rc::clone(&shared.bytes), length: bytes.len() };
+        let part = Part { after: self.own.len(), bytes: Arc::clone(&shared.bytes), length: bytes.len() };
         self.shared_length += part.length;
         self.shared.push(part);
     }
@@ -123,7 +129,7 @@ impl Pieces {
         let mut from = 0;
         for part in &self.shared {
             bytes.extend_from_slice(&self.own[from..part.after]);
-            bytes.extend_from_slice(&part.bytes.borrow()[..part.length]);
+            bytes.extend_from_slice(&read(&part.bytes)[..part.length]);
             from = part.after;
         }
         bytes.extend_from_slice(&self.own[from..]);
@@ -135,7 +141,7 @@ impl Pieces {
         if self.shared.is_empty() {
             return write(&[IoSlice::new(&self.own[skipped..])]);
         }
-        let borrowed: Vec<Ref<'_, Vec<u8>>> = self.shared.iter().map(|part| part.bytes.borrow()).collect();
+        let borrowed: Vec<_> = self.shared.iter().map(|part| read(&part.bytes)).collect();
         let mut slices = Vec::with_capacity(SLICES);
         let mut to_skip = skipped;
         let mut add = |bytes| {

@@ -120,7 +120,7 @@ async fn call(
     report: &mut Report,
 ) -> bool {
     let hook = event.kind();
-    let work = extension.call(event, CancellationToken::new());
+    let work = extension.call(Arc::new(event), CancellationToken::new());
     let (result, took) = trial.during(work).await;
     let lines = trial.take_lines();
     let verdict = match (&result, answer(&lines)) {

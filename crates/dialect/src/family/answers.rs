@@ -61,7 +61,8 @@ pub(crate) struct CommonState<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub session_file: Option<&'reply RawValue>,
-    pub session_id: &'reply str,
+    #[schemars(with = "String")]
+    pub session_id: &'reply RawValue,
     /// Absent if the session has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<&'reply str>,

@@ -10,6 +10,7 @@ use bowline_core::reply::{
 };
 use bowline_core::slash_command::{CommandKind, SlashCommand};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::answers::{
     Accepted, Commands, CommonState, ContextUsageRecord, CycledModel, Entries, Exported, FlatNodeRecord,
@@ -22,7 +23,7 @@ use super::completions::Completions;
 use super::extensions;
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
-use super::state_cache::StateCache;
+use super::state_cache::{self, StateCache};
 use super::subagents::{SubagentMessagesRecord, Subagents, SubscriptionRecord};
 
 /// The `data` of a success response.
@@ -32,7 +33,7 @@ pub(crate) enum Data<'reply> {
     Nothing,
     Accepted(Accepted),
     Queues(Queues<'reply>),
-    State(StateRecord<'reply>),
+    State(&'reply RawValue),
     Messages(Messages<'reply>),
     MessagesPage(MessagesPage<'reply>),
     Commands(Commands<'reply>),
@@ -81,7 +82,9 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. } => return None,
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
-        Answer::State(state) => Data::State(state_record(state, cache)),
+        Answer::State(state) => {
+            Data::State(cache.whole(state, |cache| state_cache::json(&state_record(state, cache))))
+        }
         Answer::Messages(messages) => Data::Messages(Messages { messages }),
         Answer::MessagesPage(page) => Data::MessagesPage(MessagesPage {
             messages: &page.messages,
@@ -193,7 +196,7 @@ impl<'reply> CommonState<'reply> {
             steering_mode: state.steering_mode.as_str(),
             follow_up_mode: state.follow_up_mode.as_str(),
             session_file: cache.session_file(),
-            session_id: &state.session_id,
+            session_id: cache.session_id(),
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
             message_count: state.message_count,

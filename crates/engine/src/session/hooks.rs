@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use super::hook_points::HookPoint;
 use super::message_preparation::Destination;
-use crate::hook_chain::{HookFailure, HookOutcome, call_all};
+use crate::hook_chain::{ChainOutcome, HookFailure, HookOutcome, call_all};
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
@@ -20,13 +20,13 @@ use crate::pending::{Awaited, PendingId};
 pub(crate) struct OpenHook {
     pub point: HookPoint,
     /// What happens if nobody answers.
-    unchanged: HookEvent,
+    unchanged: Arc<HookEvent>,
     cancel: CancellationToken,
 }
 
 impl OpenHook {
     /// Returns a hook; `unchanged` is what happens if nobody answers.
-    pub fn new(point: HookPoint, unchanged: HookEvent, cancel: CancellationToken) -> Self {
+    pub fn new(point: HookPoint, unchanged: Arc<HookEvent>, cancel: CancellationToken) -> Self {
         Self { point, unchanged, cancel }
     }
 
@@ -63,31 +63,32 @@ impl Session {
         self.mirror();
         let extensions = self.extensions.awaiting(event.kind(), event.tool());
         let cancel = CancellationToken::new();
-        let open = OpenHook::new(point, event.clone(), cancel.clone());
-        self.pending.start(Awaited::Hook(Box::new(open)), |reporter| {
-            // An event is large, and starting a task moves its future several times.
-            Box::pin(async move {
-                let outcome = call_all(extensions, event, cancel, &reporter).await;
-                reporter.send(Step::HookDone(Box::new(outcome))).await;
-            })
+        let event = Arc::new(event);
+        let open = OpenHook::new(point, Arc::clone(&event), cancel.clone());
+        self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
+            let outcome = call_all(extensions, event, cancel, &reporter).await;
+            reporter.send(Step::HookDone(outcome)).await;
         })
     }
 
     /// Takes the outcome of a hook.
-    pub(super) fn hook_reported(&mut self, id: PendingId, outcome: HookOutcome) {
+    pub(super) fn hook_reported(&mut self, id: PendingId, outcome: ChainOutcome) {
         let Some(Awaited::Hook(open)) = self.pending.remove(id) else { return };
+        let OpenHook { point, unchanged, .. } = *open;
+        // Nobody else has the event then, so it need not be copied.
+        drop(unchanged);
         self.activity.end_preparing(id);
-        if matches!(open.point, HookPoint::Shown) {
+        if matches!(point, HookPoint::Shown) {
             return self.event_shown(id);
         }
-        self.hook_done(open.point, outcome);
+        self.hook_done(point, outcome.into_hook_outcome());
     }
 
     /// Goes on without the answer to a hook.
     pub(super) fn give_up_hook(&mut self, id: PendingId) {
         if let Some(Awaited::Hook(open)) = self.pending.awaited(id) {
             open.cancel.cancel();
-            let outcome = HookOutcome::unchanged(open.unchanged.clone());
+            let outcome = ChainOutcome::unchanged(Arc::clone(&open.unchanged));
             self.hook_reported(id, outcome);
         }
     }

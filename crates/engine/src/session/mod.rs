@@ -274,7 +274,7 @@ impl Session {
             (_, Step::StreamRules { directory, loaded }) => self.rules_read(directory, *loaded),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
-            (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, *outcome),
+            (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, outcome),
             (Awaited::Expansion(_), Step::Expanded(expansion)) => self.expanded(id, expansion),
             (Awaited::ExtensionsStopped, Step::ExtensionsStopped) => drop(self.pending.remove(id)),
             (Awaited::HostsStopped, Step::HostsStopped(configured)) => self.hosts_stopped(id, configured),

@@ -68,8 +68,8 @@ impl RequestHooks {
     ) -> Option<Arc<dyn bowline_llm::RequestHooks>> {
         if !self.context.is_empty() {
             let event = HookEvent::Context(std::mem::take(&mut request.messages));
-            let outcome = call_all(self.context, event, self.cancel.clone(), reporter).await;
-            if let HookEvent::Context(messages) = outcome.event {
+            let outcome = call_all(self.context, Arc::new(event), self.cancel.clone(), reporter).await;
+            if let HookEvent::Context(messages) = outcome.into_hook_outcome().event {
                 request.messages = messages;
             }
         }
@@ -78,8 +78,9 @@ impl RequestHooks {
                 system_prompt: Arc::clone(&request.system),
                 messages: std::mem::take(&mut request.messages),
             };
-            let outcome = call_all(self.context_with_system, event, self.cancel.clone(), reporter).await;
-            if let HookEvent::ContextWithSystem { messages, .. } = outcome.event {
+            let outcome =
+                call_all(self.context_with_system, Arc::new(event), self.cancel.clone(), reporter).await;
+            if let HookEvent::ContextWithSystem { messages, .. } = outcome.into_hook_outcome().event {
                 request.messages = messages;
             }
         }
@@ -95,7 +96,10 @@ impl ProviderHooks {
         let Some(reporter) = self.reporter.clone().filter(|_| !extensions.is_empty()) else {
             return Box::pin(std::future::ready(event));
         };
-        Box::pin(async move { call_all(extensions, event, cancel, &reporter).await.event })
+        let event = Arc::new(event);
+        Box::pin(
+            async move { call_all(extensions, event, cancel, &reporter).await.into_hook_outcome().event },
+        )
     }
 }
 

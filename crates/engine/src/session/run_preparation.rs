@@ -12,7 +12,7 @@ use super::hooks::OpenHook;
 use super::message_preparation::start_additions;
 use super::prompting::Submission;
 use crate::activity::{Activity, Preparing};
-use crate::hook_chain::{HookOutcome, call_all};
+use crate::hook_chain::{ChainOutcome, HookOutcome, call_all};
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
 
@@ -43,15 +43,15 @@ impl Session {
         let extensions = self.extensions.awaiting(HookKind::BeforeAgentStart, None);
         let cancel = CancellationToken::new();
         let preparing = (submission.origin.clone(), submission.receipt);
-        let open = OpenHook::new(HookPoint::Start(submission), event.clone(), cancel.clone());
+        let open = OpenHook::new(HookPoint::Start(submission), Arc::new(event.clone()), cancel.clone());
         let id = self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
             let built = system.build(&reporter).await;
             if let HookEvent::BeforeAgentStart { system_prompt, options, .. } = &mut event {
                 system_prompt.clone_from(&built.text);
                 options.context_files = built.context_files.to_vec();
             }
-            let outcome = call_all(extensions, event, cancel, &reporter).await;
-            reporter.send(Step::HookDone(Box::new(outcome))).await;
+            let outcome = call_all(extensions, Arc::new(event), cancel, &reporter).await;
+            reporter.send(Step::HookDone(outcome)).await;
         });
         let (origin, receipt) = preparing;
         self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
@@ -100,16 +100,17 @@ impl Session {
         self.mirror();
         let extensions = self.extensions.awaiting(HookKind::MessageEnd, None);
         let cancel = CancellationToken::new();
-        let open = OpenHook::new(point, HookEvent::Context(messages.clone()), cancel.clone());
+        let open = OpenHook::new(point, Arc::new(HookEvent::Context(messages.clone())), cancel.clone());
         self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
             let mut hooked = Vec::with_capacity(messages.len());
             for message in messages {
-                let event = HookEvent::MessageEnd(Arc::clone(&message));
+                let event = Arc::new(HookEvent::MessageEnd(Arc::clone(&message)));
                 let outcome = call_all(extensions.clone(), event, cancel.clone(), &reporter).await;
-                hooked.push(super::hook_points::message_of(outcome.event, message));
+                let event = outcome.into_hook_outcome().event;
+                hooked.push(super::hook_points::message_of(event, message));
             }
-            let outcome = HookOutcome::unchanged(HookEvent::Context(hooked));
-            reporter.send(Step::HookDone(Box::new(outcome))).await;
+            let outcome = ChainOutcome::unchanged(Arc::new(HookEvent::Context(hooked)));
+            reporter.send(Step::HookDone(outcome)).await;
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What extensions see and decide when sessions start, change and end, and when the user runs a shell command.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bowline_core::command::{Command, Origin, Request};
 use bowline_core::hook::{
@@ -187,10 +188,12 @@ impl Session {
         self.mirror();
         let event = HookEvent::SessionShutdown { reason: SessionReason::Quit, target: None };
         self.extensions.tell(&event);
+        let event = Arc::new(event);
         let callees = self.extensions.awaiting(HookKind::SessionShutdown, None);
         let stop = self.extensions.stop();
         self.pending.start(Awaited::ExtensionsStopped, |reporter| async move {
-            let calls = callees.iter().map(|extension| extension.call(event.clone(), Default::default()));
+            let calls =
+                callees.iter().map(|extension| extension.call(Arc::clone(&event), Default::default()));
             let calls = futures_util::future::join_all(calls);
             let _ = tokio::time::timeout(HookKind::SessionShutdown.limit(), calls).await;
             stop.await;

@@ -62,7 +62,7 @@ impl Extension for Member {
 
     fn call(
         &self,
-        event: HookEvent,
+        event: Arc<HookEvent>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>> {
         self.0.call(event, cancel)

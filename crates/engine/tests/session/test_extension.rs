@@ -134,9 +134,9 @@ impl Extension for TestExtension {
         self.seen.lock().unwrap().push(event.kind().as_str().to_owned());
     }
 
-    fn call(&self, event: HookEvent, _cancel: CancellationToken) -> BoxFuture<'static, Answer> {
+    fn call(&self, event: Arc<HookEvent>, _cancel: CancellationToken) -> BoxFuture<'static, Answer> {
         self.seen.lock().unwrap().push(event.kind().as_str().to_owned());
-        (self.work)(event, self.link())
+        (self.work)(Arc::unwrap_or_clone(event), self.link())
     }
 
     fn run_command(

@@ -186,11 +186,11 @@ impl Extension for SessionHooks {
 
     fn call(
         &self,
-        event: HookEvent,
+        event: Arc<HookEvent>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>> {
         let shared = Arc::clone(&self.0);
-        Box::pin(async move { Ok(shared.called(event, &cancel).await) })
+        Box::pin(async move { Ok(shared.called(Arc::unwrap_or_clone(event), &cancel).await) })
     }
 
     fn mirror(&self, session: &Arc<Mirror>, _entries: &[Arc<str>]) {

@@ -71,7 +71,7 @@ impl Bench {
     }
 
     async fn call(&self, event: HookEvent) -> HookResult {
-        self.hooks.call(event, CancellationToken::new()).await.unwrap()
+        self.hooks.call(Arc::new(event), CancellationToken::new()).await.unwrap()
     }
 
     fn sent(&self) -> Vec<String> {
@@ -249,7 +249,7 @@ async fn failures_are_reported_and_block_only_if_the_hook_says_so() {
 async fn abort_kills_the_command_and_what_it_asked_about_does_not_happen() {
     let bench = Bench::with("PreToolUse", "touch begun; sleep 300");
     let cancel = CancellationToken::new();
-    let call = tokio::spawn(bench.hooks.call(tool_call("ls", &json!({})), cancel.clone()));
+    let call = tokio::spawn(bench.hooks.call(Arc::new(tool_call("ls", &json!({}))), cancel.clone()));
     while !bench.directory.path().join("begun").exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -264,7 +264,8 @@ async fn abort_kills_the_command_and_what_it_asked_about_does_not_happen() {
 #[tokio::test]
 async fn end_of_the_session_ends_its_commands() {
     let bench = Bench::with("PreToolUse", "touch begun; sleep 300");
-    let call = tokio::spawn(bench.hooks.call(tool_call("ls", &json!({})), CancellationToken::new()));
+    let call =
+        tokio::spawn(bench.hooks.call(Arc::new(tool_call("ls", &json!({}))), CancellationToken::new()));
     while !bench.directory.path().join("begun").exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

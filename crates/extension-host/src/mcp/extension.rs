@@ -117,7 +117,7 @@ impl Extension for McpExtension {
 
     fn call(
         &self,
-        event: HookEvent,
+        event: Arc<HookEvent>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>> {
         let (shared, seat) = (Arc::clone(&self.shared), Arc::clone(&self.seat));
@@ -125,7 +125,7 @@ impl Extension for McpExtension {
             let started = async {
                 seat.start(&shared).await;
                 // The command was not known yet when the message arrived.
-                match &event {
+                match &*event {
                     HookEvent::Input { text, .. } if text.starts_with(PREFIX) => {
                         expand_message(shared.servers().await, text).await
                     }

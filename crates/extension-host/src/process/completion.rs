@@ -40,8 +40,9 @@ async fn ask(
     prefix: &str,
     cancel: CancellationToken,
 ) -> CallEnd {
-    let (guard, end) = extension
-        .start_call(|id| Some(bowline_dialect::to_line(&ToExtension::Complete { id, command, prefix })))?;
+    let (guard, end) = extension.start_call(|line, id| {
+        bowline_dialect::write_json(line, &ToExtension::Complete { id, command, prefix });
+    })?;
     guard.answer(end, Some(LIMIT), cancel).await
 }
 

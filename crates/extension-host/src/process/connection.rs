@@ -161,11 +161,11 @@ impl Connection {
         lock(&self.cause).clone()
     }
 
-    /// Registers a call and sends its record; `None` if the process has ended.
+    /// Registers a call and sends the record that `write` appends for its id; `None` if the process has ended.
     pub fn call(
         self: &Arc<Self>,
         open: OpenCall,
-        record: impl FnOnce(&str) -> Option<Vec<u8>>,
+        write: impl FnOnce(&mut Vec<u8>, &str),
     ) -> Option<CallGuard> {
         let id = {
             let mut calls = lock(&self.calls);
@@ -178,8 +178,7 @@ impl Connection {
             id
         };
         let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
-        let line = record(&id.to_string())?;
-        match self.outgoing.push_line(|bytes| bytes.extend_from_slice(&line)) {
+        match self.outgoing.push_call(|bytes| write(bytes, &id.to_string())) {
             Sent::TooMuch => {
                 self.give_up("it does not read what it is sent".to_owned());
                 None
@@ -289,7 +288,7 @@ impl CallGuard {
             answer = &mut end => answer,
             () = cancel.cancelled() => {
                 self.cancel(CancelReason::Abort);
-                let late = tokio::time::timeout(CANCEL_GRACE, &mut end).await;
+                let late = Box::pin(tokio::time::timeout(CANCEL_GRACE, &mut end)).await;
                 late.unwrap_or_else(|_| Ok(Err("Aborted; the extension did not stop in time.".to_owned())))
             }
             () = time_is_up => {

@@ -11,6 +11,7 @@ use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::slash_command::Scope;
 use bowline_core::ui::ExtensionError;
+use bowline_dialect::write_json;
 use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, SessionLink};
 use bowline_llm::{AddedBy, Additions};
 use bowline_tools::BoxFuture;
@@ -195,12 +196,19 @@ impl ProcessExtension {
     /// Calls the process; an error if it has exited.
     pub fn start_call(
         &self,
-        record: impl FnOnce(&str) -> Option<Vec<u8>>,
+        write: impl FnOnce(&mut Vec<u8>, &str),
     ) -> Result<(CallGuard, oneshot::Receiver<CallEnd>), String> {
-        let connection = self.connection().ok_or_else(|| exited(&self.id))?;
+        self.start_call_of(self.connection(), write)
+    }
+
+    fn start_call_of(
+        &self,
+        connection: Option<Arc<Connection>>,
+        write: impl FnOnce(&mut Vec<u8>, &str),
+    ) -> Result<(CallGuard, oneshot::Receiver<CallEnd>), String> {
         let (sender, end) = oneshot::channel();
-        let guard = connection.call(OpenCall::Answer(sender), record).ok_or_else(|| exited(&self.id))?;
-        Ok((guard, end))
+        let guard = connection.and_then(|connection| connection.call(OpenCall::Answer(sender), write));
+        Ok((guard.ok_or_else(|| exited(&self.id))?, end))
     }
 
     /// Returns what a hook results in while there is no process. One that may block tools blocks them: an extension that
@@ -227,19 +235,22 @@ impl Extension for ProcessExtension {
 
     fn call(
         &self,
-        event: HookEvent,
+        event: Arc<HookEvent>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<HookResult, String>> {
         let hook = event.kind();
         let limit = self.plan.limit(hook);
         let deadline_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        if self.connection().is_none() {
+        let connection = self.connection();
+        if connection.is_none() {
             return Box::pin(std::future::ready(self.while_down(hook)));
         }
-        let started = self.start_call(|id| {
-            let event = HookEventRecord::of(&event)?;
-            Some(bowline_dialect::to_line(&ToExtension::Hook { id, event: &event, deadline_ms }))
-        });
+        let started = match HookEventRecord::of(&event) {
+            Some(event) => self.start_call_of(connection, |line, id| {
+                write_json(line, &ToExtension::Hook { id, event: &event, deadline_ms });
+            }),
+            None => Err(exited(&self.id)),
+        };
         Box::pin(async move {
             let (guard, end) = started?;
             let value = guard.answer(end, Some(limit), cancel).await.map_err(shorten)?;
@@ -253,8 +264,8 @@ impl Extension for ProcessExtension {
         arguments: &str,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<CommandResult, String>> {
-        let started = self.start_call(|id| {
-            Some(bowline_dialect::to_line(&ToExtension::Command { id, name, args: arguments }))
+        let started = self.start_call(|line, id| {
+            write_json(line, &ToExtension::Command { id, name, args: arguments });
         });
         Box::pin(async move {
             let (guard, end) = started?;

@@ -28,6 +28,9 @@ mod reader;
 mod registration;
 mod requests;
 mod restarts;
+#[cfg_attr(unix, path = "stdin_at_once_unix.rs")]
+#[cfg_attr(not(unix), path = "stdin_at_once_windows.rs")]
+mod stdin_at_once;
 mod supervisor;
 mod tool;
 mod trust_question;

@@ -1,6 +1,7 @@
 //! What an extension has not read yet. It is bounded, and nothing waits for an extension that does not read: events are
 //! dropped, and an extension that is far behind is given up.
 
+use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -17,15 +18,17 @@ const BOUND: usize = 256 * 1024 * 1024;
 const KEPT_BUFFER: usize = 256 * 1024;
 
 /// The lines for an extension.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Outgoing {
     queue: Mutex<Queue>,
     changed: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queue {
     bytes: Vec<u8>,
+    /// Writes without waiting, for calls: waking the task that writes costs more than writing.
+    at_once: Option<Box<dyn Write + Send>>,
     /// What is being written.
     in_flight: usize,
     is_closed: bool,
@@ -44,6 +47,11 @@ pub(crate) enum Sent {
 }
 
 impl Outgoing {
+    /// Has calls written to `output`, which never blocks, if nothing else is being written.
+    pub fn write_calls_to(&self, output: impl Write + Send + 'static) {
+        self.lock().at_once = Some(Box::new(output));
+    }
+
     /// Queues a record that the extension must get.
     pub fn push(&self, record: &impl Serialize) -> Sent {
         self.push_line(|bytes| bowline_dialect::write_json(bytes, record))
@@ -52,6 +60,19 @@ impl Outgoing {
     /// Queues the line that `write` appends, which the extension must get.
     pub fn push_line(&self, write: impl FnOnce(&mut Vec<u8>)) -> Sent {
         let sent = self.lock().append(write);
+        self.announce(sent)
+    }
+
+    /// Sends the line that `write` appends, with everything before it, and queues what there is no room for.
+    pub fn push_call(&self, write: impl FnOnce(&mut Vec<u8>)) -> Sent {
+        let sent = {
+            let mut queue = self.lock();
+            let sent = queue.append(write);
+            if sent == Sent::Queued && queue.write_at_once() {
+                return sent;
+            }
+            sent
+        };
         self.announce(sent)
     }
 
@@ -77,7 +98,12 @@ impl Outgoing {
 
     /// Ends the lines once those that are queued have been written.
     pub fn close(&self) {
-        self.lock().is_closed = true;
+        {
+            let mut queue = self.lock();
+            queue.is_closed = true;
+            // The extension sees the end of its input when nothing else holds it open.
+            queue.at_once = None;
+        }
         self.changed.notify_one();
     }
 
@@ -138,6 +164,25 @@ impl Queue {
         Sent::Queued
     }
 
+    /// Writes as much as there is room for. Returns whether that was everything. An error is met again by the task that
+    /// writes the rest.
+    fn write_at_once(&mut self) -> bool {
+        let Some(output) = self.at_once.as_mut().filter(|_| self.in_flight == 0) else { return false };
+        match output.write(&self.bytes) {
+            Ok(written) if written == self.bytes.len() => {
+                self.bytes.clear();
+                self.bytes.shrink_to(KEPT_BUFFER);
+                self.has_dropped = false;
+                true
+            }
+            Ok(written) => {
+                self.bytes.drain(..written);
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
     fn is_behind(&self) -> bool {
         self.bytes.len() + self.in_flight > EVENT_BOUND
     }
@@ -145,6 +190,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Arc;
+
     use super::*;
 
     fn event(outgoing: &Outgoing, text: &str) -> Sent {
@@ -163,6 +211,48 @@ mod tests {
         outgoing.write_to(&mut written, |bytes| traced.borrow_mut().extend_from_slice(bytes)).await;
         assert_eq!(*traced.borrow(), written);
         assert_eq!(written, b"1\n\"a\\u2028\"\n");
+    }
+
+    /// A pipe with room for so many bytes.
+    #[derive(Clone, Default)]
+    struct Pipe(Arc<Mutex<(Vec<u8>, usize)>>);
+
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let (written, room) = &mut *self.0.lock().unwrap();
+            if *room == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = bytes.len().min(*room);
+            written.extend_from_slice(&bytes[..count]);
+            *room -= count;
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_are_written_at_once_and_in_order() {
+        let (outgoing, pipe) = (Outgoing::default(), Pipe::default());
+        outgoing.write_calls_to(pipe.clone());
+        let call = |text: &str| outgoing.push_call(|bytes| bytes.extend_from_slice(text.as_bytes()));
+        pipe.0.lock().unwrap().1 = 9;
+        assert_eq!(event(&outgoing, "a"), Sent::Queued);
+        assert_eq!(pipe.0.lock().unwrap().0, b"", "events wait for more of them");
+        assert_eq!(call("one"), Sent::Queued);
+        assert_eq!(pipe.0.lock().unwrap().0, b"\"a\"\none\n");
+        assert_eq!(call("two"), Sent::Queued);
+        assert_eq!(call("three"), Sent::Queued);
+        outgoing.close();
+        assert_eq!(call("four"), Sent::Dropped);
+        let mut written = pipe.0.lock().unwrap().0.clone();
+        assert_eq!(written, b"\"a\"\none\nt");
+        outgoing.write_to(&mut written, |_| {}).await;
+        assert_eq!(written, b"\"a\"\none\ntwo\nthree\n");
+        assert_eq!(Arc::strong_count(&pipe.0), 1, "nothing holds the pipe open");
     }
 
     #[test]

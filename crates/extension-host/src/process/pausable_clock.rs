@@ -1,13 +1,44 @@
 //! Measures the time that an extension takes, without the time during which it waits for the user or a model.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
+
+/// How long most calls take at most. Those that are answered earlier share one timer.
+const TICK: Duration = Duration::from_millis(200);
 
 /// A clock that can be paused.
 #[derive(Debug)]
-pub(crate) struct PausableClock(watch::Sender<Pauses>);
+pub(crate) struct PausableClock {
+    pauses: watch::Sender<Pauses>,
+    ticker: Arc<Ticker>,
+}
+
+/// Ends the waits of all who have come since it was started.
+#[derive(Debug, Default)]
+struct Ticker {
+    is_started: AtomicBool,
+    ticked: Notify,
+}
+
+impl Ticker {
+    /// Waits for a part of [`TICK`].
+    async fn tick(self: &Arc<Self>) {
+        let ticked = self.ticked.notified();
+        if !self.is_started.swap(true, Ordering::Relaxed) {
+            let ticker = Arc::clone(self);
+            tokio::spawn(async move {
+                tokio::time::sleep(TICK).await;
+                ticker.is_started.store(false, Ordering::Relaxed);
+                ticker.ticked.notify_waiters();
+            });
+        }
+        ticked.await;
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Pauses {
@@ -30,14 +61,14 @@ pub(crate) struct Pause<'clock>(&'clock PausableClock);
 
 impl Default for PausableClock {
     fn default() -> Self {
-        Self(watch::Sender::new(Pauses::default()))
+        Self { pauses: watch::Sender::new(Pauses::default()), ticker: Arc::default() }
     }
 }
 
 impl PausableClock {
     /// Pauses the clock.
     pub fn pause(&self) -> Pause<'_> {
-        self.0.send_modify(|pauses| {
+        self.pauses.send_modify(|pauses| {
             pauses.open += 1;
             pauses.since.get_or_insert_with(Instant::now);
         });
@@ -46,9 +77,17 @@ impl PausableClock {
 
     /// Waits until `limit` has passed, not counting pauses.
     pub async fn passes(&self, limit: Duration) {
-        let mut pauses = self.0.subscribe();
         let started = Instant::now();
-        let before = pauses.borrow_and_update().until(started);
+        let before = self.pauses.borrow().until(started);
+        if limit > TICK {
+            self.ticker.tick().await;
+        }
+        // In a box, because few calls come this far.
+        Box::pin(self.rest_passes(limit, started, before)).await;
+    }
+
+    async fn rest_passes(&self, limit: Duration, started: Instant, before: Duration) {
+        let mut pauses = self.pauses.subscribe();
         loop {
             let now = Instant::now();
             let current = *pauses.borrow_and_update();
@@ -70,7 +109,7 @@ impl PausableClock {
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        self.0.0.send_modify(|pauses| {
+        self.0.pauses.send_modify(|pauses| {
             pauses.open -= 1;
             if pauses.open == 0
                 && let Some(since) = pauses.since.take()

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bowline_core::message::StopReason;
 use bowline_core::stream::{BlockKind, FailureKind, StreamError, StreamEvent, TokenCounts};
+use bowline_dialect::write_json;
 use bowline_llm::{AnswerSource, AnswerStream, ModelRequest, NewProvider};
 use futures_util::stream;
 use serde_json::json;
@@ -48,9 +49,8 @@ pub(crate) async fn list_models(
     extension: &ProcessExtension,
     provider: &str,
 ) -> Result<Vec<ModelRegistration>, String> {
-    let (guard, end) = extension.start_call(|id| {
-        let record = ToExtension::Provider { id, provider, op: "refresh", request: None };
-        Some(bowline_dialect::to_line(&record))
+    let (guard, end) = extension.start_call(|line, id| {
+        write_json(line, &ToExtension::Provider { id, provider, op: "refresh", request: None });
     })?;
     let answer = guard.answer(end, Some(LIST_LIMIT), CancellationToken::new()).await;
     let value = answer.map_err(|problem| format!("its models could not be listed: {problem}"))?;
@@ -108,10 +108,10 @@ impl ProcessProvider {
             max_tokens: request.max_tokens,
             session_id: &request.session_id,
         };
-        let guard = connection.call(OpenCall::Stream { items: sender, size: 0 }, |id| {
+        let guard = connection.call(OpenCall::Stream { items: sender, size: 0 }, |line, id| {
             let record =
                 ToExtension::Provider { id, provider: &self.name, op: "stream", request: Some(body) };
-            Some(bowline_dialect::to_line(&record))
+            write_json(line, &record);
         })?;
         Some(Answer { _guard: guard, items, provider: self.name.clone(), failure: None })
     }

@@ -17,6 +17,7 @@ use crate::process::extension::ProcessExtension;
 use crate::process::plan::Direction;
 use crate::process::reader::Reader;
 use crate::process::restarts::Restarts;
+use crate::process::stdin_at_once;
 use crate::protocol::{Engine, InitExtension, InitSession, Limits, State, ToExtension, VERSION};
 
 /// How long an extension may take to register in all. Prompts do not wait that long.
@@ -33,9 +34,9 @@ const EXTENSION_VARIABLE: &str = "BOWLINE_EXTENSION";
 
 /// A task that ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct OwnedTask(pub JoinHandle<()>);
+pub(crate) struct OwnedTask<T = ()>(pub JoinHandle<T>);
 
-impl Drop for OwnedTask {
+impl<T> Drop for OwnedTask<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -102,6 +103,12 @@ async fn run(
     let connection = connect(extension);
     send_init(extension, &connection, is_restart);
     let log = ErrorLog::default();
+    // Whoever watches the records sees all of them in the order in which they are written.
+    if extension.plan.trace.is_none()
+        && let Some(output) = stdin_at_once::of(&stdin)
+    {
+        connection.outgoing.write_calls_to(output);
+    }
     let writer = {
         let (connection, extension) = (Arc::clone(&connection), Arc::clone(extension));
         OwnedTask(tokio::spawn(async move {
@@ -111,9 +118,14 @@ async fn run(
     let _errors = OwnedTask(tokio::spawn(read_errors(stderr, log.clone(), Arc::clone(extension))));
     let registered = CancellationToken::new();
     let mut reader = Reader::new(Arc::clone(extension), Arc::clone(&connection), registered.clone());
+    // In a task of its own, because everything else that is waited for here would be looked at with every record.
+    let mut reading = OwnedTask(tokio::spawn(async move {
+        reader.read(stdout).await;
+        reader
+    }));
+    // What answers requests ends with it.
+    let mut ended_reader = None;
     let cause = {
-        let reading = reader.read(stdout);
-        tokio::pin!(reading);
         let mut is_read = false;
         let mut start_is_late = std::pin::pin!(tokio::time::sleep(LONGEST_START));
         // When the process must have exited, once it was told to.
@@ -122,12 +134,13 @@ async fn run(
             tokio::select! {
                 end = service.wait() => {
                     if !is_read {
-                        let _ = timeout(LAST_RECORDS, &mut reading).await;
+                        let _ = timeout(LAST_RECORDS, &mut reading.0).await;
                     }
                     break told(end);
                 }
-                () = &mut reading, if !is_read => {
+                reader = &mut reading.0, if !is_read => {
                     is_read = true;
+                    ended_reader = reader.ok();
                     exit_by.get_or_insert_with(|| Instant::now() + EXIT_GRACE);
                 }
                 () = registered.cancelled(), if on_settled.is_some() => {
@@ -150,7 +163,7 @@ async fn run(
         }
     };
     connection.close();
-    drop(writer);
+    drop((writer, reading, ended_reader));
     if stop.is_cancelled() {
         service.stop(Duration::ZERO).await;
         return RunEnd::Stopped;

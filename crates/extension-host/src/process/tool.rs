@@ -50,9 +50,9 @@ impl Tool for ProcessTool {
         let open = OpenCall::Tool { end: sender, progress: Arc::clone(&context.progress) };
         let tool_call_id = context.call_id.as_deref().unwrap_or_default();
         let started = self.extension.connection().and_then(|connection| {
-            connection.call(open, |id| {
+            connection.call(open, |line, id| {
                 let record = ToExtension::Tool { id, name, tool_call_id, args: &arguments };
-                Some(bowline_dialect::to_line(&record))
+                bowline_dialect::write_json(line, &record);
             })
         });
         let Some(guard) = started else {

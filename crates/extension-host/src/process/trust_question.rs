@@ -57,7 +57,7 @@ async fn without_dialogs(extension: &ProcessExtension, event: &HookEvent) -> Res
     if let Some(connection) = &connection {
         connection.allow_dialogs(false);
     }
-    let answer = extension.call(event.clone(), CancellationToken::new()).await;
+    let answer = extension.call(Arc::new(event.clone()), CancellationToken::new()).await;
     if let Some(connection) = &connection {
         connection.allow_dialogs(true);
     }

@@ -13,6 +13,12 @@ use std::collections::BTreeMap;
 
 use super::step::Chunk;
 
+/// Returns the type of a record that begins with it, as most do: the line is read once then.
+fn leading_type(line: &str) -> Option<&str> {
+    let (r#type, _) = line.strip_prefix(r#"{"type":""#)?.split_once('"')?;
+    r#type.bytes().all(|byte| byte.is_ascii_lowercase()).then_some(r#type)
+}
+
 /// Defines the records with their types in one table: the name of each selects how the rest of a line is read.
 macro_rules! records {
     ($($(#[$about:meta])* $record:ident => $name:literal,)*) => {
@@ -34,10 +40,14 @@ macro_rules! records {
                 if !line.trim_start().starts_with('{') {
                     return Err(serde_json::Error::custom("not a JSON object"));
                 }
-                let Tagged { r#type } = serde_json::from_str(line)?;
+                let r#type = match leading_type(line) {
+                    Some(r#type) => r#type.into(),
+                    None => serde_json::from_str::<Tagged<'_>>(line)?.r#type,
+                };
                 Ok(Some(match &*r#type {
                     $($name => Self::$record(serde_json::from_str(line)?),)*
-                    _ => return Ok(None),
+                    // It is still to be JSON.
+                    _ => return serde_json::from_str::<Tagged<'_>>(line).map(|_| None),
                 }))
             }
         }
@@ -530,5 +540,21 @@ mod tests {
         }
         let deep = format!(r#"{{"type":"result","id":"3","result":{}"#, "[".repeat(100_000));
         assert_eq!(answered_call(&deep).as_deref(), Some("3"));
+    }
+
+    #[test]
+    fn type_may_be_anywhere_in_a_record() {
+        for line in [
+            r#"{"type":"result","id":"1"}"#,
+            r#"{"id":"1","type":"result"}"#,
+            r#"{"type":"resul\u0074","id":"1"}"#,
+            r#" { "type" : "result", "id" : "1" }"#,
+        ] {
+            assert!(matches!(FromExtension::parse(line), Ok(Some(FromExtension::CallResult(_)))), "{line}");
+        }
+        assert!(matches!(FromExtension::parse(r#"{"type":"later"}"#), Ok(None)));
+        for line in [r#"{"type":"result","id":"1""#, r#"{"type":"later""#] {
+            assert!(FromExtension::parse(line).is_err(), "{line}");
+        }
     }
 }

@@ -25,6 +25,7 @@ struct Answer {
     done: bool,
 }
 
+/// What deltas do not have is in boxes, because a frame is moved several times.
 #[derive(Deserialize)]
 struct Frame<'a> {
     #[serde(borrow, rename = "type")]
@@ -32,12 +33,12 @@ struct Frame<'a> {
     #[serde(default)]
     index: usize,
     #[serde(borrow)]
-    message: Option<Start<'a>>,
+    message: Option<Box<Start<'a>>>,
     #[serde(borrow)]
-    content_block: Option<Block<'a>>,
+    content_block: Option<Box<Block<'a>>>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
-    usage: Option<Counts>,
+    usage: Option<Box<Counts>>,
     #[serde(borrow)]
     error: Option<ErrorFrame<'a>>,
 }
@@ -127,12 +128,12 @@ impl Answer {
             "content_block_start" => self.start(frame.index, frame.content_block, out),
             "content_block_stop" => self.blocks.close(frame.index, out),
             "message_start" => {
-                let Start { id, usage } = frame.message.unwrap_or(Start { id: None, usage: None });
+                let (id, usage) = frame.message.map_or((None, None), |start| (start.id, start.usage));
                 out.push(StreamEvent::Started { response_id: id.map(Text::into_string) });
                 self.count(usage, out);
             }
             "message_delta" => {
-                self.count(frame.usage, out);
+                self.count(frame.usage.map(|usage| *usage), out);
                 if let Some(reason) = frame.delta.and_then(|delta| delta.stop_reason) {
                     self.stop = Some(reason.into_string());
                 }
@@ -148,8 +149,8 @@ impl Answer {
         Ok(())
     }
 
-    fn start(&mut self, number: usize, block: Option<Block<'_>>, out: &mut Vec<StreamEvent>) {
-        let Some(block) = block else { return };
+    fn start(&mut self, number: usize, block: Option<Box<Block<'_>>>, out: &mut Vec<StreamEvent>) {
+        let Some(block) = block.map(|block| *block) else { return };
         let mut signature = block.signature.filter(|signature| !signature.0.is_empty());
         let kind = match &*block.kind.0 {
             "text" => BlockKind::Text,
