@@ -1,6 +1,6 @@
 //! What an extension has registered, checked: everything that it sends has a bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
@@ -15,6 +15,9 @@ const MOST_TOOLS: usize = 200;
 const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
 const MOST_PROVIDERS: usize = 50;
+
+/// The most tools that a hook is limited to.
+const MOST_FILTERED: usize = 1000;
 
 /// The most models of a provider, and the longest description of one in bytes.
 pub(crate) const MOST_MODELS: usize = 2000;
@@ -57,7 +60,8 @@ struct Hook {
 pub(crate) struct Changed {
     pub tools: bool,
     pub commands: bool,
-    pub providers: bool,
+    /// The names of the providers.
+    pub providers: BTreeSet<String>,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -96,7 +100,7 @@ impl Registered {
         for provider in providers {
             match check_provider(&provider) {
                 Ok(()) => {
-                    changed.providers = true;
+                    changed.providers.insert(provider.name.clone());
                     put(&mut self.providers, provider, |provider| &provider.name);
                 }
                 Err(problem) => changed.problems.push(problem),
@@ -137,9 +141,14 @@ impl Registered {
         Changed {
             tools: !tools.is_empty(),
             commands: !commands.is_empty(),
-            providers: !providers.is_empty(),
+            providers: BTreeSet::new(),
             problems: Vec::new(),
         }
+    }
+
+    /// Returns the names of the providers.
+    pub fn provider_names(&self) -> BTreeSet<String> {
+        self.providers.iter().map(|provider| provider.name.clone()).collect()
     }
 
     /// Returns how the extension takes part in a hook.
@@ -196,7 +205,10 @@ impl Registered {
         known.tools = match (known.tools.take(), tools) {
             (Some(mut known), Some(more)) => {
                 known.extend(more);
-                Some(known)
+                known.sort_unstable();
+                known.dedup();
+                // A hook with more than that is asked about every tool, which never lets one slip past a guard.
+                Some(known).filter(|known| known.len() <= MOST_FILTERED)
             }
             _ => None,
         };
