@@ -67,6 +67,12 @@ pub(crate) struct Changed {
 }
 
 impl Registered {
+    /// Returns what an extension has registered that has a say in every tool call.
+    pub fn of_guard() -> Self {
+        let hook = Hook { is_awaited: true, tools: None };
+        Self { hooks: BTreeMap::from([(HookKind::ToolCall, hook)]), ..Self::default() }
+    }
+
     /// Adds what an extension registers. What is wrong is left out.
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
