@@ -46,6 +46,8 @@ pub(crate) struct Occasion {
     pub reason: SessionReason,
     /// The file of the session that was left.
     pub previous_file: Option<PathBuf>,
+    /// The names of the extensions that had a say in tool calls before.
+    pub guards: Arc<[Arc<str>]>,
 }
 
 /// What an extension sent before the session had started.
@@ -66,7 +68,7 @@ pub(crate) struct HeldPrompt {
 impl Attachment {
     /// Returns the attachment of a session whose hosts were attached for this reason.
     pub fn starting(reason: SessionReason) -> Self {
-        let occasion = Occasion { reason, previous_file: None };
+        let occasion = Occasion { reason, previous_file: None, guards: Arc::default() };
         Self {
             phase: Phase::Starting(occasion),
             reload_for: None,

@@ -62,6 +62,8 @@ pub struct About {
     pub providers: Providers,
     /// Why the extensions are started.
     pub reason: SessionReason,
+    /// The names of the extensions that had a say in tool calls until now. Those of them that do not start block tools.
+    pub guards: Arc<[Arc<str>]>,
 }
 
 /// Something that is called at hooks.

@@ -125,6 +125,12 @@ impl Extensions {
         self.list_commands();
     }
 
+    /// Returns the names of the extensions that have a say in tool calls.
+    pub fn guards(&self) -> Arc<[Arc<str>]> {
+        let guards = self.subscribed(HookKind::ToolCall, None, Subscription::Awaited);
+        guards.map(|extension| extension.name()).collect()
+    }
+
     /// Returns the extensions that are called and waited for, in order.
     pub fn awaiting(&self, hook: HookKind, tool: Option<&str>) -> Vec<Arc<dyn Extension>> {
         self.subscribed(hook, tool, Subscription::Awaited).cloned().collect()

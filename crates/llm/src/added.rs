@@ -3,6 +3,7 @@
 //! Each handle to the [`Providers`](crate::Providers) of a session sees them. What a project adds is less trusted than what
 //! the user has: it changes no provider that exists, and it gets no key but its own.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,6 +96,11 @@ impl Additions {
     /// Removes a provider that was added.
     pub fn remove(&self, name: &str) {
         self.remove_where(|added| added.name == name);
+    }
+
+    /// Removes all that were added but for those of these names.
+    pub fn keep_only(&self, names: &BTreeSet<String>) {
+        self.remove_where(|added| !names.contains(&added.name));
     }
 
     /// Removes all that were added.

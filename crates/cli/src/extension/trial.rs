@@ -75,6 +75,7 @@ impl Trial {
             directory: directory.clone(),
             providers: providers.clone(),
             reason: SessionReason::Startup,
+            guards: Default::default(),
         };
         let attached = ProcessHost::new(plan).attach(link, about)?;
         Some(Self {

@@ -130,6 +130,48 @@ fn extension_that_exits_in_a_tool_call_fails_the_call_and_is_started_again() {
 }
 
 #[test]
+fn flood_of_registrations_is_slowed_down_and_does_not_hold_up_the_client() {
+    let (_server, workspace) = Workspace::with_server();
+    let models: Vec<_> = (0..50).map(|index| json!({ "id": index.to_string() })).collect();
+    let provider = json!({ "name": "p#", "stream": true, "models": models });
+    let text = json!({ "type": "register", "providers": [provider], "tools": [{ "name": "not a name" }] });
+    let registered = json!({ "type": "registered", "protocol": 1, "extensions": [{}] });
+    let flood = json!({ "repeat": { "count": 3000, "text": format!("{text}\n") } });
+    Actor::new(&workspace, "a", json!({}), json!({ "init": [{ "send": registered }, flood] }));
+    let mut agent = start(&workspace);
+    agent.until(|record| record["event"] == "flood");
+    let start = Instant::now();
+    agent.carry_out(json!({ "type": "get_state" }));
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+    check_survival(&mut agent, "flood: it sends more than 1000 records a second and is slowed down");
+}
+
+#[test]
+fn message_that_comes_with_the_end_of_bowline_starts_no_run() {
+    for hook in ["agent_end", "session_shutdown"] {
+        let (server, workspace) = Workspace::with_server();
+        server.reply(Reply::new().deltas(3, 10).hang_after(2));
+        server.reply(Reply::text("").tool("bash", json!({ "command": "touch slipped" })));
+        let mut on = json!({});
+        let message =
+            json!({ "type": "notify", "method": "session.sendUserMessage", "params": { "content": "on" } });
+        on[format!("hook:{hook}")] = json!([{ "send": message }, { "result": null }]);
+        Actor::new(&workspace, "a", hooks(&[hook]), on);
+        let mut agent = start(&workspace);
+        agent.send(json!({ "type": "prompt", "message": "go" }));
+        agent.until_type("message_update");
+        let start = Instant::now();
+        agent.close_stdin();
+        let records = agent.rest();
+        assert_eq!(agent.wait(), 0);
+        assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+        assert!(of_type(&records, "agent_start").is_empty(), "{records:#?}");
+        assert_eq!(of_type(&records, "agent_settled").len(), 1);
+        assert!(!workspace.work().join("slipped").exists());
+    }
+}
+
+#[test]
 fn guard_that_was_killed_still_blocks() {
     let (server, workspace) = Workspace::with_server();
     let on = json!({ "hook:tool_call": [{ "exit": 1 }] });

@@ -278,3 +278,20 @@ fn mcp_servers_of_a_project_end_with_it_and_start_again() {
     run(&mut agent, "here again");
     assert!(offers_echo(&server));
 }
+
+#[test]
+fn guard_that_does_not_come_back_still_blocks() {
+    let (server, workspace) = Workspace::with_server();
+    let mut registration = hooks(&["tool_call"]);
+    registration["commands"] = json!([{ "name": "reload" }]);
+    Actor::new(&workspace, "guard", registration, json!({ "command:reload": [reload()] }));
+    let mut agent = start(&workspace);
+    run(&mut agent, "hi");
+    Actor::with_plan(&workspace, "guard", json!({ "start": [{ "exit": 1 }] }));
+    agent.carry_out(json!({ "type": "prompt", "message": "/reload" }));
+    server.reply(Reply::text("").tool("bash", json!({ "command": "touch slipped" })));
+    let records = run(&mut agent, "go");
+    let end = of_type(&records, "tool_execution_end").pop().unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "Extension \"guard\" exited");
+    assert!(!workspace.work().join("slipped").exists());
+}

@@ -3,7 +3,7 @@
 use bowline_testkit::{Agent, Reply, Workspace};
 use serde_json::{Value, json};
 
-use crate::actor::{Actor, hooks, run, start};
+use crate::actor::{Actor, hooks, run, start, start_with};
 
 /// An extension whose command `/ask` makes a request.
 struct Asking {
@@ -161,6 +161,45 @@ fn entries_context_and_settings_are_read() {
     assert!(result["systemPrompt"].as_str().is_some_and(|prompt| !prompt.is_empty()));
     let result = Asking::new(&workspace, "settings.get", json!({ "key": "retry.maxRetries" })).ask();
     assert_eq!(result["result"], 7);
+}
+
+#[test]
+fn extension_of_a_project_does_not_read_settings_with_keys() {
+    let (_server, workspace) = Workspace::with_server();
+    let server = json!({ "url": "http://127.0.0.1:1", "headers": { "authorization": "Bearer sk-mcp" } });
+    let workspace =
+        workspace.settings(json!({ "retry": { "maxRetries": 7 }, "mcpServers": { "far": server } }));
+    let request = json!({ "type": "request", "id": "q", "method": "settings.get", "params": {} });
+    let plan = json!({
+        "registration": { "commands": [{ "name": "ask" }] },
+        "on": { "command:ask": [{ "send": request }, { "result": null }] },
+    });
+    let actor = Actor::in_folder(&workspace.work().join(".bowline/extensions"), "p", plan);
+    let mut agent = start_with(&workspace, &["--approve"]);
+    agent.carry_out(json!({ "type": "prompt", "message": "/ask" }));
+    let response = actor.wait_for(|record| record["type"] == "response");
+    assert_eq!(response["result"], json!({ "retry": { "maxRetries": 7 } }));
+}
+
+#[test]
+fn absurd_counts_of_a_provider_do_not_end_a_call_of_its_model() {
+    let (_server, workspace) = Workspace::with_server();
+    let most = u64::MAX;
+    let usage = json!({ "type": "usage", "usage": { "input": most, "output": most, "cacheRead": most } });
+    let request = json!({ "type": "request", "id": "q", "method": "model.stream", "params": { "prompt": "x", "model": "own/m" } });
+    let registration = json!({
+        "commands": [{ "name": "ask" }],
+        "providers": [{ "name": "own", "stream": true, "models": [{ "id": "m" }] }],
+    });
+    let on = json!({
+        "command:ask": [{ "send": request }, { "result": null }],
+        "provider:stream": [{ "send": { "type": "chunk", "id": "$id", "event": usage } }, { "result": null }],
+    });
+    let actor = Actor::new(&workspace, "a", registration, on);
+    let mut agent = start(&workspace);
+    agent.carry_out(json!({ "type": "prompt", "message": "/ask" }));
+    let response = actor.wait_for(|record| record["type"] == "response");
+    assert_eq!(response["result"]["usage"]["input"], most, "{response}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use bowline_session::EntryBody;
 use tokio::sync::oneshot;
 
 use super::Session;
+use super::admission::shutting_down;
 use super::prompting::{Receipt, Submission};
 use super::session_hooks::STALE;
 use crate::attachment::EarlyInput;
@@ -89,6 +90,13 @@ impl Session {
                 if self.attachment.is_leaving() =>
             {
                 self.extension_failed(RUNTIME, EXTENSION_MESSAGE, STALE);
+            }
+            // Nobody is there any more for the run that it would start.
+            ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
+            | ExtensionInput::SendUserMessage { .. }
+                if self.shutting_down =>
+            {
+                self.extension_failed(RUNTIME, EXTENSION_MESSAGE, shutting_down().message);
             }
             // The run would go past the extensions that have not registered yet, and some may guard its tools.
             ExtensionInput::SendMessage { triggers_turn: Some(true), .. }

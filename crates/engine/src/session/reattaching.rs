@@ -3,6 +3,7 @@
 //! Extensions are told that they are left, their hosts are stopped, hosts are attached, and their extensions are told that
 //! the session has started. Prompts wait for all of it, as they do at the start; aborts and `get_state` never do.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ impl Session {
             directory: self.transcript.working_directory().to_owned(),
             providers: self.agent.providers().clone(),
             reason: occasion.reason,
+            guards: Arc::clone(&occasion.guards),
         };
         let (inputs, _) = self.pending.way_back();
         self.extensions.attach(self.agent.hosts(), inputs, &about);
@@ -81,7 +83,7 @@ impl Session {
         let Some(extension) = self.attachment.take_reload() else { return };
         self.let_commands_end_with_reload(&extension);
         self.leave_session(SessionReason::Reload, None);
-        self.replace_hosts(Occasion { reason: SessionReason::Reload, previous_file: None });
+        self.replace_hosts(SessionReason::Reload, None);
     }
 
     fn may_reload(&self) -> bool {
@@ -95,10 +97,11 @@ impl Session {
 
     /// Ends the hosts once their extensions have seen the end of their session, and attaches those that belong to the
     /// session now.
-    pub(super) fn replace_hosts(&mut self, occasion: Occasion) {
+    pub(super) fn replace_hosts(&mut self, reason: SessionReason, previous_file: Option<PathBuf>) {
         if self.shutting_down {
             return;
         }
+        let occasion = Occasion { reason, previous_file, guards: self.extensions.guards() };
         if self.extensions.is_empty() {
             self.attachment.start(occasion);
             return self.attach_hosts();

@@ -26,7 +26,9 @@ pub(super) const STALE: &str = "This extension ctx is stale after session replac
 impl Session {
     /// Goes on once every extension has registered: the session has started.
     pub(super) fn extensions_ready(&mut self) {
-        let Some(Occasion { reason, previous_file }) = self.attachment.occasion().cloned() else { return };
+        let Some(Occasion { reason, previous_file, .. }) = self.attachment.occasion().cloned() else {
+            return;
+        };
         // Whether the project is trusted may have been decided only now.
         self.instructions.forget_prompt();
         self.look_up_models_again();

@@ -57,6 +57,7 @@ impl Bench {
             directory: directory.path().to_owned(),
             providers: bowline_llm::Providers::new(bowline_llm::Sources::default()).unwrap(),
             reason: SessionReason::Startup,
+            guards: Default::default(),
         };
         let inbox = Inbox::default();
         let ended = CancellationToken::new();

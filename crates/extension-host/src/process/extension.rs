@@ -71,11 +71,16 @@ impl ProcessExtension {
         link: SessionLink,
         group: Weak<Group>,
     ) -> Self {
-        let name = found.path.to_string_lossy().into();
+        let name: Arc<str> = found.path.to_string_lossy().into();
         let id = found.name.as_str().into();
         let by = if is_of_user(&found) { AddedBy::User } else { AddedBy::Project };
         let additions = about.providers.additions(by);
-        Self { plan, found, launch, about, link, group, name, id, state: Mutex::default(), additions }
+        let mut state = State::default();
+        if about.guards.contains(&name) {
+            // What it guarded before it was started anew is guarded until it says otherwise.
+            state.registered = Registered::of_guard();
+        }
+        Self { plan, found, launch, about, link, group, name, id, state: Mutex::new(state), additions }
     }
 
     /// Returns the short name.

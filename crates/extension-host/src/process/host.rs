@@ -154,7 +154,7 @@ impl Group {
         self.list_models(Listing::All, limit).await;
         let extensions = lock(&self.extensions).clone();
         for extension in extensions {
-            extension.add_providers().await;
+            extension.add_listed_providers().await;
         }
     }
 

@@ -157,13 +157,18 @@ impl Reader {
             }
             FromExtension::Registered(registered) => self.register(registered).await,
             FromExtension::Register(register) if self.registered.is_cancelled() => {
+                self.slow_down().await;
                 self.extension.register(register.parts, false).await;
                 self.send_flags().await;
             }
             FromExtension::Register(_) => {
+                self.slow_down().await;
                 self.extension.fail("register", "the first record must be registered").await;
             }
-            FromExtension::Unregister(names) => self.extension.unregister(names).await,
+            FromExtension::Unregister(names) => {
+                self.slow_down().await;
+                self.extension.unregister(names).await;
+            }
             FromExtension::ErrorRecord(error) => {
                 self.slow_down().await;
                 let place = error.place.filter(|place| place.len() <= SHOWN_LINE);
@@ -182,6 +187,7 @@ impl Reader {
 
     async fn register(&mut self, registered: Registered) {
         if self.registered.is_cancelled() {
+            self.slow_down().await;
             return self.extension.fail("register", "it has registered already").await;
         }
         if registered.protocol != VERSION {

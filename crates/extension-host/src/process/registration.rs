@@ -1,6 +1,6 @@
 //! What an extension has registered, checked: everything that it sends has a bound.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
@@ -15,6 +15,9 @@ const MOST_TOOLS: usize = 200;
 const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
 const MOST_PROVIDERS: usize = 50;
+
+/// The most tools that a hook is limited to.
+const MOST_FILTERED: usize = 1000;
 
 /// The most models of a provider, and the longest description of one in bytes.
 pub(crate) const MOST_MODELS: usize = 2000;
@@ -57,23 +60,31 @@ struct Hook {
 pub(crate) struct Changed {
     pub tools: bool,
     pub commands: bool,
-    pub providers: bool,
+    /// The names of the providers.
+    pub providers: BTreeSet<String>,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
 
 impl Registered {
+    /// Returns what an extension has registered that has a say in every tool call.
+    pub fn of_guard() -> Self {
+        let hook = Hook { is_awaited: true, tools: None };
+        Self { hooks: BTreeMap::from([(HookKind::ToolCall, hook)]), ..Self::default() }
+    }
+
     /// Adds what an extension registers. What is wrong is left out.
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
         let Registration { tools, commands, flags, hooks, providers, wants } = registration;
         let problems = &mut changed.problems;
-        changed.tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
-        changed.commands =
+        let put_tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
+        let put_commands =
             put_all(&mut self.commands, commands, check_command, |command| &command.name, problems);
         put_all(&mut self.flags, flags, check_flag, |flag| &flag.name, problems);
         changed.providers =
             put_all(&mut self.providers, providers, check_provider, |provider| &provider.name, problems);
+        (changed.tools, changed.commands) = (!put_tools.is_empty(), !put_commands.is_empty());
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
                 changed.problems.push(problem);
@@ -109,9 +120,14 @@ impl Registered {
         Changed {
             tools: !tools.is_empty(),
             commands: !commands.is_empty(),
-            providers: !providers.is_empty(),
+            providers: BTreeSet::new(),
             problems: Vec::new(),
         }
+    }
+
+    /// Returns the names of the providers.
+    pub fn provider_names(&self) -> BTreeSet<String> {
+        self.providers.iter().map(|provider| provider.name.clone()).collect()
     }
 
     /// Returns how the extension takes part in a hook.
@@ -168,7 +184,10 @@ impl Registered {
         known.tools = match (known.tools.take(), tools) {
             (Some(mut known), Some(more)) => {
                 known.extend(more);
-                Some(known)
+                known.sort_unstable();
+                known.dedup();
+                // A hook with more than that is asked about every tool, which never lets one slip past a guard.
+                Some(known).filter(|known| known.len() <= MOST_FILTERED)
             }
             _ => None,
         };
@@ -258,27 +277,27 @@ fn shortened(name: &str) -> String {
     format!("{:?}", name.chars().take(LONGEST_NAME).collect::<String>())
 }
 
-/// Adds elements, each in place of the one of its name, and leaves out what is wrong. Returns whether there were any.
+/// Adds elements, each in place of the one of its name, and leaves out what is wrong. Returns the names of the others.
 fn put_all<T>(
     list: &mut Vec<T>,
     elements: Vec<T>,
     check: impl Fn(&T) -> Result<(), String>,
     name: impl Fn(&T) -> &String,
     problems: &mut Vec<String>,
-) -> bool {
-    let mut has_added = false;
+) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     for element in elements {
         if let Err(problem) = check(&element) {
             problems.push(problem);
             continue;
         }
-        has_added = true;
+        names.insert(name(&element).clone());
         match list.iter().position(|known| name(known) == name(&element)) {
             Some(index) => list[index] = element,
             None => list.push(element),
         }
     }
-    has_added
+    names
 }
 
 fn cut<T>(list: &mut Vec<T>, most: usize, what: &str, problems: &mut Vec<String>) {

@@ -11,7 +11,6 @@ use bowline_session::EntryBody;
 
 use crate::activity::{Activity, ChangeKind, SessionChange};
 use crate::agent::{Agent, OpenedSession, session_unavailable};
-use crate::attachment::Occasion;
 use crate::input::Step;
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, PendingId};
@@ -147,7 +146,7 @@ impl Session {
             self.announce_session(reason, previous);
         } else {
             // What takes part in a session depends on its folder.
-            self.replace_hosts(Occasion { reason, previous_file: previous });
+            self.replace_hosts(reason, previous);
         }
         Ok(())
     }

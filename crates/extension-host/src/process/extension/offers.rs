@@ -1,5 +1,6 @@
 //! What an extension offers to its session: tools, commands and providers, as its process registers them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bowline_core::extension_info::ExtensionStatus;
@@ -27,12 +28,13 @@ impl ProcessExtension {
         let changed = {
             let mut state = lock(&self.state);
             if anew {
-                self.additions.clear();
                 state.registered = Registered::default();
             }
             let mut changed = state.registered.add(registration);
             if anew {
-                (changed.tools, changed.commands, changed.providers) = (true, true, true);
+                // Those that are still there stay in use while the others are added.
+                self.additions.keep_only(&state.registered.provider_names());
+                (changed.tools, changed.commands) = (true, true);
             }
             changed
         };
@@ -53,7 +55,8 @@ impl ProcessExtension {
 
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
-        let all = Changed { tools: true, commands: true, providers: true, problems: Vec::new() };
+        let providers = lock(&self.state).registered.provider_names();
+        let all = Changed { tools: true, commands: true, providers, problems: Vec::new() };
         if self.status() != ExtensionStatus::Starting {
             self.announce(all).await;
         }
@@ -74,9 +77,7 @@ impl ProcessExtension {
         if self.is_starting() {
             return;
         }
-        if providers {
-            self.add_providers().await;
-        }
+        self.add_providers(&providers).await;
         if tools {
             let tools = self.offered_tools();
             self.link.send(ExtensionInput::Tools { extension: Arc::clone(&self.name), tools }).await;
@@ -106,9 +107,19 @@ impl ProcessExtension {
         state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
     }
 
-    /// Adds its providers to those of the session.
-    pub async fn add_providers(self: &Arc<Self>) {
-        let providers = lock(&self.state).registered.providers.clone();
+    /// Adds the providers that it can list the models of, as it has listed them.
+    pub async fn add_listed_providers(self: &Arc<Self>) {
+        let listed = self.listed_providers(Listing::All).into_iter().collect();
+        self.add_providers(&listed).await;
+    }
+
+    /// Adds some of its providers to those of the session.
+    async fn add_providers(self: &Arc<Self>, names: &BTreeSet<String>) {
+        let providers: Vec<_> = {
+            let state = lock(&self.state);
+            let known = state.registered.providers.iter();
+            known.filter(|provider| names.contains(&provider.name)).cloned().collect()
+        };
         for registered in &providers {
             let provider = provider::new_provider(self, registered);
             if let Err(problem) = self.additions.add(&registered.name, provider) {
@@ -131,7 +142,7 @@ impl ProcessExtension {
         let extension = Arc::clone(self);
         tokio::spawn(async move {
             extension.list_models(Listing::Unlisted).await;
-            extension.add_providers().await;
+            extension.add_listed_providers().await;
             extension.link.send(ExtensionInput::Changed).await;
         });
     }

@@ -52,9 +52,23 @@ pub(crate) async fn answer(
         RequestBody::Entries(params) => session::entries(&asked, params).await,
         RequestBody::Context(_) => session::context(&asked).await,
         RequestBody::Compact(params) => session::compact(&asked, params).await,
-        RequestBody::Setting(params) => Ok(setting((extension.plan.settings)(), params.key.as_deref())),
+        RequestBody::Setting(params) => Ok(setting(settings_for(extension), params.key.as_deref())),
         RequestBody::Exec(params) => exec::run(&asked, params).await,
     }
+}
+
+/// The settings that hold keys: in the headers, variables and addresses of servers.
+const PRIVATE_SETTINGS: [&str; 2] = ["mcpServers", "httpProxy"];
+
+/// Returns the settings that an extension may know. One of a project gets no key of the user's.
+fn settings_for(extension: &ProcessExtension) -> Value {
+    let mut settings = (extension.plan.settings)();
+    if !extension.is_of_user()
+        && let Some(members) = settings.as_object_mut()
+    {
+        members.retain(|name, _| !PRIVATE_SETTINGS.contains(&name.as_str()));
+    }
+    settings
 }
 
 /// Returns a setting by its key, with dots between the levels; `null` if it is not set.

@@ -188,6 +188,7 @@ impl Kinds {
 
 fn usage(counts: &TokenCounts) -> Usage {
     let TokenCounts { input, output, cache_read, cache_write, reasoning } = *counts;
-    let total_tokens = input + output + cache_read + cache_write;
+    // An extension may have counted them.
+    let total_tokens = [output, cache_read, cache_write].into_iter().fold(input, u64::saturating_add);
     Usage { input, output, cache_read, cache_write, total_tokens, reasoning, ..Usage::default() }
 }
