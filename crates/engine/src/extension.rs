@@ -317,7 +317,7 @@ impl SessionLink {
 
     /// Sends something to the session, waiting for room. Returns whether the host is still attached to it.
     pub async fn send(&self, input: ExtensionInput) -> bool {
-        self.is_open() && self.inputs.send_report(self.report(input)).await
+        self.is_open() && self.inputs.send(self.report(input)).await
     }
 
     /// Asks the user and waits for the answer.

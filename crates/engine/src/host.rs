@@ -110,7 +110,7 @@ impl HostLink {
         let (reply, end) = oneshot::channel();
         let request = HostRequest { work, cancel, progress: context.progress, reply };
         let is_open = self.session.strong_count() > 0;
-        if !is_open || !self.inputs.send_report(Report::HostCall(Box::new(request))).await {
+        if !is_open || !self.inputs.send(Report::HostCall(Box::new(request))).await {
             return HostCallEnd::Aborted;
         }
         end.await.unwrap_or(HostCallEnd::Aborted)

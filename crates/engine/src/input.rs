@@ -128,13 +128,11 @@ impl Inputs {
     }
 
     /// Sends a report, waiting for room. Returns whether anybody still receives.
-    pub(crate) async fn send(&self, step: TaskStep) -> bool {
-        self.send_report(Report::Step(step)).await
-    }
-
-    /// Sends a report of something that is not a task, waiting for room. Returns whether anybody still receives.
-    pub(crate) async fn send_report(&self, report: Report) -> bool {
-        self.sender.send(Tagged { session: self.session, report }).await.is_ok()
+    pub(crate) async fn send(&self, report: Report) -> bool {
+        // A future that has the report in another form while it waits is larger, and so is whatever waits for it.
+        let Ok(permit) = self.sender.reserve().await else { return false };
+        permit.send(Tagged { session: self.session, report });
+        true
     }
 
     /// Sends a report unless the channel is full.

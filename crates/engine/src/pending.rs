@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::OpenHostCall;
-use crate::input::{Inputs, Step, TaskStep};
+use crate::input::{Inputs, Report, Step, TaskStep};
 use crate::session::{Asker, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
 /// The id of an entry. No two entries of a session have the same one.
@@ -137,7 +137,8 @@ impl Pending {
         let work = AssertUnwindSafe(work(reporter.clone())).catch_unwind();
         let task = tokio::spawn(async move {
             if let Err(panic) = work.await {
-                reporter.send(Step::Panicked(panic_message(&*panic))).await;
+                // In a box, because the task is moved several times until it runs.
+                Box::pin(reporter.send(Step::Panicked(panic_message(&*panic)))).await;
             }
         });
         self.entries.insert(id, Entry { awaited, _task: Some(Task(task)) });
@@ -289,7 +290,7 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// Sends a report, waiting for room. Returns whether the session still exists.
     pub async fn send(&self, step: Step) -> bool {
-        self.is_awaited() && self.inputs.send(TaskStep { id: self.id, step }).await
+        self.is_awaited() && self.inputs.send(Report::Step(TaskStep { id: self.id, step })).await
     }
 
     /// Sends a report unless the channel is full.
