@@ -199,7 +199,21 @@ async fn commands(trial: &mut Trial, extension: &Arc<dyn Extension>, report: &mu
         let name = format!("/{}", command.name);
         report.steps.push(Step::new("command", &name, json!("sample"), took, verdict, &lines));
         report.add_problems(trial);
+        if command.has_completion {
+            complete(trial, extension, &command.name, report).await;
+        }
     }
+}
+
+/// Asks what can follow the name of a command. A failure is among the problems.
+async fn complete(trial: &mut Trial, extension: &Arc<dyn Extension>, command: &str, report: &mut Report) {
+    let work = Arc::clone(extension).complete(command, "", CancellationToken::new());
+    let (_, took) = trial.during(work).await;
+    let lines = trial.take_lines();
+    let listed = answer(&lines).map(|answer| answer["result"].clone()).unwrap_or_default();
+    let name = format!("/{command} ");
+    report.steps.push(Step::new("completion", &name, json!(""), took, Verdict::Answered(listed), &lines));
+    report.add_problems(trial);
 }
 
 /// Waits for something, and cancels it after a while. Returns whether it had to.

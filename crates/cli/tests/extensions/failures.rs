@@ -311,3 +311,17 @@ fn errors_of_an_extension_are_attributed_to_it() {
     });
     assert_eq!(*error, expected);
 }
+
+#[test]
+fn declared_guard_that_does_not_start_blocks_tools() {
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "extensionStartTimeoutMs": 200 }));
+    let manifest = json!({ "name": "g", "command": ["sleep", "100"], "guard": true });
+    let workspace = workspace.home_file(".bowline/extensions/g/extension.json", &manifest.to_string());
+    server.reply(Reply::new().tool("bash", json!({ "command": "echo unguarded" })));
+    server.reply(Reply::text("done"));
+    let mut agent = start(&workspace);
+    let records = run(&mut agent, "go");
+    let end = of_type(&records, "tool_execution_end").pop().unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "Extension \"g\" has not started", "{end}");
+}

@@ -62,6 +62,8 @@ pub struct Launch {
     pub flags: Vec<FlagRegistration>,
     /// The variables that it gets although they may be secret.
     pub environment: Vec<String>,
+    /// Whether no tool runs before it has registered.
+    pub is_guard: bool,
 }
 
 /// Why an extension is not loaded.
@@ -235,6 +237,7 @@ impl Search {
                     command: manifest.command_in(folder),
                     flags: manifest.flags,
                     environment: manifest.environment,
+                    is_guard: manifest.guard,
                 };
                 self.add(folder, source, base, |found| {
                     found.name = manifest.name;
@@ -253,7 +256,8 @@ impl Search {
     fn take_file(&mut self, path: &Path, source: Source, base: Option<&Path>) {
         match entry_file::look_at(path) {
             Ok(Kind::Program(command)) => self.add(path, source, base, |found| {
-                found.launch = Ok(Launch { command, flags: Vec::new(), environment: Vec::new() });
+                found.launch =
+                    Ok(Launch { command, flags: Vec::new(), environment: Vec::new(), is_guard: false });
             }),
             Ok(Kind::OfPi) => self.list_one_of_pi(path, source, base),
             Ok(Kind::Other) => {

@@ -76,8 +76,8 @@ impl ProcessExtension {
         let by = if is_of_user(&found) { AddedBy::User } else { AddedBy::Project };
         let additions = about.providers.additions(by);
         let mut state = State::default();
-        if about.guards.contains(&name) {
-            // What it guarded before it was started anew is guarded until it says otherwise.
+        if launch.is_guard || about.guards.contains(&name) {
+            // It guards tools until it says otherwise: it was declared to, or did so before it was started anew.
             state.registered = Registered::of_guard();
         }
         Self { plan, found, launch, about, link, group, name, id, state: Mutex::new(state), additions }
@@ -219,7 +219,13 @@ impl ProcessExtension {
     /// Returns what a hook results in while there is no process. One that may block tools blocks them: an extension that
     /// guards them must not be overcome by crashing it.
     fn while_down(&self, hook: HookKind) -> Result<HookResult, String> {
-        if hook == HookKind::ToolCall { Err(exited(&self.id)) } else { Ok(HookResult::None) }
+        match (hook, self.status()) {
+            (HookKind::ToolCall, ExtensionStatus::Starting) => {
+                Err(format!("Extension \"{}\" has not started", self.id))
+            }
+            (HookKind::ToolCall, _) => Err(exited(&self.id)),
+            _ => Ok(HookResult::None),
+        }
     }
 }
 

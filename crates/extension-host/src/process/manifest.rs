@@ -38,6 +38,9 @@ pub struct Manifest {
     /// extensions.
     #[serde(default)]
     pub environment: Vec<String>,
+    /// Whether it guards tools: no tool runs before it has registered, nor while it is down.
+    #[serde(default)]
+    pub guard: bool,
 }
 
 impl Manifest {

@@ -7,6 +7,7 @@ mod from_extension;
 mod hook_event;
 mod hook_result;
 mod notification;
+mod registration;
 mod request;
 mod schema;
 mod step;
@@ -14,14 +15,16 @@ mod to_extension;
 
 pub(crate) use from_extension::answered_call;
 pub use from_extension::{
-    CallResult, Cancel, CommandRegistration, CompletionResult, ErrorRecord, ExecutionMode, Failure,
-    FlagRegistration, FlagType, FromExtension, HookRegistration, Log, ModelRegistration, Notify,
-    PartialOutcome, ProviderRegistration, Registered, Registration, Request, StreamEnd, StreamStop,
-    ToolOutcome, ToolRegistration, Unregister, Update, Want,
+    CallResult, Cancel, CompletionResult, ErrorRecord, Failure, FromExtension, Log, Notify, PartialOutcome,
+    Registered, Request, StreamEnd, StreamStop, ToolOutcome, Unregister, Update,
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
+pub use registration::{
+    CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, ModelRegistration,
+    ProviderRegistration, Registration, ToolRegistration, Want,
+};
 pub use request::{
     CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
     ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ListModelsParams, ModelAuth,
