@@ -153,7 +153,9 @@ def carry_out(record):
     elif kind == "tool":
         send(type="update", id=id, partial={"content": [{"type": "text", "text": "half"}]})
         if one_in(10):
-            while id not in cancelled:
+            # Nothing else ends a tool that waits: there may be no abort.
+            deadline = time.monotonic() + 1
+            while id not in cancelled and time.monotonic() < deadline:
                 time.sleep(0.02)
         answer(id, {"content": [{"type": "text", "text": "whole"}], "details": {"n": 1}})
     elif kind == "command":
