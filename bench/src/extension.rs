@@ -12,7 +12,7 @@ use crate::placement;
 /// The argument that turns this program into an extension. The name of a hook follows, then a core to run on, if any.
 const ARGUMENT: &str = "--extension";
 
-/// Where an extension that is told of events leaves their number, in the folder that it was started in.
+/// Where an extension that subscribes to events leaves their number, in the folder that it was started in.
 const RECEIVED: &str = "received";
 
 /// Large enough for the events of many deltas.

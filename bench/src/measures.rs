@@ -35,7 +35,11 @@ pub(crate) const MEASURES: &[Measure] = &[
     quick("snapshots", "8,000 text deltas that each repeat the message so far", snapshots::measure),
     quick("tool-turns", "100 turns of the bash tool", tool_turns::measure),
     quick("hook", "one hook and its result, with an extension process", hook_round_trip::measure),
-    quick("subscribed-deltas", "8,000 text deltas that an extension is told of", subscribed_deltas::measure),
+    quick(
+        "subscribed-deltas",
+        "8,000 text deltas that an extension subscribes to",
+        subscribed_deltas::measure,
+    ),
     quick(
         "extensions-start",
         "from the start to the first answer, with ten extensions",

@@ -1,4 +1,4 @@
-//! A long answer in small deltas that an extension is told of.
+//! A long answer in small deltas that an extension subscribes to.
 
 use crate::deltas::{Costs, DELTAS};
 use crate::extension::{self, Extension};
