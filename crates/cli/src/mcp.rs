@@ -194,6 +194,7 @@ impl Mcp {
                 session_id: None,
                 call_id: None,
                 todos: TodoList::default(),
+                grants: bowline_core::sandbox::Grants::default(),
             };
             Ok(tool.call(context, arguments.clone()).await)
         })?;

@@ -113,6 +113,7 @@ pub(crate) fn tool_options(
         environment: command_environment(file, providers),
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
+        confinement: None,
     }
 }
 

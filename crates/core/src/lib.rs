@@ -18,6 +18,7 @@ pub mod message;
 pub mod model;
 pub mod policy;
 pub mod reply;
+pub mod sandbox;
 pub mod session_tag;
 pub mod slash_command;
 pub mod stream;

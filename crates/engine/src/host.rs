@@ -169,7 +169,7 @@ fn outcome(result: ToolReport, is_error: bool, takes_images: bool) -> Outcome {
         content = vec![Content::text(FAILED)];
     }
     let details = if is_error { Some(details.unwrap_or_else(|| json!({}))) } else { details };
-    Outcome { content, details, usage, is_error, ends_run: false }
+    Outcome { content, details, usage, is_error, ..Outcome::text("") }
 }
 
 /// Returns as much of a tool's output as a model takes.

@@ -10,9 +10,11 @@ use bowline_core::tool::{PATH_ALIAS, ToolDefinition, ToolTraits};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::confinement::Confinement;
 use crate::error::Error;
 use crate::parameters::{self, Parameter};
 use crate::paths;
+use crate::todo::TODO;
 use crate::tool::{BoxFuture, CallContext, Outcome, Tool};
 use crate::toolbox::Options;
 
@@ -119,6 +121,13 @@ impl Ready {
         Self { builtin, definition: OnceLock::new(), options }
     }
 
+    /// Returns what confines a call, if anything does.
+    fn confinement(&self, context: &CallContext) -> Option<&Arc<dyn Confinement>> {
+        let touches_the_machine = self.builtin.traits.name != TODO;
+        let confinement = self.options.confinement.as_ref().filter(|confinement| confinement.is_active());
+        confinement.filter(|_| touches_the_machine && !context.grants.unsandboxed)
+    }
+
     fn define(&self) -> ToolDefinition {
         let mut definition = ToolDefinition {
             name: self.builtin.traits.name.to_owned(),
@@ -144,6 +153,9 @@ impl Tool for Ready {
     }
 
     fn call(&self, context: CallContext, mut arguments: Arguments) -> BoxFuture<'static, Outcome> {
+        if let Some(confinement) = self.confinement(&context) {
+            return confinement.call(self.builtin.traits.name, context, arguments);
+        }
         (self.builtin.prepare)(&mut arguments);
         match parameters::check(self.builtin.traits.name, self.builtin.parameters, arguments) {
             Ok(arguments) => (self.builtin.run)(Call::new(Arc::clone(&self.options), context, arguments)),

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
 use crate::command_logs::LogPlace;
+use crate::confinement::OutputSink;
 use crate::error::Error;
 use crate::panics;
 use crate::shell::{Ending, Event, Launch, Pipes, Shell};
@@ -48,7 +49,14 @@ pub async fn run_command<Taken: Future<Output = ()> + Send>(
     request: CommandRequest,
     on_output: impl FnMut(String) -> Taken + Send,
 ) -> Result<CommandOutcome, Error> {
-    panics::catch(run(request, on_output)).await?
+    match request.options.confinement.clone().filter(|confinement| confinement.is_active()) {
+        Some(confinement) => {
+            let mut on_output = on_output;
+            let sink: OutputSink<'_> = Box::new(move |piece| Box::pin(on_output(piece)));
+            confinement.run_command(request, sink).await
+        }
+        None => panics::catch(run(request, on_output)).await?,
+    }
 }
 
 async fn run<Taken: Future<Output = ()> + Send>(

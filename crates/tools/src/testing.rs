@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bowline_core::message::{Arguments, Content, join_text};
+use bowline_core::sandbox::Grants;
 use bowline_core::tool::ToolDefinition;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -69,6 +70,7 @@ impl Workshop {
             session_id: None,
             call_id: None,
             todos: self.todos.clone(),
+            grants: Grants::default(),
         }
     }
 

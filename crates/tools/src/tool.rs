@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bowline_core::message::{Arguments, Content};
+use bowline_core::sandbox::{Grants, ProtectedChange};
 use bowline_core::tool::{ToolDefinition, ToolTraits};
 use bowline_core::usage::Usage;
 use serde_json::{Value, json};
@@ -59,6 +60,8 @@ pub struct CallContext {
     pub call_id: Option<String>,
     /// The list of tasks of that session.
     pub todos: TodoList,
+    /// What the call may do beyond the sandbox, because the user or a rule of the user allowed it.
+    pub grants: Grants,
 }
 
 impl fmt::Debug for CallContext {
@@ -92,6 +95,8 @@ pub struct Outcome {
     pub is_error: bool,
     /// Whether the run ends with this turn, if every other call of the turn says so too.
     pub ends_run: bool,
+    /// Protected paths of the workspace that the call changed, and that were put back.
+    pub protected: Vec<ProtectedChange>,
 }
 
 impl Outcome {
@@ -103,6 +108,7 @@ impl Outcome {
             usage: None,
             is_error: false,
             ends_run: false,
+            protected: Vec::new(),
         }
     }
 

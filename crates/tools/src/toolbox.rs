@@ -10,6 +10,7 @@ use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
 use crate::command_environment::CommandEnvironment;
+use crate::confinement::Confinement;
 use crate::effective_arguments::effective;
 use crate::error::Error;
 use crate::panics::Guarded;
@@ -76,6 +77,8 @@ pub struct Options {
     pub watcher: Option<PathBuf>,
     /// When the tool `bash` kills a command for which the model asks for no timeout; never when absent.
     pub command_timeout: Option<Duration>,
+    /// What confines the tools and the user's commands, if anything does.
+    pub confinement: Option<Arc<dyn Confinement>>,
 }
 
 /// Which tools to enable.

@@ -89,7 +89,11 @@ impl Session {
             run.stop();
         }
         if let HookEvent::ToolResult { content, details, usage, is_error, .. } = outcome.event {
-            self.end_call(index, Outcome { content, details, usage, is_error, ends_run }, started);
+            self.end_call(
+                index,
+                Outcome { content, details, usage, is_error, ends_run, protected: Vec::new() },
+                started,
+            );
         }
         self.continue_batch();
     }

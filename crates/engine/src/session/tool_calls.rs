@@ -9,6 +9,7 @@ use bowline_core::event::{Event, ToolReport};
 use bowline_core::hook::{HookEvent, HookKind};
 use bowline_core::message::{Message, StopReason, ToolResultMessage};
 use bowline_core::policy::ToolResults;
+use bowline_core::sandbox::Grants;
 use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
@@ -83,6 +84,7 @@ impl Session {
             session_id: Some(self.transcript.session_id().to_owned()),
             call_id: None,
             todos: self.todos.list.clone(),
+            grants: Grants::default(),
         };
         Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
     }
@@ -186,6 +188,7 @@ impl Session {
                 session_id,
                 call_id,
                 todos,
+                grants: Grants::default(),
             };
             let arguments = (*arguments).clone();
             let call = match delegation {

@@ -33,6 +33,7 @@ pub(super) fn outcome(ended: &[Ended], duration: Duration, was_aborted: bool) ->
         usage: None,
         is_error: was_aborted || !ended.iter().any(is_completed),
         ends_run: false,
+        protected: Vec::new(),
     }
 }
 

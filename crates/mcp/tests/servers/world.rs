@@ -138,6 +138,7 @@ impl World {
             session_id: Some("session".to_owned()),
             call_id: None,
             todos: bowline_tools::TodoList::default(),
+            grants: bowline_core::sandbox::Grants::default(),
         }
     }
 

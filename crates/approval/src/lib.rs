@@ -1,0 +1,1 @@
+//! Rules about tool calls, and what users have decided.

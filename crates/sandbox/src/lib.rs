@@ -1,0 +1,2 @@
+//! What confines the tools of a session.
+#![forbid(unsafe_code)]

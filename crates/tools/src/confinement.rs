@@ -1,0 +1,51 @@
+//! What confines the built-in tools and the user's commands. The tools know that something may, and hand their calls
+//! over to it; how it confines them is its own affair.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use bowline_core::message::Arguments;
+use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport};
+
+use crate::command::{CommandOutcome, CommandRequest};
+use crate::error::Error;
+use crate::tool::{BoxFuture, CallContext, Outcome};
+
+/// Receives the output of a command. No more is read until the returned future is ready.
+pub type OutputSink<'sink> = Box<dyn FnMut(String) -> BoxFuture<'sink, ()> + Send + 'sink>;
+
+/// Confines the built-in tools of a session.
+pub trait Confinement: Debug + Send + Sync {
+    /// Tells whether calls are confined now. If not, the tools run them themselves.
+    fn is_active(&self) -> bool;
+
+    /// Returns what holds now, without starting anything.
+    fn report(&self) -> SandboxReport;
+
+    /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
+    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
+
+    /// Changes what holds. The error says why it stays as it is.
+    fn change(&self, change: SandboxChange) -> Result<(), String>;
+
+    /// Tells whether a file tool may write to this path, which is absolute, as things are now.
+    fn allows_write(&self, path: &Path) -> bool;
+
+    /// Grants something for the rest of the session.
+    fn grant(&self, grants: &Grants);
+
+    /// Runs a call of the built-in tool of this name. What the context grants holds for this call.
+    fn call(
+        &self,
+        tool: &'static str,
+        context: CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'static, Outcome>;
+
+    /// Runs a user-initiated command.
+    fn run_command<'sink>(
+        &'sink self,
+        request: CommandRequest,
+        output: OutputSink<'sink>,
+    ) -> BoxFuture<'sink, Result<CommandOutcome, Error>>;
+}

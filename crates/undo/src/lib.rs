@@ -1,0 +1,1 @@
+//! What runs changed in the workspace, and how it is put back.
