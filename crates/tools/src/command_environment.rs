@@ -148,8 +148,15 @@ impl CommandEnvironment {
         Self(Some(Arc::new(Source { all, inherit, keep, key_variables, report, variables })))
     }
 
+    /// Returns the names of the variables that commands do not get.
+    pub fn dropped(&self) -> Vec<String> {
+        let named = self.variables().into_iter().flatten().find(|(name, _)| name == DROPPED);
+        let names = named.map(|(_, names)| names.to_string_lossy().into_owned()).unwrap_or_default();
+        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+
     /// Returns the variables; `None` if commands inherit the environment as it is.
-    pub(crate) fn variables(&self) -> Option<&[(OsString, OsString)]> {
+    pub fn variables(&self) -> Option<&[(OsString, OsString)]> {
         let source = self.0.as_deref().filter(|source| source.inherit != Inherit::All)?;
         Some(source.variables.get_or_init(|| source.scrub()))
     }
