@@ -28,6 +28,8 @@ mod models;
 mod online_check;
 mod resources;
 mod rpc;
+mod sandbox;
+mod sandbox_wishes;
 mod sessions;
 mod settings_file;
 mod settings_table;
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         }
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
+        Action::Sandbox => return finish(sandbox::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());
