@@ -132,7 +132,7 @@ impl From<WireOutcome> for Outcome {
 
 impl From<CommandOutcome> for WireCommandOutcome {
     fn from(outcome: CommandOutcome) -> Self {
-        let CommandOutcome { output, exit_code, cancelled, truncated, full_output_path } = outcome;
+        let CommandOutcome { output, exit_code, cancelled, truncated, full_output_path, protected: _ } = outcome;
         Self { output, exit_code, cancelled, truncated, full_output_path }
     }
 }
@@ -140,7 +140,7 @@ impl From<CommandOutcome> for WireCommandOutcome {
 impl From<WireCommandOutcome> for CommandOutcome {
     fn from(outcome: WireCommandOutcome) -> Self {
         let WireCommandOutcome { output, exit_code, cancelled, truncated, full_output_path } = outcome;
-        Self { output, exit_code, cancelled, truncated, full_output_path }
+        Self { output, exit_code, cancelled, truncated, full_output_path, protected: Vec::new() }
     }
 }
 

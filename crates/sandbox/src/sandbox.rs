@@ -454,7 +454,7 @@ impl Inner {
         let state = self.state();
         let kernel =
             std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
-        let environment = ReportedEnvironment { dropped: self.place.options.environment.dropped() };
+        let environment = ReportedEnvironment { dropped: self.place.options.environment.dropped().to_vec() };
         if !state.mode.is_confined() {
             return SandboxReport { kernel, environment, ..SandboxReport::unconfined(state.mode) };
         }
