@@ -1,2 +1,4 @@
 //! What confines the tools of a session.
 #![forbid(unsafe_code)]
+
+pub mod proxy;
