@@ -25,6 +25,8 @@ mod plan;
 #[cfg(target_os = "linux")]
 mod policy;
 #[cfg(target_os = "linux")]
+mod protected;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod sandbox;
