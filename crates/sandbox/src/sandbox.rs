@@ -356,7 +356,7 @@ impl Inner {
             Some(proved) => proved.plan.writable.iter().map(|path| path.display().to_string()).collect(),
             None => Vec::new(),
         };
-        writable.push("/tmp".to_owned());
+        writable.push(if state.level == Some(SandboxLevel::Full) { "/tmp" } else { "$TMPDIR" }.to_owned());
         let network = match state.network {
             SandboxNetwork::None => "no network but localhost",
             SandboxNetwork::AllowList => "only listed hosts, through the proxy",
@@ -496,7 +496,10 @@ impl Inner {
         let list =
             |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let mut writable = proved.map(|proved| list(&proved.plan.writable)).unwrap_or_default();
-        writable.push("/tmp (private)".to_owned());
+        writable.push(match level {
+            SandboxLevel::Full => "/tmp (private)".to_owned(),
+            _ => "$TMPDIR (private)".to_owned(),
+        });
         SandboxReport {
             mode: state.mode,
             level,
