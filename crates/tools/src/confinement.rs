@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use bowline_core::message::Arguments;
-use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport};
+use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport, SandboxSummary};
 
 use crate::command::{CommandOutcome, CommandRequest};
 use crate::error::Error;
@@ -22,10 +22,15 @@ pub trait Confinement: Debug + Send + Sync {
     /// Returns what holds now, without starting anything.
     fn report(&self) -> SandboxReport;
 
+    /// Returns the same in short. Clients ask for it often.
+    fn summary(&self) -> SandboxSummary {
+        SandboxSummary::from(&self.report())
+    }
+
     /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
 
-    /// Changes what holds. The error says why it stays as it is.
+    /// Changes what holds. The error says why it stays as it is. May block for a moment.
     fn change(&self, change: SandboxChange) -> Result<(), String>;
 
     /// Tells whether a file tool may write to this path, which is absolute, as things are now.
