@@ -3,6 +3,9 @@
 mod arguments;
 mod auth;
 mod configuration;
+#[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
+mod confinement;
 mod demo;
 mod dialect_choice;
 #[cfg_attr(unix, path = "echo_unix.rs")]
@@ -60,6 +63,13 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
+    #[cfg(target_os = "linux")]
+    if let Some((role, words)) = words.split_first()
+        && role == bowline_sandbox::KEEPER_ROLE
+    {
+        let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+        return bowline_sandbox::keeper_main(&words);
+    }
     if !environment::is_debuggable() {
         hardening::close_to_others();
     }

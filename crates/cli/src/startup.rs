@@ -10,9 +10,8 @@ use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{Configured, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL};
 use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Sources};
-use bowline_sandbox::Wishes;
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
-use bowline_tools::{CommandEnvironment, Confinement, Options, Selection, TODO, Toolbox};
+use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
 
 use crate::arguments::Arguments;
 use crate::configuration::{Fixed, Reader};
@@ -23,7 +22,6 @@ use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::models::{choose_model, model_defaults, model_wishes};
 use crate::resources;
-use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -48,10 +46,6 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, Failure> {
     let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
-    let sandbox = sandbox_wishes(arguments, environment, &file)?;
-    if sandbox.mode.is_confined() {
-        confinement(&sandbox, environment, &Options::default())?;
-    }
     let named = arguments.model.as_deref();
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let may_have_extensions =
@@ -121,16 +115,6 @@ pub(crate) fn tool_options(
         command_timeout: file.command_timeout(),
         confinement: None,
     }
-}
-
-/// Returns what confines the tools in the working folder.
-pub(crate) fn confinement(
-    wishes: &Wishes,
-    _environment: &Environment,
-    _options: &Options,
-) -> Result<Arc<dyn Confinement>, Failure> {
-    let text = format!("{} is not built in", wishes.mode.as_str());
-    Err(Failure::Sandbox(text))
 }
 
 /// Returns what is known of MCP servers, without an agent.

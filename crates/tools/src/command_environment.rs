@@ -155,7 +155,7 @@ impl CommandEnvironment {
     }
 
     /// Returns the variables; `None` if commands inherit the environment as it is.
-    pub(crate) fn variables(&self) -> Option<&[(OsString, OsString)]> {
+    pub fn variables(&self) -> Option<&[(OsString, OsString)]> {
         self.scrubbed().map(|scrubbed| &*scrubbed.variables)
     }
 

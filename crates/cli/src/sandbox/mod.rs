@@ -13,6 +13,7 @@ use bowline_sandbox::Wishes;
 use bowline_tools::{Confinement, Options};
 
 use crate::arguments::Arguments;
+use crate::confinement::confinement;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sandbox_wishes::sandbox_wishes;
@@ -84,7 +85,9 @@ impl Bench {
 
     /// Returns what confines tools in the working folder.
     fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
-        startup::confinement(&self.wishes, &self.environment, &self.options)
+        let folder = &self.environment.working_directory;
+        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options)?;
+        made.ok_or_else(|| Failure::Sandbox("there is nothing on this system that could confine them".to_owned()))
     }
 }
 
