@@ -132,7 +132,8 @@ impl From<WireOutcome> for Outcome {
 
 impl From<CommandOutcome> for WireCommandOutcome {
     fn from(outcome: CommandOutcome) -> Self {
-        let CommandOutcome { output, exit_code, cancelled, truncated, full_output_path, protected: _ } = outcome;
+        let CommandOutcome { output, exit_code, cancelled, truncated, full_output_path, protected: _ } =
+            outcome;
         Self { output, exit_code, cancelled, truncated, full_output_path }
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bowline_core::message::{Arguments, Content};
 use bowline_core::sandbox::{
-    Grants, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange, SandboxLevel, SandboxMode,
-    SandboxNetwork, SandboxReport,
+    AskMode, Grants, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange, SandboxLevel,
+    SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, Options,
@@ -468,7 +468,7 @@ impl Inner {
         SandboxReport {
             mode: state.mode,
             level,
-            ask: bowline_core::sandbox::AskMode::default(),
+            ask: AskMode::default(),
             network: state.network,
             kernel,
             landlock_abi: proved.map_or(0, |proved| proved.landlock_abi),
@@ -505,6 +505,15 @@ impl Confinement for Sandbox {
 
     fn report(&self) -> SandboxReport {
         self.0.report()
+    }
+
+    fn summary(&self) -> SandboxSummary {
+        let state = self.0.state();
+        if !state.mode.is_confined() {
+            return SandboxSummary::from(&SandboxReport::unconfined(state.mode));
+        }
+        let level = state.level.unwrap_or_default();
+        SandboxSummary { mode: state.mode, level, ask: AskMode::default(), network: state.network }
     }
 
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {

@@ -87,7 +87,9 @@ impl Bench {
     fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
         let folder = &self.environment.working_directory;
         let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options)?;
-        made.ok_or_else(|| Failure::Sandbox("there is nothing on this system that could confine them".to_owned()))
+        made.ok_or_else(|| {
+            Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
+        })
     }
 }
 
