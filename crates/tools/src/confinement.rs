@@ -19,6 +19,9 @@ pub trait Confinement: Debug + Send + Sync {
     /// Tells whether calls are confined now. If not, the tools run them themselves.
     fn is_active(&self) -> bool;
 
+    /// Returns what holds now in short. Cheap: clients ask for the state often.
+    fn summary(&self) -> SandboxSummary;
+
     /// Returns what holds now, without starting anything.
     fn report(&self) -> SandboxReport;
 
