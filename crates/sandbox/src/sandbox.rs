@@ -521,15 +521,6 @@ impl Confinement for Sandbox {
         self.0.report()
     }
 
-    fn summary(&self) -> SandboxSummary {
-        let state = self.0.state();
-        if !state.mode.is_confined() {
-            return SandboxSummary::from(&SandboxReport::unconfined(state.mode));
-        }
-        let level = state.level.unwrap_or_default();
-        SandboxSummary { mode: state.mode, level, ask: AskMode::default(), network: state.network }
-    }
-
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {

@@ -25,11 +25,6 @@ pub trait Confinement: Debug + Send + Sync {
     /// Returns what holds now, without starting anything.
     fn report(&self) -> SandboxReport;
 
-    /// Returns the same in short. Clients ask for it often.
-    fn summary(&self) -> SandboxSummary {
-        SandboxSummary::from(&self.report())
-    }
-
     /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
 
