@@ -39,5 +39,7 @@ pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use keeper::{KEEPER_ROLE, keeper_main};
 #[cfg(target_os = "linux")]
+pub use report::{all_gaps, all_promises};
+#[cfg(target_os = "linux")]
 pub use sandbox::{Place, Sandbox};
 pub use wishes::{Home, Wishes};
