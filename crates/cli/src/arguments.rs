@@ -45,6 +45,8 @@ pub(crate) enum Action {
     Mcp,
     /// Decides about the trust in a project.
     Trust,
+    /// Checks the sandbox.
+    Sandbox,
     /// Prints a dialect as JSON Schema.
     Schema,
     Help,
@@ -111,6 +113,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The level of the sandbox to check.
+    pub level: Option<String>,
     /// The language of a new extension.
     pub lang: Option<String>,
     /// The words after the name of a subcommand.

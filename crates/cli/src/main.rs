@@ -28,6 +28,8 @@ mod models;
 mod online_check;
 mod resources;
 mod rpc;
+mod sandbox;
+mod sandbox_check;
 mod sessions;
 mod settings_file;
 mod settings_table;
@@ -58,6 +60,10 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
+    // An attempt to leave the sandbox is made by a program like any other, not by one that hides from others.
+    if let Some(code) = sandbox_check::attempt(&words) {
+        return code;
+    }
     if !environment::is_debuggable() {
         hardening::close_to_others();
     }
@@ -94,6 +100,7 @@ fn main() -> ExitCode {
         }
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
+        Action::Sandbox => return finish(sandbox::main(&arguments)),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

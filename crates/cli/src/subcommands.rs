@@ -1,7 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
-use crate::{auth, extension, mcp, sessions, trust};
+use crate::{auth, extension, mcp, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -128,6 +128,18 @@ bowline trust --remove ~/projects
 ",
         takes_words: true,
         flags: &["--list", "--remove", "--no-approve", "--json"],
+    },
+    Subcommand {
+        name: "sandbox",
+        action: Action::Sandbox,
+        about: "the sandbox: check",
+        usage: sandbox::USAGE,
+        examples: "\
+bowline sandbox check
+bowline sandbox check --level landlock --json
+",
+        takes_words: true,
+        flags: &["--level", "--json"],
     },
     Subcommand {
         name: "schema",
