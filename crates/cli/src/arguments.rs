@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
+use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
@@ -17,11 +18,18 @@ use crate::subcommands::{self, Subcommand};
 pub(crate) const SHORT_FORMS: &[(&str, &str)] = &[("-V", "--version")];
 
 /// Flags that add up if they are given more than once.
-const REPEATABLE: &[&str] =
-    &["--extension", "--append-system-prompt", "--exclude-tools", "--skill", "--prompt-template"];
+const REPEATABLE: &[&str] = &[
+    "--extension",
+    "--append-system-prompt",
+    "--exclude-tools",
+    "--skill",
+    "--prompt-template",
+    "--writable",
+];
 
 /// Flags that look at an empty value themselves: it means something, or is an error.
-const TAKES_EMPTY: &[&str] = &["--mode", "--dialect", "--cwd", "--tools", "--search"];
+const TAKES_EMPTY: &[&str] =
+    &["--mode", "--dialect", "--cwd", "--tools", "--search", "--sandbox", "--network", "--writable"];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
@@ -45,7 +53,7 @@ pub(crate) enum Action {
     Mcp,
     /// Decides about the trust in a project.
     Trust,
-    /// Checks the sandbox.
+    /// Runs a command in the sandbox, says what it allows, and checks it.
     Sandbox,
     /// Prints a dialect as JSON Schema.
     Schema,
@@ -97,6 +105,12 @@ pub(crate) struct Arguments {
     pub no_tools: bool,
     pub no_builtin_tools: bool,
     pub allow_mutating: bool,
+    pub sandbox: Option<SandboxMode>,
+    pub network: Option<SandboxNetwork>,
+    /// Folders that tools may write beside the working folder.
+    pub writable: Vec<String>,
+    pub sandbox_eager: bool,
+    pub client_may_widen: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,
     pub clock: Option<Clock>,
@@ -119,6 +133,8 @@ pub(crate) struct Arguments {
     pub lang: Option<String>,
     /// The words after the name of a subcommand.
     pub words: Vec<String>,
+    /// The words after `--`, where a subcommand takes a command there.
+    pub command: Option<Vec<String>>,
     /// Warnings for stderr: flags without effect.
     pub warnings: Vec<String>,
     /// The long names of the flags that were given, in order.
@@ -187,6 +203,10 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
         while let Some((word, is_first)) = words.next() {
+            if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command) {
+                arguments.command = Some(words.map(|(word, _)| word).collect());
+                break;
+            }
             if word.starts_with('-') && word.len() > 1 {
                 let aliases = short_flags.iter().chain(SHORT_FORMS);
                 let long = aliases.into_iter().find(|(short, _)| *short == word).map(|(_, long)| *long);

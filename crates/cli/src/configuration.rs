@@ -13,11 +13,13 @@ use bowline_llm::Providers;
 use bowline_tools::Selection;
 
 use crate::arguments::Arguments;
+use crate::confinement::confinement;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::resources;
+use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings_file::SettingsFile;
 use crate::startup::{allowed_tools, offered_tools, system_prompt, tool_options, warn_of_unknown_tools};
 use crate::toolboxes;
@@ -53,8 +55,10 @@ impl Fixed {
         if !may_have_extensions {
             warn_of_unknown_tools(&arguments.exclude_tools);
         }
-        let options =
-            Arc::new(tool_options(arguments, environment, file, providers, !settings.resize_images));
+        let mut options = tool_options(arguments, environment, file, providers, !settings.resize_images);
+        let wishes = sandbox_wishes(arguments, environment, file)?;
+        options.confinement = confinement(wishes, environment, directory, &options)?;
+        let options = Arc::new(options);
         let keeps_todos = file.todos.are_kept(policy);
         let toolbox = toolboxes::with_defaults(&options, file, start, keeps_todos).select(&Selection {
             allow: allowed_tools(arguments, file, start, may_have_extensions, keeps_todos)?,

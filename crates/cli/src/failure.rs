@@ -28,6 +28,8 @@ pub(crate) enum Failure {
     Engine(#[from] bowline_core::Refusal),
     #[error(transparent)]
     File(#[from] bowline_files::Error),
+    #[error("tools cannot be confined here: {0}")]
+    Sandbox(String),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]

@@ -1,6 +1,7 @@
 //! The flags: one definition each feeds the parser and the help.
 
 use bowline_core::ThinkingLevel;
+use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
@@ -33,6 +34,7 @@ pub(crate) enum Group {
     Model,
     Session,
     Tools,
+    Sandbox,
     Prompt,
     Subcommand,
 }
@@ -48,7 +50,7 @@ const fn flag(
     Flag { long, short, takes, about, group, apply }
 }
 
-use Group::{Mode, Model, Prompt, Session, Subcommand, Tools};
+use Group::{Mode, Model, Prompt, Sandbox, Session, Subcommand, Tools};
 use Takes::{Nothing, Optional, Value};
 
 /// Every flag.
@@ -344,6 +346,70 @@ pub(crate) const FLAGS: &[Flag] = &[
         Ok(())
     }),
     flag(
+        Sandbox,
+        "--sandbox",
+        None,
+        Value("MODE"),
+        "What tools may do: read-only, workspace-write, full-access or external (default: full-access)",
+        |arguments, value| {
+            // What clients of other agents pass to run without a sandbox.
+            let is_off = matches!(value.as_str(), "off" | "none");
+            let mode = if is_off { Some(SandboxMode::FullAccess) } else { SandboxMode::parse(&value) };
+            let mode = mode.ok_or_else(|| {
+                unknown("a sandbox mode", &value, &SandboxMode::ALL.iter().map(|mode| mode.as_str()))
+            });
+            set(&mut arguments.sandbox, mode?)
+        },
+    ),
+    flag(
+        Sandbox,
+        "--network",
+        None,
+        Value("MODE"),
+        "What tools reach from a sandbox: none, allow-list or full (default: none)",
+        |arguments, value| {
+            let names = SandboxNetwork::ALL.iter().map(|network| network.as_str());
+            let network = SandboxNetwork::parse(&value).ok_or_else(|| unknown("a network", &value, &names));
+            set(&mut arguments.network, network?)
+        },
+    ),
+    flag(
+        Sandbox,
+        "--writable",
+        None,
+        Value("FOLDER"),
+        "Tools may also write this folder from a sandbox; may be repeated",
+        |arguments, value| {
+            if value.is_empty() {
+                return Err("the name of a folder is missing".to_owned());
+            }
+            arguments.writable.push(value);
+            Ok(())
+        },
+    ),
+    flag(
+        Sandbox,
+        "--sandbox-eager",
+        None,
+        Nothing,
+        "Make the sandbox at the start instead of at the first tool call",
+        |arguments, _| {
+            arguments.sandbox_eager = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Sandbox,
+        "--client-may-widen",
+        None,
+        Nothing,
+        "Let the client make the sandbox less strict than it is at the start",
+        |arguments, _| {
+            arguments.client_may_widen = true;
+            Ok(())
+        },
+    ),
+    flag(
         Prompt,
         "--system-prompt",
         None,
@@ -561,17 +627,24 @@ fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
     Ok(())
 }
 
+/// Says that a value is not one of several words.
+fn unknown(what: &str, value: &str, words: &(impl Iterator<Item = &'static str> + Clone)) -> String {
+    let words: Vec<_> = words.clone().collect();
+    format!("\"{value}\" is not {what}; there are {}", words.join(", "))
+}
+
 fn list(names: &str) -> Vec<String> {
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect()
 }
 
 impl Group {
     /// The groups in the order of the help, with their headings.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Mode, "General"),
         (Model, "Model"),
         (Session, "Session"),
         (Tools, "Tools"),
+        (Sandbox, "Sandbox"),
         (Prompt, "Instructions"),
         (Subcommand, "For subcommands"),
     ];

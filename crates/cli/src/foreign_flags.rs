@@ -2,7 +2,7 @@
 //! reported on stderr, and one that restricts what the agent may do is refused, because without it the agent would do
 //! more than its user allowed.
 
-use crate::flags::Takes::{self, Nothing, Optional, Value};
+use crate::flags::Takes::{self, Nothing, Value};
 
 /// A flag that an emulated agent has and bowline has not.
 #[derive(Debug)]
@@ -67,7 +67,12 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
             reason: "bowline has no plan mode, so tools could modify things; use --tools read,grep,find,ls",
         },
     ),
-    flag(PI, "--no-sandbox", Nothing, Ignored("bowline has no sandbox to turn off")),
+    flag(
+        PI,
+        "--no-sandbox",
+        Nothing,
+        Ignored("bowline has a sandbox only if you choose one; --sandbox full-access turns it off"),
+    ),
     flag(
         OMP,
         "--approval-mode",
@@ -92,7 +97,12 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(OMP, "--no-lsp", Nothing, Ignored("bowline uses no language servers")),
     flag(OMP, "--no-pty", Nothing, Ignored("bowline runs commands without a terminal in any case")),
     flag(OMP, "--no-title", Nothing, Ignored("bowline generates no titles")),
-    flag(OMP, "--add-dir", Value("FOLDER"), Ignored("the tools are not limited to the working directory")),
+    flag(
+        OMP,
+        "--add-dir",
+        Value("FOLDER"),
+        Ignored("the tools are limited to the working directory only in a sandbox; use --writable"),
+    ),
     flag(OMP, "--allow-home", Nothing, Ignored("bowline runs in any folder")),
     flag(OMP, "--max-time", Value("TIME"), Ignored("bowline does not limit the time of a run; send abort")),
     flag(OMP, "--models-config", Value("FILE"), Ignored("models are described in models.json")),
@@ -138,13 +148,7 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
         ALL,
         "--read-only",
         Nothing,
-        Refused { harmless: &[], reason: "bowline has no such mode; use --tools read,grep,find,ls" },
-    ),
-    flag(
-        ALL,
-        "--sandbox",
-        Optional("MODE"),
-        Refused { harmless: &["off", "none"], reason: "bowline has no sandbox: tools run with your rights" },
+        Refused { harmless: &[], reason: "use --sandbox read-only, or --tools read,grep,find,ls" },
     ),
 ];
 

@@ -3,6 +3,9 @@
 mod arguments;
 mod auth;
 mod configuration;
+#[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
+mod confinement;
 mod demo;
 mod dialect_choice;
 #[cfg_attr(unix, path = "echo_unix.rs")]
@@ -29,7 +32,7 @@ mod online_check;
 mod resources;
 mod rpc;
 mod sandbox;
-mod sandbox_check;
+mod sandbox_wishes;
 mod sessions;
 mod settings_file;
 mod settings_table;
@@ -60,8 +63,16 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let started_as = words.next().unwrap_or_default();
     let words: Vec<_> = words.collect();
+    #[cfg(target_os = "linux")]
+    if let Some((role, words)) = words.split_first()
+        && role == bowline_sandbox::KEEPER_ROLE
+    {
+        let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+        return bowline_sandbox::keeper_main(&words);
+    }
     // An attempt to leave the sandbox is made by a program like any other, not by one that hides from others.
-    if let Some(code) = sandbox_check::attempt(&words) {
+    #[cfg(target_os = "linux")]
+    if let Some(code) = sandbox::attempt(&words) {
         return code;
     }
     if !environment::is_debuggable() {

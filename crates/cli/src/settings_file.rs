@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::sandbox_wishes::SandboxSettings;
 use crate::settings_table::{KEYS_OF_PI, SETTINGS, Setting, Wrong, in_place};
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -38,6 +39,10 @@ const LARGEST: u64 = 1024 * 1024;
 
 /// After how many turns a rule steps in again.
 const DEFAULT_REPEAT_GAP: u64 = 10;
+
+/// The groups in which an unknown key is an error: they limit what the agent may do, and a limit with a mistyped name would
+/// silently not be there.
+const STRICT: &[&str] = &["approvals", "limits", "sandbox"];
 
 /// Stands for no time limit.
 const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
@@ -65,6 +70,7 @@ pub(crate) struct SettingsFile {
     /// What commands get of the environment, and which variables they get in any case.
     pub command_variables: Inherit,
     pub kept_variables: Vec<String>,
+    pub sandbox: SandboxSettings,
     pub durability: Option<Durability>,
     pub compaction: Compaction,
     pub retry: Retry,
@@ -287,6 +293,8 @@ impl SettingsFile {
                     return Err(in_words_of_group(&path, setting, value));
                 };
                 self.take_members(&format!("{path}."), members)?;
+            } else if is_strict(&path) {
+                return Err(unknown_limit(prefix, key));
             } else if !KEYS_OF_PI.contains(&path.as_str()) {
                 self.warnings.extend(suggestion(prefix, key).map(|meant| {
                     format!("\"{path}\" is not a setting and is ignored; did you mean \"{meant}\"?")
@@ -393,6 +401,21 @@ impl SettingsFile {
 
 fn is_below(path: &str, group: &str) -> bool {
     path.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Tells whether a key is one of those that limit the agent.
+fn is_strict(path: &str) -> bool {
+    STRICT.contains(&path.split('.').next().unwrap_or(path))
+}
+
+/// Says that a key which limits the agent is unknown.
+fn unknown_limit(prefix: &str, key: &str) -> String {
+    let hint =
+        suggestion(prefix, key).map(|meant| format!("; did you mean \"{meant}\"?")).unwrap_or_default();
+    format!(
+        "\"{prefix}{key}\" is not a setting{hint} (unknown keys are ignored elsewhere, but not where they could limit what \
+         the agent may do; bowline help settings lists the settings)"
+    )
 }
 
 fn in_words(setting: &Setting, wrong: &Wrong) -> String {
@@ -507,6 +530,31 @@ mod tests {
             let is_setting = |setting: &Setting| setting.path == *key || is_below(setting.path, key);
             assert!(!SETTINGS.iter().any(is_setting), "{key} has an effect");
         }
+    }
+
+    #[test]
+    fn unknown_keys_that_could_limit_the_agent_are_refused() {
+        for (text, beginning) in [
+            (
+                r#"{"sandbox": {"netwrok": "none"}}"#,
+                r#""sandbox.netwrok" is not a setting; did you mean "sandbox.network"?"#,
+            ),
+            (r#"{"sandbox": {"frobnicate": 1}}"#, r#""sandbox.frobnicate" is not a setting (unknown keys"#),
+            (
+                r#"{"sandbox": {"environment": {"kep": []}}}"#,
+                r#""sandbox.environment.kep" is not a setting; did you mean "sandbox.environment.keep"?"#,
+            ),
+            (r#"{"sandbox": "read-only"}"#, r#"sandbox must be an object, not "read-only"; for example: "#),
+            (
+                r#"{"sandbox": {"mode": "readonly"}}"#,
+                r#"sandbox.mode must be "read-only", "workspace-write", "external" or "full-access", not "readonly""#,
+            ),
+        ] {
+            let wrong = refused(text);
+            assert!(wrong.starts_with(beginning), "{wrong}");
+        }
+        assert!(refused(r#"{"approvals": {"frobnicate": 1}}"#).contains("is not a setting"));
+        assert!(refused(r#"{"limits": {"frobnicate": 1}}"#).contains("is not a setting"));
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_core::stream_rule::RuleInterrupt;
 use bowline_extension::trust::DefaultTrust;
 use bowline_extension_host::command_hooks::IMPORT_KEY;
+use bowline_sandbox::Home;
 use bowline_session::Durability;
 use bowline_tools::Inherit;
 use serde_json::Value;
@@ -65,6 +67,8 @@ const MOST_TOKENS: u64 = 1_000_000_000;
 
 const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const QUEUE_MODES: &[&str] = &["one-at-a-time", "all"];
+const SANDBOX_MODES: &[&str] = &["read-only", "workspace-write", "external", "full-access"];
+const NETWORKS: &[&str] = &["none", "allow-list", "full"];
 
 use Kind::{Choice, Named, Number, Switch, Text, Texts};
 
@@ -197,6 +201,81 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "1800000",
         example: "60000",
         about: "how long a client may send neither a result nor an update for a call of one of [its tools](host-tools.md); 0 is no limit",
+    },
+    Setting {
+        path: "sandbox.mode",
+        kind: Choice(SANDBOX_MODES, |file, value| file.sandbox.mode = SandboxMode::parse(value)),
+        default: r#""full-access""#,
+        example: r#""workspace-write""#,
+        about: "what the built-in tools and their commands [may do](security.md#modes): `read-only`, `workspace-write`, \
+            `full-access`, or `external` if something else confines bowline",
+    },
+    Setting {
+        path: "sandbox.network",
+        kind: Choice(NETWORKS, |file, value| file.sandbox.network = SandboxNetwork::parse(value)),
+        default: r#""none""#,
+        example: r#""full""#,
+        about: "what they [reach](security.md#network) in a sandbox: `none`, `allow-list` for `sandbox.hosts`, or `full`",
+    },
+    Setting {
+        path: "sandbox.writable",
+        kind: Texts(|file, value| file.sandbox.writable = value),
+        default: "none",
+        example: r#"["~/.cache/pip"]"#,
+        about: "folders that they may write beside the working folder, as absolute paths",
+    },
+    Setting {
+        path: "sandbox.readable",
+        kind: Texts(|file, value| file.sandbox.readable = value),
+        default: "none",
+        example: r#"["~/.npmrc"]"#,
+        about: "files and folders that they may read although they are [masked](security.md#modes), as absolute paths",
+    },
+    Setting {
+        path: "sandbox.home",
+        kind: Choice(&["read-only", "overlay"], |file, value| {
+            file.sandbox.home = if value == "overlay" { Home::Overlay } else { Home::ReadOnly };
+        }),
+        default: r#""read-only""#,
+        example: r#""overlay""#,
+        about: "`overlay` lets them write to a copy of the home folder that is kept for each project, so that package managers work; the \
+            real one stays as it is",
+    },
+    Setting {
+        path: "sandbox.minimum",
+        kind: Choice(&["full", "landlock"], |file, value| file.sandbox.minimum = SandboxLevel::parse(value)),
+        default: r#""full""#,
+        example: r#""landlock""#,
+        about: "the least [level](security.md#levels) that is accepted: where it cannot be had, no tool runs",
+    },
+    Setting {
+        path: "sandbox.hosts",
+        kind: Texts(|file, value| file.sandbox.hosts = value),
+        default: "none",
+        example: r#"["crates.io", "*.crates.io", "example.org:8443"]"#,
+        about: "the hosts that they reach if `sandbox.network` is `allow-list`",
+    },
+    Setting {
+        path: "sandbox.deniedHosts",
+        kind: Texts(|file, value| file.sandbox.denied_hosts = value),
+        default: "none",
+        example: r#"["uploads.example.org"]"#,
+        about: "hosts that they do not reach although `sandbox.hosts` or an approval allows them",
+    },
+    Setting {
+        path: "sandbox.unixSockets",
+        kind: Choice(&["allow", "deny"], |file, value| file.sandbox.denies_unix_sockets = value == "deny"),
+        default: r#""allow""#,
+        example: r#""deny""#,
+        about: "`deny` refuses Unix sockets altogether: those that exist at the start are out of reach in any case, but one that another \
+            program makes later at a visible path is not",
+    },
+    Setting {
+        path: "sandbox.clientMayWiden",
+        kind: Switch(|file, value| file.sandbox.client_may_widen = value),
+        default: "false",
+        example: "true",
+        about: "whether a client may make the sandbox less strict than it was at the start, with `set_sandbox`",
     },
     Setting {
         path: "sandbox.environment.inherit",

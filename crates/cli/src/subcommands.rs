@@ -16,6 +16,8 @@ pub(crate) struct Subcommand {
     pub examples: &'static str,
     /// Whether words may follow it.
     pub takes_words: bool,
+    /// Whether a command may follow it after `--`.
+    pub takes_command: bool,
     /// The flags that have an effect on it, besides those that all have.
     pub flags: &'static [&'static str],
 }
@@ -37,6 +39,7 @@ real and work in a temporary folder, which is removed at the end.
 ",
         examples: "bowline demo\n",
         takes_words: false,
+        takes_command: false,
         flags: &[],
     },
     Subcommand {
@@ -50,6 +53,7 @@ bowline sessions show 0199
 bowline sessions fsck --repair
 ",
         takes_words: true,
+        takes_command: false,
         flags: &["--all", "--search", "--json", "--repair", "--session-dir", "--dialect"],
     },
     Subcommand {
@@ -63,6 +67,7 @@ bowline auth set --provider groq < key.txt
 bowline auth check --online
 ",
         takes_words: true,
+        takes_command: false,
         flags: &["--provider", "--json", "--online"],
     },
     Subcommand {
@@ -76,6 +81,7 @@ bowline extension check gate
 bowline extension list
 ",
         takes_words: true,
+        takes_command: false,
         flags: &[
             "--lang",
             "--out",
@@ -100,6 +106,7 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
 ",
         examples: "bowline export 0199 --out session.html --name \"What we did\"\n",
         takes_words: true,
+        takes_command: false,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
     },
     Subcommand {
@@ -113,6 +120,7 @@ bowline mcp test time
 bowline mcp call time get_current_time '{\"timezone\": \"Europe/Paris\"}'
 ",
         takes_words: true,
+        takes_command: false,
         flags: &["--json", "--approve", "--no-approve"],
     },
     Subcommand {
@@ -127,19 +135,23 @@ bowline trust --list
 bowline trust --remove ~/projects
 ",
         takes_words: true,
+        takes_command: false,
         flags: &["--list", "--remove", "--no-approve", "--json"],
     },
     Subcommand {
         name: "sandbox",
         action: Action::Sandbox,
-        about: "the sandbox: check",
+        about: "what tools may do: run, explain, check",
         usage: sandbox::USAGE,
         examples: "\
-bowline sandbox check
-bowline sandbox check --level landlock --json
+bowline sandbox explain --sandbox workspace-write
+bowline sandbox run -- npm test
+bowline sandbox run --network full --writable ~/.cache/pip -- pip install -e .
+bowline sandbox check --level landlock
 ",
         takes_words: true,
-        flags: &["--level", "--json"],
+        takes_command: true,
+        flags: &["--sandbox", "--network", "--writable", "--level", "--json"],
     },
     Subcommand {
         name: "schema",
@@ -153,6 +165,7 @@ The default is the dialect pi.
 ",
         examples: "bowline schema --dialect omp > omp.json\nbowline schema extension > extension.json\n",
         takes_words: true,
+        takes_command: false,
         flags: &["--dialect"],
     },
     Subcommand {
@@ -162,6 +175,7 @@ The default is the dialect pi.
         usage: "bowline help [SUBCOMMAND|settings]\n",
         examples: "bowline help sessions\nbowline help settings\n",
         takes_words: true,
+        takes_command: false,
         flags: &[],
     },
 ];

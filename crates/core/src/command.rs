@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::host::{HostTool, UriScheme};
 use crate::message::{Content, Message, UserMessage};
+use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoPhase;
@@ -171,6 +172,13 @@ pub enum Command {
     /// Asks the user for the key of a provider.
     Login {
         provider: String,
+    },
+
+    /// Tries what confines the tools, and returns what holds.
+    GetSandbox,
+    /// Changes what confines the tools.
+    SetSandbox {
+        change: SandboxChange,
     },
 
     /// Replaces the list of tasks.

@@ -11,6 +11,7 @@ use crate::error_kind::ErrorKind;
 use crate::host::{HostCall, HostCallId};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::sandbox::ProtectedChange;
 use crate::stream::{StreamError, Update};
 use crate::stream_rule::StreamRule;
 use crate::subagent::SubagentEvent;
@@ -157,6 +158,11 @@ pub enum Event {
         display: Display,
     },
     ExtensionFailed(ExtensionError),
+    /// A call, or a user-initiated command, changed a protected path of the workspace, which was put back.
+    ProtectedPathChanged {
+        call_id: Option<String>,
+        change: ProtectedChange,
+    },
     /// Something happened to a subagent.
     Subagent(SubagentEvent),
     /// The client is to run one of its tools, or to read or write one of its addresses.

@@ -12,6 +12,7 @@ use crate::extension_info::ExtensionInfo;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
+use crate::sandbox::{SandboxReport, SandboxSummary};
 pub use crate::slash_command::SlashCommand;
 use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
@@ -106,6 +107,10 @@ pub enum Answer {
     LoggedIn {
         provider: String,
     },
+    /// What holds for the tools.
+    Sandbox(Box<SandboxReport>),
+    /// What confines the tools was changed to this.
+    SandboxChanged(SandboxSummary),
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
     SubagentSubscription(Subscription),
@@ -143,6 +148,7 @@ impl Answer {
                 | Self::Models(_)
                 | Self::Statistics(_)
                 | Self::LastAssistantText(_)
+                | Self::Sandbox(_)
         )
     }
 }
@@ -245,6 +251,8 @@ pub struct State {
     /// The list of tasks.
     pub todos: Arc<[TodoPhase]>,
     pub extensions: Vec<ExtensionInfo>,
+    /// What confines the tools.
+    pub sandbox: SandboxSummary,
 }
 
 /// An entry in a list of the entries of a tree.
@@ -388,6 +396,10 @@ refusal_codes! {
     /// The conversation has changed since the cursor was returned.
     StaleCursor => "stale_cursor",
     StorageFailed => "storage_failed",
+    /// The user's settings do not allow it.
+    Forbidden => "forbidden",
+    /// The tools cannot be confined as they are to be.
+    SandboxUnavailable => "sandbox_unavailable",
     /// The model failed.
     ModelFailed => "model_failed",
     ShuttingDown => "shutting_down",

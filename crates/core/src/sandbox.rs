@@ -230,6 +230,22 @@ pub struct SandboxReport {
     pub checks: ReportedChecks,
 }
 
+/// What holds, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct SandboxSummary {
+    pub mode: SandboxMode,
+    pub level: SandboxLevel,
+    pub ask: AskMode,
+    pub network: SandboxNetwork,
+}
+
+impl From<&SandboxReport> for SandboxSummary {
+    fn from(report: &SandboxReport) -> Self {
+        let &SandboxReport { mode, level, ask, network, .. } = report;
+        Self { mode, level, ask, network }
+    }
+}
+
 /// Something that the sandbox promises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

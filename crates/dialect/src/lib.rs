@@ -42,6 +42,7 @@ mod pi;
 mod pi_classic;
 mod protocol;
 mod protocol_info;
+mod sandbox;
 mod schema;
 mod single_session;
 mod snapshot;

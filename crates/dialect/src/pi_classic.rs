@@ -161,6 +161,7 @@ impl Dialect for PiClassic {
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_)
+            | Event::ProtectedPathChanged { .. }
             | Event::Subagent(_) => {}
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::sandbox::ProtectedChange;
 use bowline_core::subagent::SubagentEvent;
 use bowline_core::ui::ExtensionError;
 use bowline_tools::{Outcome, Progress};
@@ -86,6 +87,8 @@ pub(crate) enum ToolStep {
     Asks(PassedOn),
     /// An extension failed at a hook of a subagent.
     ExtensionFailed(ExtensionError),
+    /// A call of a subagent changed a protected path.
+    ProtectedPathChanged(ProtectedChange),
     Done(Outcome),
 }
 

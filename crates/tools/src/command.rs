@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bowline_core::sandbox::ProtectedChange;
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
@@ -41,6 +42,8 @@ pub struct CommandOutcome {
     pub truncated: bool,
     /// The file with the full output, when it was truncated.
     pub full_output_path: Option<PathBuf>,
+    /// Protected paths of the workspace that the command changed, and that were put back.
+    pub protected: Vec<ProtectedChange>,
 }
 
 /// Runs a user-initiated command and passes its cleaned output to `on_output` as it arrives. No more output is read until
@@ -103,6 +106,7 @@ async fn run<Taken: Future<Output = ()> + Send>(
         exit_code: if let Ending::Exited { code, .. } = ending { Some(code) } else { None },
         cancelled: ending == Ending::Cancelled,
         full_output_path: capture.log_path().map(PathBuf::from),
+        protected: Vec::new(),
     })
 }
 
@@ -149,6 +153,7 @@ mod tests {
             cancelled: false,
             truncated: false,
             full_output_path: None,
+            protected: Vec::new(),
         };
         assert_eq!(outcome, expected);
     }

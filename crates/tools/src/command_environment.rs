@@ -129,7 +129,13 @@ struct Source {
     key_variables: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     report: Box<dyn Fn(&str) + Send + Sync>,
     /// Made with the first command: starting does not need it.
-    variables: OnceLock<Vec<(OsString, OsString)>>,
+    scrubbed: OnceLock<Scrubbed>,
+}
+
+/// What commands get, and the names of what they do not get.
+struct Scrubbed {
+    variables: Vec<(OsString, OsString)>,
+    dropped: Vec<String>,
 }
 
 impl CommandEnvironment {
@@ -144,14 +150,23 @@ impl CommandEnvironment {
         report: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
         let (all, key_variables, report) = (Box::new(all), Box::new(key_variables), Box::new(report));
-        let variables = OnceLock::new();
-        Self(Some(Arc::new(Source { all, inherit, keep, key_variables, report, variables })))
+        let scrubbed = OnceLock::new();
+        Self(Some(Arc::new(Source { all, inherit, keep, key_variables, report, scrubbed })))
     }
 
     /// Returns the variables; `None` if commands inherit the environment as it is.
-    pub(crate) fn variables(&self) -> Option<&[(OsString, OsString)]> {
+    pub fn variables(&self) -> Option<&[(OsString, OsString)]> {
+        self.scrubbed().map(|scrubbed| &*scrubbed.variables)
+    }
+
+    /// Returns the names of the variables that commands do not get, in order.
+    pub fn dropped(&self) -> &[String] {
+        self.scrubbed().map_or(&[], |scrubbed| &scrubbed.dropped)
+    }
+
+    fn scrubbed(&self) -> Option<&Scrubbed> {
         let source = self.0.as_deref().filter(|source| source.inherit != Inherit::All)?;
-        Some(source.variables.get_or_init(|| source.scrub()))
+        Some(source.scrubbed.get_or_init(|| source.scrub()))
     }
 }
 
@@ -166,17 +181,18 @@ impl fmt::Debug for CommandEnvironment {
 impl Source {
     /// Returns what is left, and the names of what is not, so that a command can tell a variable that was dropped from one
     /// that was never set.
-    fn scrub(&self) -> Vec<(OsString, OsString)> {
+    fn scrub(&self) -> Scrubbed {
         let key_variables = (self.key_variables)();
-        let (mut kept, dropped): (Vec<_>, Vec<_>) =
+        let (mut variables, dropped): (Vec<_>, Vec<_>) =
             (self.all)().into_iter().partition(|(name, value)| self.keeps(name, value, &key_variables));
+        let mut dropped: Vec<_> =
+            dropped.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        dropped.sort_unstable();
         if !dropped.is_empty() {
-            let mut names: Vec<_> = dropped.iter().map(|(name, _)| name.to_string_lossy()).collect();
-            names.sort_unstable();
-            (self.report)(&names.join(", "));
-            kept.push((OsString::from(DROPPED), OsString::from(names.join(","))));
+            (self.report)(&dropped.join(", "));
+            variables.push((OsString::from(DROPPED), OsString::from(dropped.join(","))));
         }
-        kept
+        Scrubbed { variables, dropped }
     }
 
     fn keeps(&self, name: &OsStr, value: &OsStr, key_variables: &[String]) -> bool {
@@ -259,10 +275,11 @@ mod tests {
             || vec!["MY_MODEL".to_owned()],
             |_| (),
         );
-        let kept = environment.0.unwrap().scrub();
-        let told = kept.iter().find(|(name, _)| name == DROPPED);
-        told.map(|(_, names)| names.to_str().unwrap().split(',').map(str::to_owned).collect())
-            .unwrap_or_default()
+        let dropped = environment.dropped().to_vec();
+        let told = environment.variables().unwrap_or_default().iter().find(|(name, _)| name == DROPPED);
+        let told = told.map(|(_, names)| names.to_str().unwrap().to_owned());
+        assert_eq!(told, (!dropped.is_empty()).then(|| dropped.join(",")));
+        dropped
     }
 
     #[track_caller]

@@ -65,8 +65,10 @@ impl LogPlace {
 /// Keeps a text that is too long for a result where the model can read it, as long as the logs of its session. Returns the
 /// file; `None` if there can be none.
 pub async fn keep_text(options: &Options, session_id: Option<&str>, text: &str) -> Option<PathBuf> {
+    let confinement = options.confinement.as_ref().filter(|confinement| confinement.is_active());
+    let confined = confinement.and_then(|confinement| confinement.kept_texts());
     let place = LogPlace {
-        directory: options.temporary_directory.clone(),
+        directory: confined.or_else(|| options.temporary_directory.clone()),
         session_id: session_id.map(ToOwned::to_owned),
         ends_with_process: options.sessions_end_with_process,
     };

@@ -2,7 +2,7 @@
 //! over to it; how it confines them is its own affair.
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bowline_core::message::Arguments;
 use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport};
@@ -30,6 +30,9 @@ pub trait Confinement: Debug + Send + Sync {
 
     /// Tells whether a file tool may write to this path, which is absolute, as things are now.
     fn allows_write(&self, path: &Path) -> bool;
+
+    /// Returns the folder for texts that are too long for a result, where confined tools can read them.
+    fn kept_texts(&self) -> Option<PathBuf>;
 
     /// Grants something for the rest of the session.
     fn grant(&self, grants: &Grants);

@@ -24,6 +24,9 @@ pub enum Error {
     )]
     Internal,
 
+    #[error("{0}")]
+    Confinement(String),
+
     #[error("{path} does not exist.{hint}")]
     NotFound { path: String, hint: String },
 

@@ -13,6 +13,8 @@ use uuid::Uuid;
 
 #[cfg(target_os = "linux")]
 pub(crate) use system::Marks;
+#[cfg(target_os = "linux")]
+pub use system::restrict_commands;
 pub(crate) use system::{kill, spawn_marked, stop_group, survivors};
 
 /// The variable that marks the processes of a command.

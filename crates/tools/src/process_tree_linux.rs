@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::OnceLock;
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getrlimit, kill_process, kill_process_group, setrlimit,
@@ -34,9 +35,32 @@ pub(crate) fn spawn_marked(command: &mut Command, mark: Mark) -> io::Result<Chil
     let before = getrlimit(Resource::Locks);
     // Where the limit cannot be set, the variable alone marks the command.
     let _ = setrlimit(Resource::Locks, Rlimit { current: Some(limit_of(mark)), ..before });
-    let child = command.spawn();
+    let child = match RESTRICT.get() {
+        Some(restrict) => spawn_restricted(command, *restrict),
+        None => command.spawn(),
+    };
     let _ = setrlimit(Resource::Locks, before);
     child
+}
+
+/// Restricts the thread that starts a command, and returns whether that worked.
+static RESTRICT: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Has every command be started by a thread of its own that `restrict` has restricted. Commands inherit what restricts
+/// the thread that starts them; this process stays as it is.
+pub fn restrict_commands(restrict: fn() -> bool) {
+    let _ = RESTRICT.set(restrict);
+}
+
+fn spawn_restricted(command: &mut Command, restrict: fn() -> bool) -> io::Result<Child> {
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            let _entered = runtime.enter();
+            if restrict() { command.spawn() } else { Err(io::ErrorKind::PermissionDenied.into()) }
+        });
+        started.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+    })
 }
 
 /// Returns when a process started; zero if it is gone.

@@ -46,8 +46,6 @@ fn flags_that_restrict_the_agent_prevent_the_start() {
         ("pi", &["--plan"]),
         ("opi", &["--execution-backend", "container"]),
         ("operator-flat", &["--read-only"]),
-        ("pi-classic", &["--sandbox"]),
-        ("omp", &["--sandbox=workspace-write"]),
     ] {
         let finished = start(dialect, arguments);
         assert_ne!(finished.code, 0, "{dialect} {arguments:?}");

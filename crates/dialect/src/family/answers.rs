@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bowline_core::message::Message;
 use bowline_core::model::Model;
+use bowline_core::sandbox::SandboxSummary;
 use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::todo::TodoPhase;
@@ -69,6 +70,8 @@ pub(crate) struct CommonState<'reply> {
     pub auto_compaction_enabled: bool,
     /// The number of messages in the context.
     pub message_count: usize,
+    /// What confines the tools; `get_sandbox` says more.
+    pub sandbox: SandboxSummary,
 }
 
 /// The state of the agent.

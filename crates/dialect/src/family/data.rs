@@ -8,6 +8,7 @@ use bowline_core::reply::{
     Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
     SessionSummary, ShellResult, State,
 };
+use bowline_core::sandbox::{SandboxReport, SandboxSummary};
 use bowline_core::slash_command::{CommandKind, SlashCommand};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -62,6 +63,8 @@ pub(crate) enum Data<'reply> {
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
     Todos(Todos<'reply>),
+    Sandbox(&'reply SandboxReport),
+    SandboxChanged(SandboxSummary),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -153,6 +156,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::SubagentMessages(part) => Data::SubagentMessages(part.into()),
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
+        Answer::Sandbox(report) => Data::Sandbox(report),
+        Answer::SandboxChanged(summary) => Data::SandboxChanged(*summary),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }
@@ -200,6 +205,7 @@ impl<'reply> CommonState<'reply> {
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
             message_count: state.message_count,
+            sandbox: state.sandbox,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The records of events that `pi` and `omp` share, some of them with `pi-classic`.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
@@ -101,6 +103,20 @@ pub(crate) enum EventRecord<'event> {
         /// What the extension was doing: the name of a hook, `command`, `load`, `process`.
         event: &'event str,
         error: &'event str,
+    },
+    /// A command in the sandbox changed a path of the workspace that is protected, such as a git hook. The path was put back
+    /// as it was.
+    ProtectedPathChanged {
+        /// The call that ran the command; absent for the command `bash`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<&'event str>,
+        path: Cow<'event, str>,
+        /// What the command had done to it.
+        #[schemars(extend("enum" = ["created", "changed", "removed"]))]
+        change: &'event str,
+        /// Where what the command had left there is now; absent if it had left nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        quarantine: Option<Cow<'event, str>>,
     },
 }
 
@@ -242,6 +258,12 @@ impl<'event> EventRecord<'event> {
             Event::ExtensionFailed(ExtensionError { extension, event, error }) => {
                 Self::ExtensionError { extension_path: extension, event, error }
             }
+            Event::ProtectedPathChanged { call_id, change } => Self::ProtectedPathChanged {
+                tool_call_id: call_id.as_deref(),
+                path: change.path.to_string_lossy(),
+                change: &change.change,
+                quarantine: change.quarantine.as_deref().map(Path::to_string_lossy),
+            },
             Event::RunEnd { .. }
             | Event::Settled(_)
             | Event::MessageUpdate { .. }
@@ -283,6 +305,7 @@ impl<'event> EventRecord<'event> {
             Self::TtsrTriggered { .. } => "ttsr_triggered",
             Self::TodoReminder { .. } => "todo_reminder",
             Self::ExtensionError { .. } => "extension_error",
+            Self::ProtectedPathChanged { .. } => "protected_path_changed",
         }
     }
 
@@ -367,6 +390,8 @@ impl<'event> CompactionOutcomeRecord<'event> {
 mod tests {
     use std::time::Duration;
 
+    use bowline_core::sandbox::ProtectedChange;
+
     use super::*;
 
     #[test]
@@ -396,6 +421,14 @@ mod tests {
             Event::RetryEnd { success: true, attempt: 1, final_error: None },
             Event::RulesBroken { rules: Vec::new() },
             Event::TodoReminder { todos: Vec::new(), attempt: 1, max_attempts: 3 },
+            Event::ProtectedPathChanged {
+                call_id: None,
+                change: ProtectedChange {
+                    path: "/p/.git/hooks".into(),
+                    quarantine: None,
+                    change: "created".to_owned(),
+                },
+            },
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

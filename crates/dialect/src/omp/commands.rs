@@ -18,6 +18,7 @@ use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
 use crate::local_data::Negotiated;
 use crate::protocol_info;
+use crate::sandbox;
 use crate::schema::schema_of;
 
 /// The names of the interrupt modes.
@@ -157,4 +158,6 @@ pub(super) const TABLE: &[Row] = &[
     completions::GET_COMPLETIONS,
     logins::GET_LOGIN_PROVIDERS,
     logins::LOGIN,
+    sandbox::GET_SANDBOX,
+    sandbox::SET_SANDBOX,
 ];

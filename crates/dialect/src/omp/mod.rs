@@ -234,7 +234,8 @@ impl Dialect for Omp {
             | Event::TodoReminder { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
-            | Event::ExtensionFailed(_) => records.extend(shared(event)),
+            | Event::ExtensionFailed(_)
+            | Event::ProtectedPathChanged { .. } => records.extend(shared(event)),
             Event::Ask(_) | Event::AskResolved { .. } | Event::Display { .. } => {
                 records.extend(self.user_interface.encode(event));
             }
@@ -339,8 +340,8 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents, two about logins and one for completions.
-        assert_eq!(commands::TABLE.len(), 29 + 13);
+        // host tools, three about subagents, two about logins, two about the sandbox and one for completions.
+        assert_eq!(commands::TABLE.len(), 29 + 15);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::command_table::Row;
 use crate::fields::Kind::{self, Boolean, FilledText, PromptOptions, Text};
 use crate::fields::{Field, Fields};
 use crate::protocol_info;
+use crate::sandbox;
 use crate::schema::{SchemaFn, schema_of};
 
 const QUEUED: &[Field] =
@@ -34,7 +35,7 @@ pub(super) const TABLE: &[Row] = &table(&Results {
 /// The same commands with the results of the code, which omits empty `data` and does not wait for a compaction.
 pub(super) const FLAT_TABLE: &[Row] = &table(&Results { nothing: None, compaction: None });
 
-const fn table(results: &Results) -> [Row; 17] {
+const fn table(results: &Results) -> [Row; 19] {
     let Results { nothing, compaction } = *results;
     [
         Row {
@@ -189,6 +190,8 @@ const fn table(results: &Results) -> [Row; 17] {
             action: Engine(|fields| Command::SetAutoCompaction { enabled: fields.flag("enabled") }),
         },
         protocol_info::ROW,
+        sandbox::GET_SANDBOX,
+        sandbox::SET_SANDBOX,
     ]
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use bowline_core::command::Origin;
 use bowline_core::event::{Failure, RunOutcome};
 use bowline_core::reply::{Answer, CancelledChange, Refusal, RefusalCode, Reply, State};
+use bowline_core::sandbox::{SandboxReport, SandboxSummary};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -72,6 +73,8 @@ enum Data<'reply> {
     Enabled(Enabled<'reply>),
     Compacted(CompactionRecord<'reply>),
     Local(LocalData),
+    Sandbox(&'reply SandboxReport),
+    SandboxChanged(SandboxSummary),
 }
 
 /// Always empty.
@@ -247,6 +250,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         }
         Answer::State(state) => Data::State(state_record(state)),
         Answer::Model(model) => Data::Model(Model { model_id: &model.id, provider: &model.provider }),
+        Answer::Sandbox(report) => Data::Sandbox(report),
+        Answer::SandboxChanged(summary) => Data::SandboxChanged(*summary),
         Answer::Compacted(result) => Data::Compacted((&**result).into()),
         Answer::ThinkingLevelSet(thinking) => Data::Level(Level { level: thinking.level }),
         Answer::Done => match (reply.origin.name, echo()) {

@@ -9,6 +9,7 @@ use crate::command_table::Row;
 use crate::fields::Kind::{self, Text};
 use crate::fields::{Field, Fields};
 use crate::protocol_info;
+use crate::sandbox;
 use crate::schema::schema_of;
 
 const MESSAGE: &[Field] = &[Field::required("message", Text, "The text of the user message.")];
@@ -89,6 +90,8 @@ pub(super) const TABLE: &[Row] = &[
         action: Action::Quit,
     },
     protocol_info::ROW,
+    sandbox::GET_SANDBOX,
+    sandbox::SET_SANDBOX,
 ];
 
 fn draft(mut fields: Fields) -> Draft {

@@ -127,6 +127,7 @@ impl Events {
             | Event::HostCall(_)
             | Event::HostCallOver { .. }
             | Event::ExtensionFailed(_)
+            | Event::ProtectedPathChanged { .. }
             | Event::Subagent(_) => {}
         }
     }

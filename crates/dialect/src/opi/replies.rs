@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bowline_core::command::Origin;
 use bowline_core::event::CompactionResult;
 use bowline_core::reply::{Answer, RefusalCode, Reply, State};
+use bowline_core::sandbox::{SandboxReport, SandboxSummary};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -55,6 +56,8 @@ enum Data<'reply> {
     Compacted(CompactionRecord<'reply>),
     Session(Session<'reply>),
     Local(LocalData),
+    Sandbox(&'reply SandboxReport),
+    SandboxChanged(SandboxSummary),
 }
 
 /// The model that was set.
@@ -193,6 +196,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         Answer::Model(model) => {
             Some(Data::Model(Model { model: format!("{}:{}", model.provider, model.id) }))
         }
+        Answer::Sandbox(report) => Some(Data::Sandbox(report)),
+        Answer::SandboxChanged(summary) => Some(Data::SandboxChanged(*summary)),
         Answer::Compacted(result) => Some(Data::Compacted((&**result).into())),
         Answer::State(state) => Some(session(state)),
         Answer::ThinkingLevelSet(thinking) => Some(Data::Level(Level {

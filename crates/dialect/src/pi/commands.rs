@@ -14,6 +14,7 @@ use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
 use crate::protocol_info;
+use crate::sandbox;
 use crate::schema::schema_of;
 
 const SCOPES: &[&str] = &["project", "all"];
@@ -42,6 +43,8 @@ pub(super) const TABLE: &[Row] = &[
     },
     completions::GET_COMPLETIONS,
     protocol_info::ROW,
+    sandbox::GET_SANDBOX,
+    sandbox::SET_SANDBOX,
     family::SET_MODEL,
     family::CYCLE_MODEL,
     family::GET_AVAILABLE_MODELS,

@@ -260,6 +260,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)
+        | Event::ProtectedPathChanged { .. }
         // Asked of the client.
         | Event::Ask(_)
         | Event::AskResolved { .. }

@@ -130,7 +130,7 @@ impl Session {
 
     /// Tells whether session files are opened, copied, deleted or listed in the background, or images are resized for
     /// a queue.
-    fn is_using_files(&self) -> bool {
+    pub(super) fn is_using_files(&self) -> bool {
         self.activity.is_changing_session() || self.pending.has_exclusive_jobs()
     }
 

@@ -30,6 +30,7 @@ mod prompting;
 mod reattaching;
 mod request_hooks;
 mod run_preparation;
+mod sandboxing;
 mod session_hooks;
 mod steering;
 mod stream_rules;
@@ -84,6 +85,7 @@ pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use passed_on::{Asker, PassedOn};
 pub(crate) use prompting::Receipt;
+use sandboxing::NotedSandbox;
 use todos::Todos;
 
 /// One session: a conversation, at most one run, and whatever else is in progress.
@@ -128,6 +130,8 @@ pub struct Session {
     quits_when_idle: bool,
     /// The schemes of the addresses that the client serves.
     addresses: Addresses,
+    /// What the file says of the sandbox.
+    noted_sandbox: Option<NotedSandbox>,
 }
 
 /// What a client can switch for this session; nothing is written back to the settings.
@@ -195,6 +199,7 @@ impl Session {
             idle_waiters: Vec::new(),
             quits_when_idle: false,
             addresses: Addresses::default(),
+            noted_sandbox: None,
             agent,
         };
         session.attach_hosts();
@@ -317,6 +322,9 @@ impl Session {
 
     fn job_done(&mut self, id: crate::pending::PendingId, result: Result<Answer, Refusal>) {
         if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
+            if let Ok(Answer::Sandbox(_)) = &result {
+                self.note_sandbox();
+            }
             self.reply(origin, result);
         }
     }

@@ -162,6 +162,7 @@ impl Session {
                     cancelled: true,
                     truncated: false,
                     full_output_path: None,
+                    protected: Vec::new(),
                 };
                 self.answer_command(origin, command, exclude_from_context, outcome);
             }
@@ -206,5 +207,6 @@ impl Session {
 
 fn command_outcome(answer: ShellAnswer) -> CommandOutcome {
     let ShellAnswer { output, exit_code, cancelled, truncated, full_output_path } = answer;
-    CommandOutcome { output, exit_code, cancelled, truncated, full_output_path }
+    let protected = Vec::new();
+    CommandOutcome { output, exit_code, cancelled, truncated, full_output_path, protected }
 }

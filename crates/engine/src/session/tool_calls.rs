@@ -225,13 +225,16 @@ impl Session {
             ToolStep::Progress => {}
             ToolStep::Subagent(event) => self.subagent_reported(event),
             ToolStep::ExtensionFailed(error) => self.emit(Event::ExtensionFailed(error)),
+            ToolStep::ProtectedPathChanged(change) => self.report_protected_by(index, vec![change]),
             ToolStep::Asks(passed_on) => self.pass_on(index, passed_on),
             ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }
     }
 
     /// Ends a call whose tool ended, and goes on with the others.
-    pub(super) fn tool_ended(&mut self, index: usize, outcome: Outcome) {
+    pub(super) fn tool_ended(&mut self, index: usize, mut outcome: Outcome) {
+        // At once: what happens to the result, which extensions may change, does not change what happened.
+        self.report_protected_by(index, std::mem::take(&mut outcome.protected));
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let &CallState::Running { task, started, .. } = call.state() else { return };
         let is_hooked = self.extensions.is_subscribed(HookKind::ToolResult, Some(&call.tool));
@@ -301,6 +304,7 @@ impl Session {
             batch.set_result(index, recorded.message);
         }
         self.store_todos();
+        self.note_sandbox();
     }
 
     /// Records the results that are not recorded yet and ends the turn. Extensions see them first.

@@ -269,6 +269,10 @@ impl Driven {
             Event::ExtensionFailed(error) => {
                 self.line.reporter.send(Step::Tool(ToolStep::ExtensionFailed(error))).await;
             }
+            // Whoever follows no subagent has to know, too.
+            Event::ProtectedPathChanged { change, .. } => {
+                self.line.reporter.send(Step::Tool(ToolStep::ProtectedPathChanged(change))).await;
+            }
             Event::AskResolved { id, .. } => self.questions.retain(|(open, _)| *open != id),
             Event::Settled(outcome) => {
                 self.follow(Event::Settled(outcome.clone())).await;

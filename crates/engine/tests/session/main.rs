@@ -21,6 +21,7 @@ mod questions;
 mod random_extensions;
 mod reattaching;
 mod retries;
+mod sandboxing;
 mod setup;
 mod shutdown;
 mod steering;

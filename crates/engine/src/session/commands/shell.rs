@@ -72,7 +72,12 @@ impl Session {
     pub(in crate::session) fn command_done(&mut self, id: PendingId, result: Result<CommandOutcome, String>) {
         let Some(Awaited::UserCommand(command)) = self.pending.remove(id) else { return };
         let result = match result {
-            Ok(outcome) => self.command_result(&command, outcome).map(Answer::Shell),
+            Ok(mut outcome) => {
+                self.report_protected(None, std::mem::take(&mut outcome.protected));
+                let result = self.command_result(&command, outcome).map(Answer::Shell);
+                self.note_sandbox();
+                result
+            }
             Err(text) => Err(Refusal::new(RefusalCode::InvalidArgument, text)),
         };
         self.reply(command.origin, result);

@@ -8,17 +8,15 @@ use std::process::ExitCode;
 
 use bowline_core::sandbox::SandboxLevel;
 use bowline_sandbox::matrix::{
-    self, ATTEMPT_ROLE, Attempt, Check, MatrixReport, Opener, Row, Unconfined, Verdict,
+    self, ATTEMPT_ROLE, Attempt, Check, Confined, MatrixReport, Opener, Row, Unconfined, Verdict,
 };
 use serde_json::json;
 
+use super::{NO_SANDBOX, block_on};
 use crate::arguments::Arguments;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::terminal::{note, plain_line, say};
-
-/// The exit code if there is no sandbox to be had.
-const NO_SANDBOX: u8 = 2;
 
 /// The width of a line of the table.
 const WIDTH: usize = 100;
@@ -38,19 +36,14 @@ pub(crate) fn attempt(words: &[OsString]) -> Option<ExitCode> {
 }
 
 /// Runs the subcommand.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(super) fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     let level = level(arguments.level.as_deref())?;
     let program = environment::program().map_err(Failure::io("finding this program"))?;
     let place = place(&environment);
     let check = Check { program: &program, place: &place, temporary: Path::new("/tmp"), level };
-    let opener = opener(level);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("starting a runtime"))?;
-    let checked = runtime.block_on(matrix::run(check, &*opener, &mut Progress::begin()));
-    match checked {
+    let opener = opener(level, &environment);
+    match block_on(matrix::run(check, &*opener, &mut Progress::begin()))? {
         Ok(report) => show(&report, arguments.json),
         Err(why) => {
             note(format_args!("bowline: {why}"));
@@ -79,8 +72,17 @@ fn place(environment: &Environment) -> PathBuf {
     }
 }
 
-fn opener(_: SandboxLevel) -> Box<dyn Opener> {
-    Box::new(Unconfined)
+/// Returns what makes the sandbox of a level.
+fn opener(level: SandboxLevel, environment: &Environment) -> Box<dyn Opener> {
+    match level {
+        SandboxLevel::None => Box::new(Unconfined),
+        _ => Box::new(Confined {
+            level,
+            program: PathBuf::from("/proc/self/exe"),
+            environment: environment::all_variables(),
+            temporary_directory: environment.temporary_directory.clone(),
+        }),
+    }
 }
 
 /// Shows on a terminal how far the check is.

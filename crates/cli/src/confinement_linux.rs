@@ -1,0 +1,34 @@
+//! What confines the tools of a session in a folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bowline_sandbox::{Place, Sandbox, Wishes};
+use bowline_tools::{Confinement, Options};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// Returns what confines the tools in a folder. It is there even if it confines nothing at first, because a client may ask
+/// for it later.
+pub(crate) fn confinement(
+    wishes: Wishes,
+    environment: &Environment,
+    directory: &Path,
+    options: &Options,
+) -> Result<Option<Arc<dyn Confinement>>, Failure> {
+    let place = Place {
+        // What is enforced is what paths lead to.
+        working_directory: directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
+        user_home: environment.user_home.clone(),
+        own_folder: environment.home.clone(),
+        own_places: vec![environment.home.clone()],
+        temporary_directory: environment.temporary_directory.clone(),
+        program: PathBuf::from("/proc/self/exe"),
+        options: Arc::new(options.clone()),
+        denied_read: Vec::new(),
+        denied_write: Vec::new(),
+    };
+    let sandbox = Sandbox::new(wishes, place).map_err(|error| Failure::Sandbox(error.to_string()))?;
+    Ok(Some(sandbox))
+}

@@ -1,0 +1,23 @@
+//! What confines the tools of a session in a folder: nothing, on this system.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bowline_sandbox::{Error, Wishes};
+use bowline_tools::{Confinement, Options};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// Returns nothing, unless the user asks for what cannot be had here.
+pub(crate) fn confinement(
+    wishes: Wishes,
+    _environment: &Environment,
+    _directory: &Path,
+    _options: &Options,
+) -> Result<Option<Arc<dyn Confinement>>, Failure> {
+    match wishes.mode.is_confined() {
+        true => Err(Failure::Sandbox(Error::NotOnThisSystem.to_string())),
+        false => Ok(None),
+    }
+}

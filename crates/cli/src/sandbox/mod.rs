@@ -1,0 +1,122 @@
+//! `bowline sandbox`: runs a command as tools run theirs, and says what they may do.
+
+#[cfg_attr(target_os = "linux", path = "check_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "check_other.rs")]
+mod check;
+mod explain;
+mod run;
+
+#[cfg(target_os = "linux")]
+pub(crate) use check::attempt;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bowline_core::sandbox::SandboxMode;
+use bowline_llm::Providers;
+use bowline_sandbox::Wishes;
+use bowline_tools::{Confinement, Options};
+
+use crate::arguments::Arguments;
+use crate::confinement::confinement;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::sandbox_wishes::sandbox_wishes;
+use crate::settings_file::SettingsFile;
+use crate::similar::nearest;
+use crate::startup;
+use crate::terminal::{note, say};
+
+pub(crate) const USAGE: &str = "\
+bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]   run one command as tools run theirs
+bowline sandbox explain [--json]                         say what tools may do, and try whether it holds
+bowline sandbox check [--level LEVEL] [--json]           try over a hundred ways out, and say which are closed
+
+run and explain follow the flags below and \"sandbox\" in settings.json. run uses workspace-write if neither names a mode; explain shows
+what tools of a session in this folder would get.
+
+run prints what the command prints, errors included, on stdout, without escape sequences, and exits with its exit code. The
+command reads nothing from stdin. The exit code is 125 if bowline could not run it, and 130 or 143 if a signal ended it.
+
+check works in a temporary folder, on files, sockets and a process that are made for it, and looks at them from outside. Its
+exit code is 0 if every promise holds, 1 if one is broken, and 2 if there is no sandbox to be had.
+
+docs/security.md explains modes, levels and promises.
+";
+
+/// How long the end waits for processes to die.
+const LONGEST_KILL: Duration = Duration::from_secs(2);
+
+/// The words after `bowline sandbox`.
+const VERBS: [&str; 3] = ["run", "explain", "check"];
+
+/// The exit code of a check if there is no sandbox to be had.
+const NO_SANDBOX: u8 = 2;
+
+/// Runs a subcommand.
+pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
+    for warning in &arguments.warnings {
+        note(format_args!("bowline: {warning}"));
+    }
+    match words[..] {
+        [] => say(USAGE).map(|()| ExitCode::from(2)),
+        ["run", ..] => Ok(run::run(arguments)),
+        ["explain"] => explain::explain(arguments),
+        ["explain", ..] => {
+            Err(Failure::Usage("explain takes no words (see bowline help sandbox)".to_owned()))
+        }
+        ["check"] => check::check(arguments),
+        ["check", ..] => Err(Failure::Usage("check takes no words (see bowline help sandbox)".to_owned())),
+        [verb, ..] => {
+            let near = nearest(verb, VERBS.into_iter());
+            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            let verbs = VERBS.join(", ");
+            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (there are {verbs})")))
+        }
+    }
+}
+
+/// What a subcommand works with.
+struct Bench {
+    environment: Environment,
+    options: Options,
+    wishes: Wishes,
+}
+
+impl Bench {
+    /// Reads the settings. `mode` is the one to use if neither a flag nor a setting names one.
+    fn read(arguments: &Arguments, mode: SandboxMode) -> Result<Self, Failure> {
+        let environment = Environment::read(arguments.working_directory.as_deref())?;
+        let file = SettingsFile::of_user(&environment)?;
+        let mut arguments = arguments.clone();
+        arguments.sandbox = Some(arguments.sandbox.or(file.sandbox.mode).unwrap_or(mode));
+        let wishes = sandbox_wishes(&arguments, &environment, &file)?;
+        let providers = Providers::new(startup::sources(&environment, &file))?;
+        let options = startup::tool_options(&arguments, &environment, &file, &providers, false);
+        Ok(Self { environment, options, wishes })
+    }
+
+    /// Returns what confines tools in the working folder.
+    fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
+        let folder = &self.environment.working_directory;
+        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options)?;
+        made.ok_or_else(|| {
+            Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
+        })
+    }
+}
+
+/// Runs something that starts processes, and leaves none behind.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::io("starting the runtime"))?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    bowline_tools::finish_commands(LONGEST_KILL);
+    Ok(result)
+}

@@ -1,0 +1,149 @@
+//! What confines the tools of the session: saying what holds, changing it, and noting it in the file.
+
+use std::sync::Arc;
+
+use bowline_core::command::Origin;
+use bowline_core::event::Event;
+use bowline_core::reply::{Answer, Refusal, RefusalCode};
+use bowline_core::sandbox::{
+    PromiseState, ProtectedChange, SandboxChange, SandboxMode, SandboxReport, SandboxSummary,
+};
+use bowline_session::EntryBody;
+use bowline_tools::{Confinement, Options};
+use ring::digest::{SHA256, digest};
+use serde_json::json;
+use tokio::task::spawn_blocking;
+
+use super::Session;
+use crate::pending::JobOrder;
+
+/// The type of the entry that says what confined the tools from then on.
+const ENTRY: &str = "bowline.sandbox";
+
+/// Where Linux says its version.
+const KERNEL_RELEASE: &str = "/proc/sys/kernel/osrelease";
+
+/// What a session's file says of the sandbox.
+#[derive(Debug)]
+pub(crate) struct NotedSandbox {
+    session_id: String,
+    report: SandboxReport,
+}
+
+impl Session {
+    /// Returns what holds for the tools, in short and without trying it.
+    pub(super) fn sandbox_summary(&self) -> SandboxSummary {
+        match self.confinement() {
+            Some(confinement) => SandboxSummary::from(&confinement.report()),
+            None => SandboxSummary::from(&SandboxReport::unconfined(SandboxMode::FullAccess)),
+        }
+    }
+
+    /// Replies with what holds, once it has been tried. That may start processes, so nothing waits for it.
+    pub(super) fn get_sandbox(&mut self, origin: Origin) {
+        let options = self.instructions.toolbox().options();
+        let confinement = options.confinement.clone();
+        self.reply_later(origin, JobOrder::Beside, async move {
+            let unavailable = |text: String| Refusal::new(RefusalCode::SandboxUnavailable, text);
+            let report = match confinement {
+                Some(confinement) => confinement.prove().await.map_err(unavailable)?,
+                None => {
+                    let report = spawn_blocking(move || unconfined(&options)).await;
+                    report.map_err(|error| Refusal::new(RefusalCode::Internal, error.to_string()))?
+                }
+            };
+            Ok(Answer::Sandbox(Box::new(report)))
+        });
+    }
+
+    /// Changes what confines the tools from the next call on.
+    pub(super) fn set_sandbox(&mut self, change: SandboxChange) -> Result<Answer, Refusal> {
+        if change == SandboxChange::default() {
+            let text = "set_sandbox needs \"mode\" or \"network\"";
+            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
+        }
+        let forbidden = |text: String| Refusal::new(RefusalCode::Forbidden, text);
+        let Some(confinement) = self.confinement() else {
+            let text = "There is nothing here that could confine tools";
+            return Err(forbidden(text.to_owned()));
+        };
+        confinement.change(change).map_err(forbidden)?;
+        let report = confinement.report();
+        let summary = SandboxSummary::from(&report);
+        self.note(report);
+        Ok(Answer::SandboxChanged(summary))
+    }
+
+    /// Notes in the file what confines the tools, once it has been proved and whenever it has changed.
+    pub(super) fn note_sandbox(&mut self) {
+        let Some(confinement) = self.confinement().filter(|confinement| confinement.is_active()) else {
+            return;
+        };
+        let report = confinement.report();
+        if report.promises.iter().any(|promise| promise.state == PromiseState::Proved) {
+            self.note(report);
+        }
+    }
+
+    fn note(&mut self, report: SandboxReport) {
+        let session_id = self.transcript.session_id();
+        let noted = self.noted_sandbox.as_ref().filter(|noted| noted.session_id == session_id);
+        if noted.is_some_and(|noted| noted.report == report) {
+            return;
+        }
+        // A file that says nothing means the same.
+        if noted.is_none() && !report.mode.is_confined() {
+            return;
+        }
+        // The file cannot be written while it is copied. The next call notes it.
+        if self.is_using_files() {
+            return;
+        }
+        let session_id = session_id.to_owned();
+        if self.append_note(entry(&report)) {
+            self.noted_sandbox = Some(NotedSandbox { session_id, report });
+        }
+    }
+
+    /// Reports the protected paths that a call changed.
+    pub(super) fn report_protected_by(&mut self, index: usize, changes: Vec<ProtectedChange>) {
+        let call = self.batch().and_then(|batch| batch.call(index));
+        let call_id = call.map(|call| call.id.clone());
+        self.report_protected(call_id.as_deref(), changes);
+    }
+
+    /// Reports the protected paths that a call or a user-initiated command changed.
+    pub(super) fn report_protected(&mut self, call_id: Option<&str>, changes: Vec<ProtectedChange>) {
+        for change in changes {
+            self.emit(Event::ProtectedPathChanged { call_id: call_id.map(ToOwned::to_owned), change });
+        }
+    }
+
+    fn confinement(&self) -> Option<Arc<dyn Confinement>> {
+        self.instructions.toolbox().options().confinement.clone()
+    }
+}
+
+/// Returns what holds where nothing confines the tools.
+fn unconfined(options: &Options) -> SandboxReport {
+    let mut report = SandboxReport::unconfined(SandboxMode::FullAccess);
+    report.kernel =
+        std::fs::read_to_string(KERNEL_RELEASE).map(|release| release.trim().to_owned()).unwrap_or_default();
+    report.environment.dropped = options.environment.dropped().to_vec();
+    report
+}
+
+/// Returns the entry that says what confines the tools. Whoever has the report can compare its digest.
+fn entry(report: &SandboxReport) -> EntryBody {
+    let serialised = serde_json::to_vec(report).unwrap_or_default();
+    let hash = digest(&SHA256, &serialised);
+    let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let data = json!({
+        "level": report.level,
+        "mode": report.mode,
+        "network": report.network,
+        "writable": report.writable,
+        "digest": format!("sha256:{hash}"),
+    });
+    EntryBody::Custom { custom_type: ENTRY.to_owned(), data: Some(data) }
+}

@@ -1,0 +1,197 @@
+//! The filter of system calls. What it refuses has no use in ordinary work and either leads out of the other two
+//! mechanisms or has a history of doing so.
+
+use std::collections::BTreeMap;
+
+use bowline_core::sandbox::SandboxLevel;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+use super::{At as _, Failed};
+use crate::policy::Policy;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Calls that are refused whatever their arguments.
+pub(crate) const REFUSED: &[(&str, i64)] = &[
+    ("acct", libc::SYS_acct),
+    ("add_key", libc::SYS_add_key),
+    ("bpf", libc::SYS_bpf),
+    ("chroot", libc::SYS_chroot),
+    ("clock_adjtime", libc::SYS_clock_adjtime),
+    ("clock_settime", libc::SYS_clock_settime),
+    ("delete_module", libc::SYS_delete_module),
+    ("fanotify_init", libc::SYS_fanotify_init),
+    ("finit_module", libc::SYS_finit_module),
+    ("fsconfig", libc::SYS_fsconfig),
+    ("fsmount", libc::SYS_fsmount),
+    ("fsopen", libc::SYS_fsopen),
+    ("fspick", libc::SYS_fspick),
+    ("init_module", libc::SYS_init_module),
+    ("io_uring_enter", libc::SYS_io_uring_enter),
+    ("io_uring_register", libc::SYS_io_uring_register),
+    ("io_uring_setup", libc::SYS_io_uring_setup),
+    ("kcmp", libc::SYS_kcmp),
+    ("kexec_file_load", libc::SYS_kexec_file_load),
+    ("kexec_load", libc::SYS_kexec_load),
+    ("keyctl", libc::SYS_keyctl),
+    ("mount", libc::SYS_mount),
+    ("mount_setattr", libc::SYS_mount_setattr),
+    ("move_mount", libc::SYS_move_mount),
+    ("open_by_handle_at", libc::SYS_open_by_handle_at),
+    ("open_tree", libc::SYS_open_tree),
+    ("perf_event_open", libc::SYS_perf_event_open),
+    ("pidfd_getfd", libc::SYS_pidfd_getfd),
+    ("pivot_root", libc::SYS_pivot_root),
+    ("process_madvise", libc::SYS_process_madvise),
+    ("process_vm_readv", libc::SYS_process_vm_readv),
+    ("process_vm_writev", libc::SYS_process_vm_writev),
+    ("quotactl", libc::SYS_quotactl),
+    ("quotactl_fd", 443),
+    ("reboot", libc::SYS_reboot),
+    ("request_key", libc::SYS_request_key),
+    ("setns", libc::SYS_setns),
+    ("settimeofday", libc::SYS_settimeofday),
+    ("swapoff", libc::SYS_swapoff),
+    ("swapon", libc::SYS_swapon),
+    ("syslog", libc::SYS_syslog),
+    ("umount2", libc::SYS_umount2),
+    ("unshare", libc::SYS_unshare),
+    ("userfaultfd", libc::SYS_userfaultfd),
+    ("vhangup", libc::SYS_vhangup),
+    #[cfg(target_arch = "x86_64")]
+    ("ioperm", libc::SYS_ioperm),
+    #[cfg(target_arch = "x86_64")]
+    ("iopl", libc::SYS_iopl),
+    #[cfg(target_arch = "x86_64")]
+    ("modify_ldt", libc::SYS_modify_ldt),
+];
+
+/// The flags of `clone` that make a namespace.
+const NAMESPACE_FLAGS: [i32; 8] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    // CLONE_NEWTIME.
+    0x80,
+];
+
+/// Requests of `ioctl` that put characters into a terminal's input or reach the console.
+const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+
+/// Execution domains that are harmless: the usual one, a query of the present one, and the one without random addresses,
+/// which debuggers use.
+const HARMLESS_PERSONALITIES: [u64; 3] = [0, 0xffff_ffff, 0x0004_0000];
+
+/// What the numbers of the x32 interface have in addition.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: TargetArch = TargetArch::x86_64;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: TargetArch = TargetArch::aarch64;
+
+/// Applies the filter to this thread and everything that it starts.
+pub(super) fn apply(policy: &Policy) -> Result<(), Failed> {
+    // Its flags are in memory, where a filter cannot look. The C library falls back to `clone`.
+    let absent = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    let absent = program(with_x32(absent), libc::ENOSYS).at("building the filter of clone3")?;
+    let refused = refused(policy).at("building the filter of system calls")?;
+    let refused = program(with_x32(refused), libc::EPERM).at("building the filter of system calls")?;
+    apply_filter(&absent).at("applying the filter of clone3")?;
+    apply_filter(&refused).at("applying the filter of system calls")
+}
+
+fn program(rules: Rules, error: i32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let error = SeccompAction::Errno(error.unsigned_abs());
+    SeccompFilter::new(rules, SeccompAction::Allow, error, ARCHITECTURE)?.try_into()
+}
+
+fn refused(policy: &Policy) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = REFUSED.iter().map(|(_, number)| (*number, Vec::new())).collect();
+    if policy.level != SandboxLevel::Full {
+        // Without a process namespace it would reach processes that are not confined.
+        rules.insert(libc::SYS_ptrace, Vec::new());
+    }
+    rules.insert(libc::SYS_clone, any_of(0, SeccompCmpArgLen::Qword, NAMESPACE_FLAGS.iter().map(flag))?);
+    let requests = TERMINAL_REQUESTS.iter().map(|request| (SeccompCmpOp::Eq, *request));
+    rules.insert(libc::SYS_ioctl, any_of(1, SeccompCmpArgLen::Dword, requests)?);
+    rules.insert(libc::SYS_personality, none_of(0, &HARMLESS_PERSONALITIES)?);
+    // Landlock lets it pass. Reading the limits of another process has no new ones.
+    let other_process = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+    let new_limits = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other_process, new_limits])?]);
+    rules.insert(libc::SYS_socket, none_of(0, &families(policy))?);
+    rules.insert(libc::SYS_socketpair, none_of(0, &[family(libc::AF_UNIX)])?);
+    Ok(rules)
+}
+
+/// Returns the families of sockets that can be made.
+fn families(policy: &Policy) -> Vec<u64> {
+    let is_full = policy.level == SandboxLevel::Full;
+    let has_network = is_full || policy.network == bowline_core::sandbox::SandboxNetwork::Full;
+    let mut families = Vec::new();
+    // Without namespaces, nothing keeps a socket with a path from reaching the programs of the user.
+    if policy.unix_sockets && is_full {
+        families.push(libc::AF_UNIX);
+    }
+    if has_network {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if is_full {
+        families.push(libc::AF_NETLINK);
+    }
+    families.into_iter().map(family).collect()
+}
+
+fn family(family: i32) -> u64 {
+    u64::from(family.unsigned_abs())
+}
+
+fn flag(flag: &i32) -> (SeccompCmpOp, u64) {
+    let flag = u64::from(flag.unsigned_abs());
+    (SeccompCmpOp::MaskedEq(flag), flag)
+}
+
+/// Returns rules that match if one of the comparisons holds for an argument.
+fn any_of(
+    argument: u8,
+    length: SeccompCmpArgLen,
+    comparisons: impl Iterator<Item = (SeccompCmpOp, u64)>,
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    comparisons
+        .map(|(operator, value)| {
+            SeccompRule::new(vec![SeccompCondition::new(argument, length.clone(), operator, value)?])
+        })
+        .collect()
+}
+
+/// Returns rules that match if an argument has none of the values; every argument, if there are no values.
+fn none_of(argument: u8, values: &[u64]) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
+    let conditions = values
+        .iter()
+        .map(|value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *value));
+    Ok(vec![SeccompRule::new(conditions.collect::<Result<_, _>>()?)?])
+}
+
+/// Adds the same rules for the numbers of the x32 interface.
+fn with_x32(rules: Rules) -> Rules {
+    #[cfg(target_arch = "x86_64")]
+    let rules = {
+        let mut rules = rules;
+        let others: Vec<_> = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();
+        rules.extend(others);
+        rules
+    };
+    rules
+}
