@@ -183,12 +183,15 @@ fn has_capabilities(status: &str, set: &str) -> bool {
     line.chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0')
 }
 
+/// Looks for capabilities that the process has, and for those that it could get by starting a program.
 fn capabilities(_: &Inside) -> Tried {
-    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
-    match sets.into_iter().any(|set| has_capabilities("/proc/self/status", set)) {
-        true => Ok(()),
-        false => refused("every set is empty"),
-    }
+    let status = "/proc/self/status";
+    let text = fs::read_to_string(status).prepared("reading the status")?;
+    let gains_nothing = text.lines().any(|line| line.split_whitespace().eq(["NoNewPrivs:", "1"]));
+    let has = ["CapInh", "CapPrm", "CapEff", "CapAmb"].into_iter().any(|set| has_capabilities(status, set));
+    // Only root, or whoever has a user namespace, can empty the set that bounds what programs gain.
+    let could_gain = !gains_nothing && has_capabilities(status, "CapBnd");
+    if has || could_gain { Ok(()) } else { refused("there are none, and none can be gained") }
 }
 
 /// Makes a terminal the controlling one of a new session and sends it a request.

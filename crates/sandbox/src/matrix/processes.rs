@@ -5,11 +5,12 @@
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, Signal};
 
 use super::attempt::expected::{REFUSED, REFUSED_IN_FULL};
-use super::attempt::{Attempt, Reach, Stop, Tried, refused, row};
+use super::attempt::{Attempt, Preparation as _, Reach, Stop, Tried, refused, row};
 use super::caller::{Argument, Caller};
 use super::inside::Inside;
 use super::victim;
@@ -49,7 +50,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         environment(inside, agent(inside)?)
     }),
     row("70f", "process.agent", "change its limits", REFUSED, Machine, |inside| same_limit(agent(inside)?)),
-    row("71", "process.keeper", "signal the keeper", REFUSED, Nobody, |_| signal(keeper()?)),
+    Attempt {
+        then: Some(keeper_was_killed),
+        ..row("71", "process.keeper", "kill the keeper", REFUSED, Nobody, kill_keeper)
+    },
     row("71b", "process.keeper", "trace the keeper", REFUSED, Nobody, |inside| trace(inside, keeper()?)),
     row("71c", "process.keeper", "read its memory by process_vm_readv", REFUSED, Nobody, |inside| {
         let keeper = keeper()?;
@@ -161,6 +165,29 @@ fn limit(process: i32) -> Tried {
 /// Sends a signal that is ignored unless a process handles it.
 fn signal(process: i32) -> Tried {
     Ok(rustix::process::kill_process(pid(process)?, Signal::URG)?)
+}
+
+/// Kills the keeper. The first process of a namespace may be sent the signal, but is not killed by it; so whether it was
+/// is for the next command to see, by a file in the private `/tmp` of this keeper.
+fn kill_keeper(inside: &Inside) -> Tried {
+    let keeper = pid(keeper()?)?;
+    fs::write(mark(inside), "").prepared("writing a file in the private /tmp")?;
+    rustix::process::kill_process(keeper, Signal::KILL)?;
+    rustix::process::kill_process(keeper, Signal::TERM)?;
+    Ok(())
+}
+
+fn keeper_was_killed(inside: &Inside) -> Tried {
+    keeper()?;
+    match mark(inside).exists() {
+        true => refused("it lives on"),
+        false => Ok(()),
+    }
+}
+
+fn mark(inside: &Inside) -> PathBuf {
+    let temporary = inside.environment.iter().find(|(name, _)| name == "TMPDIR");
+    Path::new(temporary.map_or("/tmp", |(_, path)| path)).join(format!("{}.mark", inside.facts.token))
 }
 
 fn open_memory(process: i32) -> Tried {
