@@ -26,6 +26,7 @@ pub(crate) fn confinement(
         temporary_directory: environment.temporary_directory.clone(),
         program: PathBuf::from("/proc/self/exe"),
         options: Arc::new(options.clone()),
+        level: None,
         denied_read: Vec::new(),
         denied_write: Vec::new(),
     };

@@ -239,8 +239,10 @@ pub(crate) fn level(
     trial: &crate::keeper::Trial,
     network: SandboxNetwork,
     wishes: &Wishes,
+    wanted: Option<SandboxLevel>,
 ) -> Result<SandboxLevel, Error> {
-    if trial.namespaces.is_none() && trial.landlock >= 1 {
+    let is_enough = wanted.is_none_or(|level| level == SandboxLevel::Full);
+    if is_enough && trial.namespaces.is_none() && trial.landlock >= 1 {
         return Ok(SandboxLevel::Full);
     }
     let cause = match (&trial.namespaces, trial.landlock) {
@@ -248,7 +250,7 @@ pub(crate) fn level(
         (Some(cause), _) => format!("namespaces are not to be had ({cause})"),
         (None, version) => format!("Landlock is too old (version {version})"),
     };
-    if trial.landlock >= 3 && wishes.minimum <= SandboxLevel::Landlock {
+    if trial.landlock >= 3 && wanted.unwrap_or(wishes.minimum) <= SandboxLevel::Landlock {
         return match network {
             SandboxNetwork::AllowList => Err(Error::AllowListNeedsNamespaces),
             _ => Ok(SandboxLevel::Landlock),

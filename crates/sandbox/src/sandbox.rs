@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bowline_core::message::{Arguments, Content};
 use bowline_core::sandbox::{
-    Grants, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange, SandboxLevel, SandboxMode,
-    SandboxNetwork, SandboxReport,
+    AskMode, Grants, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange, SandboxLevel,
+    SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, Options,
@@ -48,6 +48,8 @@ pub struct Place {
     pub program: PathBuf,
     /// The options of the tools.
     pub options: Arc<Options>,
+    /// The level to use although a higher one may be to be had.
+    pub level: Option<SandboxLevel>,
     /// Paths that a rule closes to reading.
     pub denied_read: Vec<PathBuf>,
     /// Paths that a rule closes to writing.
@@ -100,7 +102,6 @@ struct Purpose {
 #[derive(Clone)]
 struct Proved {
     plan: Plan,
-    level: SandboxLevel,
     landlock_abi: u32,
     mechanisms: Vec<String>,
     probes: Vec<crate::frames::ProbeResult>,
@@ -145,7 +146,7 @@ impl Inner {
         plan::roots(mode, &self.wishes, &self.place)?;
         let trial = Trial::run(&self.place.program)
             .map_err(Error::preparing("finding out what the system offers"))?;
-        let level = plan::level(&trial, network, &self.wishes)?;
+        let level = plan::level(&trial, network, &self.wishes, self.place.level)?;
         self.state().level = Some(level);
         Ok(level)
     }
@@ -237,7 +238,7 @@ impl Inner {
         }
         drop(listener);
         let keeper = Arc::new(keeper);
-        self.state().proved = Some(Proved::new(plan, level, &keeper));
+        self.state().proved = Some(Proved::new(plan, &keeper));
         Ok(Running { purpose, keeper, _temporary: Arc::new(temporary) })
     }
 
@@ -367,11 +368,10 @@ const SIGNS: &[&str] = &[
 ];
 
 impl Proved {
-    fn new(plan: Plan, level: SandboxLevel, keeper: &Keeper) -> Self {
+    fn new(plan: Plan, keeper: &Keeper) -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self {
             plan,
-            level,
             landlock_abi: keeper.ready.landlock_abi,
             mechanisms: keeper.ready.mechanisms.clone(),
             probes: keeper.ready.probes.clone(),
@@ -476,7 +476,7 @@ impl Inner {
         SandboxReport {
             mode: state.mode,
             level,
-            ask: bowline_core::sandbox::AskMode::default(),
+            ask: AskMode::default(),
             network: state.network,
             kernel,
             landlock_abi: proved.map_or(0, |proved| proved.landlock_abi),
@@ -509,6 +509,20 @@ impl Inner {
 impl Confinement for Sandbox {
     fn is_active(&self) -> bool {
         self.0.state().mode.is_confined()
+    }
+
+    fn summary(&self) -> SandboxSummary {
+        let state = self.0.state();
+        let is_confined = state.mode.is_confined();
+        SandboxSummary {
+            mode: state.mode,
+            level: match state.mode {
+                SandboxMode::External => SandboxLevel::External,
+                _ => state.level.filter(|_| is_confined).unwrap_or_default(),
+            },
+            ask: AskMode::default(),
+            network: if is_confined { state.network } else { SandboxNetwork::Full },
+        }
     }
 
     fn report(&self) -> SandboxReport {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use bowline_core::message::Arguments;
-use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport};
+use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport, SandboxSummary};
 
 use crate::command::{CommandOutcome, CommandRequest};
 use crate::error::Error;
@@ -18,6 +18,9 @@ pub type OutputSink<'sink> = Box<dyn FnMut(String) -> BoxFuture<'sink, ()> + Sen
 pub trait Confinement: Debug + Send + Sync {
     /// Tells whether calls are confined now. If not, the tools run them themselves.
     fn is_active(&self) -> bool;
+
+    /// Returns what holds now in short. Cheap: clients ask for the state often.
+    fn summary(&self) -> SandboxSummary;
 
     /// Returns what holds now, without starting anything.
     fn report(&self) -> SandboxReport;

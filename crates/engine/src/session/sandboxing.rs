@@ -34,7 +34,7 @@ impl Session {
     /// Returns what holds for the tools, in short and without trying it.
     pub(super) fn sandbox_summary(&self) -> SandboxSummary {
         match self.confinement() {
-            Some(confinement) => SandboxSummary::from(&confinement.report()),
+            Some(confinement) => confinement.summary(),
             None => SandboxSummary::from(&SandboxReport::unconfined(SandboxMode::FullAccess)),
         }
     }

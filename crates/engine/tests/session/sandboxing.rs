@@ -69,6 +69,14 @@ impl Confinement for Fake {
         self.state.lock().unwrap().mode.is_confined()
     }
 
+    fn kept_texts(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    fn summary(&self) -> bowline_core::sandbox::SandboxSummary {
+        bowline_core::sandbox::SandboxSummary::from(&self.report())
+    }
+
     fn report(&self) -> SandboxReport {
         let State { mode, network, is_proved } = *self.state.lock().unwrap();
         if !mode.is_confined() {
