@@ -126,14 +126,6 @@ impl Sandbox {
         Ok(Arc::new(Self(Arc::new(inner))))
     }
 
-    /// Returns a sandbox of exactly this level, for those who check it: a level that is lower than what the system offers
-    /// is used all the same.
-    pub(crate) fn at_level(wishes: Wishes, place: Place, level: SandboxLevel) -> Result<Arc<Self>, Error> {
-        let sandbox = Self::new(wishes, place)?;
-        sandbox.0.state().level = Some(level);
-        Ok(sandbox)
-    }
-
     /// Tells whether the keeper is to start with the session.
     pub fn is_eager(&self) -> bool {
         self.0.wishes.eager && self.is_active()

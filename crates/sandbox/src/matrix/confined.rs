@@ -65,10 +65,11 @@ impl Confined {
             temporary_directory: self.temporary_directory.clone(),
             program: self.program.clone(),
             options: Arc::clone(options),
+            level: Some(self.level),
             denied_read: Vec::new(),
             denied_write: Vec::new(),
         };
-        Sandbox::at_level(wishes, sandbox_place, self.level)
+        Sandbox::new(wishes, sandbox_place)
     }
 }
 
