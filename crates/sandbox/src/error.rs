@@ -25,8 +25,8 @@ pub enum Error {
     #[error("the path {} is not text, so it cannot be given to the sandbox", path.display())]
     NotText { path: PathBuf },
 
-    #[error("the entry {entry:?} of sandbox.hosts cannot be used: {reason}")]
-    Host { entry: String, reason: String },
+    #[error("the list of hosts cannot be used: {0}")]
+    Host(String),
 
     #[error("the sandbox could not be prepared: {action}: {source}")]
     Preparation { action: &'static str, source: io::Error },

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod proxy;
 mod wishes;
 
 #[cfg(target_os = "linux")]

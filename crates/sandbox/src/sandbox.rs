@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,6 +23,7 @@ use crate::keeper::Trial;
 use crate::keeper_process::Keeper;
 use crate::plan::{self, PROXY_PORT, Plan};
 use crate::policy::{Policy, ToolOptions};
+use crate::proxy::{self, HostRules, ProxyHandle, ProxyOptions};
 use crate::report;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
 use crate::targets::OpenTargets;
@@ -87,6 +89,8 @@ struct State {
 struct Running {
     purpose: Purpose,
     keeper: Arc<Keeper>,
+    /// The way to the hosts of the list.
+    proxy: Option<Arc<ProxyHandle>>,
     /// Removed after the keeper has ended.
     _temporary: Arc<TemporaryFolder>,
 }
@@ -120,6 +124,7 @@ impl Sandbox {
             place,
             starting: tokio::sync::Mutex::default(),
         };
+        host_rules(&inner.wishes)?;
         if mode.is_confined() {
             inner.check(mode, network)?;
         }
@@ -152,11 +157,10 @@ impl Inner {
         let state = self.state();
         let mut all = state.granted.clone();
         all.paths.extend(grants.paths.iter().cloned());
-        all.hosts.extend(grants.hosts.iter().cloned());
         all.paths.sort();
         all.paths.dedup();
-        all.hosts.sort();
-        all.hosts.dedup();
+        // The proxy is told of hosts without another keeper.
+        all.hosts = Vec::new();
         all.unsandboxed = false;
         Purpose { mode: state.mode, network: state.network, grants: all }
     }
@@ -228,10 +232,20 @@ impl Inner {
         if !broken.is_empty() {
             return Err(Error::BrokenPromise { broken });
         }
-        drop(listener);
+        let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
         self.state().proved = Some(Proved::new(plan, &keeper));
-        Ok(Running { purpose, keeper, _temporary: Arc::new(temporary) })
+        Ok(Running { purpose, keeper, proxy, _temporary: Arc::new(temporary) })
+    }
+
+    /// Starts the proxy for the hosts of the list and those that were granted.
+    fn serve_proxy(&self, listener: TcpListener) -> Result<Arc<ProxyHandle>, Error> {
+        let mut rules = host_rules(&self.wishes)?;
+        for host in &self.state().granted.hosts {
+            rules.allow(host).map_err(|error| Error::Host(error.to_string()))?;
+        }
+        let proxy = proxy::serve(listener, ProxyOptions::new(rules));
+        Ok(Arc::new(proxy.map_err(Error::preparing("starting the proxy"))?))
     }
 
     /// Returns the folder of the session among the temporary files, which is made when it is first needed.
@@ -300,6 +314,11 @@ impl Inner {
         };
         variables.retain(|(name, _)| name != "TMPDIR");
         variables.push(("TMPDIR".into(), temporary.into()));
+        if let Some(port) = policy.proxy_port {
+            let proxy = proxy::environment(port);
+            variables.retain(|(name, _)| !proxy.iter().any(|(proxy, _)| name == proxy.as_str()));
+            variables.extend(proxy.into_iter().map(|(name, value)| (name.into(), value.into())));
+        }
         variables
     }
 
@@ -371,6 +390,11 @@ impl Proved {
             keeper: ReportedKeeper { pid: keeper.process, started_ms: milliseconds(keeper.start_took) },
         }
     }
+}
+
+/// Returns the rules for hosts.
+fn host_rules(wishes: &Wishes) -> Result<HostRules, Error> {
+    HostRules::parse(&wishes.hosts, &wishes.denied_hosts).map_err(|error| Error::Host(error.to_string()))
 }
 
 /// Returns a path with every link resolved, as far as it exists.
@@ -546,7 +570,13 @@ impl Confinement for Sandbox {
     fn grant(&self, grants: &Grants) {
         let mut state = self.0.state();
         state.granted.paths.extend(grants.paths.iter().cloned());
-        state.granted.hosts.extend(grants.hosts.iter().cloned());
+        for host in &grants.hosts {
+            for proxy in state.keepers.iter().filter_map(|running| running.proxy.as_ref()) {
+                // It was asked about, so it is a host.
+                let _ = proxy.allow(host);
+            }
+            state.granted.hosts.push(host.clone());
+        }
     }
 
     fn call(
