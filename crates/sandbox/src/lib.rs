@@ -21,6 +21,8 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod keeper_process;
 #[cfg(target_os = "linux")]
+pub mod matrix;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod policy;
