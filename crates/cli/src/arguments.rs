@@ -53,7 +53,7 @@ pub(crate) enum Action {
     Mcp,
     /// Decides about the trust in a project.
     Trust,
-    /// Runs a command in the sandbox, and says what it allows.
+    /// Runs a command in the sandbox, says what it allows, and checks it.
     Sandbox,
     /// Prints a dialect as JSON Schema.
     Schema,
@@ -127,6 +127,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The level of the sandbox to check.
+    pub level: Option<String>,
     /// The language of a new extension.
     pub lang: Option<String>,
     /// The words after the name of a subcommand.

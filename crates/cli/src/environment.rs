@@ -77,6 +77,12 @@ pub(crate) fn all_variables() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
+/// Returns the path of this program.
+#[expect(clippy::disallowed_methods, reason = "the one place that looks for the program")]
+pub(crate) fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
 /// Returns whether the user wants debuggers and profilers to reach into this process.
 #[expect(clippy::disallowed_methods, reason = "asked before anything else is read")]
 pub(crate) fn is_debuggable() -> bool {

@@ -585,6 +585,14 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        Subcommand,
+        "--level",
+        None,
+        Value("LEVEL"),
+        "With sandbox check: full (the default), landlock, or none to see what gets through unconfined",
+        |arguments, value| set(&mut arguments.level, value),
+    ),
     flag(Subcommand, "--all", None, Nothing, "The sessions of every folder", |arguments, _| {
         arguments.all = true;
         Ok(())

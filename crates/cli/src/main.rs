@@ -70,6 +70,11 @@ fn main() -> ExitCode {
         let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
         return bowline_sandbox::keeper_main(&words);
     }
+    // An attempt to leave the sandbox is made by a program like any other, not by one that hides from others.
+    #[cfg(target_os = "linux")]
+    if let Some(code) = sandbox::attempt(&words) {
+        return code;
+    }
     if !environment::is_debuggable() {
         hardening::close_to_others();
     }

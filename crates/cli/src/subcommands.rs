@@ -141,16 +141,17 @@ bowline trust --remove ~/projects
     Subcommand {
         name: "sandbox",
         action: Action::Sandbox,
-        about: "what tools may do: run, explain",
+        about: "what tools may do: run, explain, check",
         usage: sandbox::USAGE,
         examples: "\
 bowline sandbox explain --sandbox workspace-write
 bowline sandbox run -- npm test
 bowline sandbox run --network full --writable ~/.cache/pip -- pip install -e .
+bowline sandbox check --level landlock
 ",
         takes_words: true,
         takes_command: true,
-        flags: &["--sandbox", "--network", "--writable", "--json"],
+        flags: &["--sandbox", "--network", "--writable", "--level", "--json"],
     },
     Subcommand {
         name: "schema",

@@ -21,9 +21,13 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod keeper_process;
 #[cfg(target_os = "linux")]
+pub mod matrix;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod policy;
+#[cfg(target_os = "linux")]
+mod protected;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]

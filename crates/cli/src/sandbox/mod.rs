@@ -1,7 +1,13 @@
 //! `bowline sandbox`: runs a command as tools run theirs, and says what they may do.
 
+#[cfg_attr(target_os = "linux", path = "check_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "check_other.rs")]
+mod check;
 mod explain;
 mod run;
+
+#[cfg(target_os = "linux")]
+pub(crate) use check::attempt;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,12 +31,16 @@ use crate::terminal::{note, say};
 pub(crate) const USAGE: &str = "\
 bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]   run one command as tools run theirs
 bowline sandbox explain [--json]                         say what tools may do, and try whether it holds
+bowline sandbox check [--level LEVEL] [--json]           try over a hundred ways out, and say which are closed
 
-Both follow the flags below and \"sandbox\" in settings.json. run uses workspace-write if neither names a mode; explain shows
+run and explain follow the flags below and \"sandbox\" in settings.json. run uses workspace-write if neither names a mode; explain shows
 what tools of a session in this folder would get.
 
 run prints what the command prints, errors included, on stdout, without escape sequences, and exits with its exit code. The
 command reads nothing from stdin. The exit code is 125 if bowline could not run it, and 130 or 143 if a signal ended it.
+
+check works in a temporary folder, on files, sockets and a process that are made for it, and looks at them from outside. Its
+exit code is 0 if every promise holds, 1 if one is broken, and 2 if there is no sandbox to be had.
 
 docs/security.md explains modes, levels and promises.
 ";
@@ -39,7 +49,10 @@ docs/security.md explains modes, levels and promises.
 const LONGEST_KILL: Duration = Duration::from_secs(2);
 
 /// The words after `bowline sandbox`.
-const VERBS: [&str; 2] = ["run", "explain"];
+const VERBS: [&str; 3] = ["run", "explain", "check"];
+
+/// The exit code of a check if there is no sandbox to be had.
+const NO_SANDBOX: u8 = 2;
 
 /// Runs a subcommand.
 pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -54,6 +67,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ["explain", ..] => {
             Err(Failure::Usage("explain takes no words (see bowline help sandbox)".to_owned()))
         }
+        ["check"] => check::check(arguments),
+        ["check", ..] => Err(Failure::Usage("check takes no words (see bowline help sandbox)".to_owned())),
         [verb, ..] => {
             let near = nearest(verb, VERBS.into_iter());
             let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();

@@ -1,0 +1,8 @@
+//! The sandbox: every way out is tried, everything ends, and what cannot be confined does not start.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+
+mod ending;
+mod levels;
+mod matrix;
