@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bowline_core::Policy;
 use bowline_core::policy::Questions;
@@ -10,7 +10,7 @@ use bowline_dialect::Entry;
 use bowline_engine::{Configuration, Configured};
 use bowline_extension::Resources;
 use bowline_llm::Providers;
-use bowline_tools::Selection;
+use bowline_tools::{Confinement, Options, Selection};
 
 use crate::arguments::Arguments;
 use crate::confinement::confinement;
@@ -32,6 +32,9 @@ pub(crate) struct Fixed {
     pub entry: &'static Entry,
     pub policy: Policy,
     pub providers: Providers,
+    /// What confines the tools, once it is known. Neither settings that change later nor a session in another folder make
+    /// it another one, and what a client has made stricter stays so.
+    pub confinement: Arc<OnceLock<Option<Arc<dyn Confinement>>>>,
 }
 
 impl Fixed {
@@ -43,7 +46,7 @@ impl Fixed {
         directory: &Path,
         known: Option<&Resources>,
     ) -> Result<Configured, Failure> {
-        let Self { arguments, environment, entry, policy, providers } = self;
+        let Self { arguments, environment, entry, policy, providers, .. } = self;
         let start = &entry.start;
         let mut settings = file.engine_settings(policy);
         settings.reports_progress = !arguments.is_reproducible();
@@ -56,8 +59,7 @@ impl Fixed {
             warn_of_unknown_tools(&arguments.exclude_tools);
         }
         let mut options = tool_options(arguments, environment, file, providers, !settings.resize_images);
-        let wishes = sandbox_wishes(arguments, environment, file)?;
-        options.confinement = confinement(wishes, environment, directory, &options)?;
+        options.confinement = self.confinement(file, &options)?;
         let options = Arc::new(options);
         let keeps_todos = file.todos.are_kept(policy);
         let toolbox = toolboxes::with_defaults(&options, file, start, keeps_todos).select(&Selection {
@@ -86,6 +88,21 @@ impl Fixed {
             mcp,
         });
         Ok(Configured { settings, toolbox, system_prompt, resources, hosts })
+    }
+}
+
+impl Fixed {
+    fn confinement(
+        &self,
+        file: &SettingsFile,
+        options: &Options,
+    ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
+        if let Some(known) = self.confinement.get() {
+            return Ok(known.clone());
+        }
+        let wishes = sandbox_wishes(&self.arguments, &self.environment, file)?;
+        let made = confinement(wishes, &self.environment, &self.environment.working_directory, options)?;
+        Ok(self.confinement.get_or_init(|| made).clone())
     }
 }
 

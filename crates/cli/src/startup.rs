@@ -59,6 +59,7 @@ pub(crate) fn prepare(
         entry,
         policy,
         providers: providers.clone(),
+        confinement: Arc::default(),
     };
     let configured = fixed.configure(&file, &environment.working_directory, None)?;
     let Configured { settings, toolbox, system_prompt, resources, hosts } = configured;

@@ -27,6 +27,8 @@ mod plan;
 #[cfg(target_os = "linux")]
 mod policy;
 #[cfg(target_os = "linux")]
+mod protected;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod sandbox;
@@ -38,6 +40,8 @@ mod targets;
 pub use error::Error;
 #[cfg(target_os = "linux")]
 pub use keeper::{KEEPER_ROLE, keeper_main};
+#[cfg(target_os = "linux")]
+pub use report::{all_gaps, all_promises};
 #[cfg(target_os = "linux")]
 pub use sandbox::{Place, Sandbox};
 pub use wishes::{Home, Wishes};

@@ -82,6 +82,9 @@ pub(crate) const PROXY_PORT: u16 = 3128;
 pub(crate) struct Plan {
     pub mode: SandboxMode,
     pub network: SandboxNetwork,
+    /// The folders that the user has named for writing.
+    pub roots: Vec<PathBuf>,
+    /// These, and what else must be writable.
     pub writable: Vec<PathBuf>,
     pub read_only_inside: Vec<PathBuf>,
     pub git_folders: GitFolders,
@@ -164,6 +167,7 @@ impl Plan {
         Ok(Self {
             mode,
             network,
+            roots,
             writable,
             read_only_inside,
             git_folders,

@@ -74,6 +74,20 @@ const PROMISES: &[Text] = &[
     Text { id: "secrets.environment", text: "Keys in the environment are not passed on.", holds: always },
 ];
 
+/// Returns every promise with its id and its text, and whether it holds without namespaces, too.
+pub fn all_promises() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    let holds = |promise: &Text| (promise.holds)(SandboxLevel::Landlock, SandboxNetwork::None);
+    PROMISES.iter().map(move |promise| (promise.id, promise.text, holds(promise)))
+}
+
+/// Returns what is not enforced at the level `full` without a network, and what is not either at the level `landlock`.
+pub fn all_gaps() -> (Vec<NotEnforced>, Vec<NotEnforced>) {
+    let full = not_enforced(SandboxLevel::Full, SandboxNetwork::None);
+    let mut landlock = not_enforced(SandboxLevel::Landlock, SandboxNetwork::None);
+    landlock.retain(|gap| !full.contains(gap));
+    (full, landlock)
+}
+
 /// Returns the promises, as proved by these probes at this time.
 pub(crate) fn promises(
     level: SandboxLevel,

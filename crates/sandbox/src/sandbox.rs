@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bowline_core::message::{Arguments, Content};
 use bowline_core::sandbox::{
-    AskMode, Grants, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange, SandboxLevel,
-    SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
+    AskMode, Grants, ProtectedChange, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxChange,
+    SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, Options,
@@ -23,6 +23,7 @@ use crate::keeper::Trial;
 use crate::keeper_process::Keeper;
 use crate::plan::{self, PROXY_PORT, Plan};
 use crate::policy::{Policy, ToolOptions};
+use crate::protected::{Protected, Watch};
 use crate::proxy::{self, HostRules, ProxyHandle, ProxyOptions};
 use crate::report;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
@@ -35,6 +36,9 @@ const DEATH_WINDOW: Duration = Duration::from_mins(1);
 
 /// How many keepers with grants of their own are kept for their background processes.
 const MOST_KEEPERS: usize = 4;
+
+/// The tool that runs commands.
+const BASH: &str = "bash";
 
 /// Where a sandbox is, and what it may know of the process.
 #[derive(Clone)]
@@ -91,6 +95,7 @@ struct Running {
     keeper: Arc<Keeper>,
     /// The way to the hosts of the list.
     proxy: Option<Arc<ProxyHandle>>,
+    protected: Arc<Watch>,
     /// Removed after the keeper has ended.
     _temporary: Arc<TemporaryFolder>,
 }
@@ -166,28 +171,27 @@ impl Inner {
     }
 
     /// Returns a keeper for a purpose, starting one if there is none.
-    async fn keeper(&self, grants: &Grants) -> Result<Arc<Keeper>, Error> {
+    async fn keeper(&self, grants: &Grants) -> Result<Running, Error> {
         let purpose = self.purpose(grants);
-        if let Some(keeper) = self.running(&purpose)? {
-            return Ok(keeper);
+        if let Some(running) = self.running(&purpose)? {
+            return Ok(running);
         }
         let _starting = self.starting.lock().await;
         // Another call may have started one meanwhile.
-        if let Some(keeper) = self.running(&purpose)? {
-            return Ok(keeper);
+        if let Some(running) = self.running(&purpose)? {
+            return Ok(running);
         }
         let running = self.start(purpose).await?;
-        let keeper = Arc::clone(&running.keeper);
         let mut state = self.state();
         if state.keepers.len() >= MOST_KEEPERS {
             state.keepers.remove(0);
         }
-        state.keepers.push(running);
-        Ok(keeper)
+        state.keepers.push(running.clone());
+        Ok(running)
     }
 
     /// Returns the keeper for a purpose, if there is one that lives.
-    fn running(&self, purpose: &Purpose) -> Result<Option<Arc<Keeper>>, Error> {
+    fn running(&self, purpose: &Purpose) -> Result<Option<Running>, Error> {
         let mut state = self.state();
         let now = Instant::now();
         let before = state.keepers.len();
@@ -201,7 +205,7 @@ impl Inner {
             return Err(Error::DiesTooOften { deaths: state.deaths.len() });
         }
         let found = state.keepers.iter().find(|running| running.purpose == *purpose);
-        Ok(found.map(|running| Arc::clone(&running.keeper)))
+        Ok(found.cloned())
     }
 
     async fn start(&self, purpose: Purpose) -> Result<Running, Error> {
@@ -232,10 +236,14 @@ impl Inner {
         if !broken.is_empty() {
             return Err(Error::BrokenPromise { broken });
         }
+        let own_folder = self.place.own_folder.clone();
+        let protected = Protected::note(&plan, level, &own_folder);
+        let protected =
+            Arc::new(Watch::new(protected.map_err(Error::preparing("reading what is protected"))?));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
         self.state().proved = Some(Proved::new(plan, &keeper));
-        Ok(Running { purpose, keeper, proxy, _temporary: Arc::new(temporary) })
+        Ok(Running { purpose, keeper, proxy, protected, _temporary: Arc::new(temporary) })
     }
 
     /// Starts the proxy for the hosts of the list and those that were granted.
@@ -348,7 +356,7 @@ impl Inner {
             Some(proved) => proved.plan.writable.iter().map(|path| path.display().to_string()).collect(),
             None => Vec::new(),
         };
-        writable.push("/tmp".to_owned());
+        writable.push(if state.level == Some(SandboxLevel::Full) { "/tmp" } else { "$TMPDIR" }.to_owned());
         let network = match state.network {
             SandboxNetwork::None => "no network but localhost",
             SandboxNetwork::AllowList => "only listed hosts, through the proxy",
@@ -488,7 +496,10 @@ impl Inner {
         let list =
             |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let mut writable = proved.map(|proved| list(&proved.plan.writable)).unwrap_or_default();
-        writable.push("/tmp (private)".to_owned());
+        writable.push(match level {
+            SandboxLevel::Full => "/tmp (private)".to_owned(),
+            _ => "$TMPDIR (private)".to_owned(),
+        });
         SandboxReport {
             mode: state.mode,
             level,
@@ -588,7 +599,11 @@ impl Confinement for Sandbox {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             match inner.keeper(&context.grants).await {
-                Ok(keeper) => inner.explain(keeper.call(tool, context, arguments).await),
+                Ok(running) => {
+                    let outcome = running.keeper.call(tool, context, arguments).await;
+                    let changes = running.protected.after_call(tool == BASH).await;
+                    inner.explain(with_changes(outcome, changes))
+                }
                 Err(error) => Outcome::error(refusal(&error)),
             }
         })
@@ -601,11 +616,29 @@ impl Confinement for Sandbox {
     ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
         Box::pin(async move {
             match self.0.keeper(&Grants::default()).await {
-                Ok(keeper) => keeper.run_command(request, output).await,
+                Ok(running) => {
+                    let outcome = running.keeper.run_command(request, output).await;
+                    let protected = running.protected.after_call(true).await;
+                    outcome.map(|outcome| CommandOutcome { protected, ..outcome })
+                }
                 Err(error) => Err(ToolError::Confinement(refusal(&error))),
             }
         })
     }
+}
+
+/// Says in a result which protected paths were put back.
+fn with_changes(mut outcome: Outcome, changes: Vec<ProtectedChange>) -> Outcome {
+    if !changes.is_empty() {
+        let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
+        outcome.content.push(Content::text(format!(
+            "[Sandbox: {} is protected, because other programs of the user follow it. It was put back as it was; ask the \
+             user to change it.]",
+            paths.join(", ")
+        )));
+        outcome.protected.extend(changes);
+    }
+    outcome
 }
 
 /// Returns what is read of a call that could not be confined.

@@ -28,7 +28,7 @@ pub trait Confinement: Debug + Send + Sync {
     /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
 
-    /// Changes what holds. The error says why it stays as it is.
+    /// Changes what holds. The error says why it stays as it is. May block for a moment.
     fn change(&self, change: SandboxChange) -> Result<(), String>;
 
     /// Tells whether a file tool may write to this path, which is absolute, as things are now.

@@ -315,4 +315,41 @@ Not enforced
             }
         }
     }
+
+    /// Replaces what is between two marks of a page.
+    fn replaced(page: &str, begin: &str, end: &str, text: &str) -> String {
+        let (before, rest) = page.split_once(begin).unwrap();
+        let (_, after) = rest.split_once(end).unwrap();
+        format!("{before}{begin}\n{text}\n{end}{after}")
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the switch that rewrites the file instead of checking it")]
+    fn documentation_lists_the_promises_and_the_gaps() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/security.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let rows = bowline_sandbox::all_promises().map(|(id, promise, holds)| {
+            let holds = if holds { "yes" } else { "no" };
+            format!("| `{id}` | {promise} | {holds} |\n")
+        });
+        let table = format!(
+            "| id | promise | also at the level `landlock` |\n|---|---|---|\n{}",
+            rows.collect::<String>()
+        );
+        let (full, landlock) = bowline_sandbox::all_gaps();
+        let list = |gaps: &[NotEnforced]| -> String {
+            gaps.iter().map(|gap| format!("- `{}`: {}\n", gap.id, gap.why)).collect()
+        };
+        let gaps = format!("{}\nAt the level `landlock`, also:\n\n{}", list(&full), list(&landlock));
+        let begin = "<!-- The table of promises is generated: ./test update -->\n";
+        let expected = replaced(&page, begin, "<!-- end of the table -->\n", &table);
+        let begin = "<!-- The list of gaps is generated: ./test update -->\n";
+        let expected = replaced(&expected, begin, "<!-- end of the list -->\n", &gaps);
+        if std::env::var_os("BOWLINE_UPDATE").is_some() {
+            std::fs::write(&path, &expected).unwrap();
+        } else {
+            assert!(page == expected, "docs/security.md is out of date: run ./test update");
+        }
+    }
 }

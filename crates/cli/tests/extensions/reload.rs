@@ -129,6 +129,23 @@ fn flags_stay_and_settings_that_cannot_be_read_are_reported() {
     assert!(errors[0].starts_with("reload: ") && errors[0].contains("settings.json"), "{errors:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn sandbox_stays_as_the_client_has_made_it() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace =
+        workspace.settings(json!({ "sandbox": { "mode": "workspace-write", "minimum": "landlock" } }));
+    reloading(&workspace);
+    let mut agent = start(&workspace);
+    agent.carry_out(json!({ "type": "set_sandbox", "mode": "read-only" }));
+    let loose = json!({ "sandbox": { "mode": "full-access" } }).to_string();
+    std::fs::write(workspace.configuration().join("settings.json"), loose).unwrap();
+    agent.carry_out(json!({ "type": "prompt", "message": "/reload" }));
+    command_names(&mut agent);
+    let state = agent.carry_out(json!({ "type": "get_state" }));
+    assert_eq!(state["sandbox"]["mode"], "read-only", "{state}");
+}
+
 #[test]
 fn reload_in_a_hook_of_a_run_happens_after_it() {
     let (_server, workspace) = Workspace::with_server();

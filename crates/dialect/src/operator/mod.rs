@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn table_has_all_17_commands() {
-        // `extension_ui_response`, the seventeenth, is an answer and not in the table; `get_protocol_info` is added.
-        assert_eq!(commands::TABLE.len(), 17 - 1 + 1);
+        // `extension_ui_response`, the seventeenth, is an answer and not in the table; `get_protocol_info` and two about the
+        // sandbox are added.
+        assert_eq!(commands::TABLE.len(), 17 - 1 + 3);
     }
 }

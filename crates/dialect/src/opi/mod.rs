@@ -219,7 +219,7 @@ mod tests {
         check(
             r#"{"type":"fly","id":"x"}"#,
             r#""id":"x","#,
-            "unknown variant `fly`, expected one of `prompt`, `continue`, `steer`, `follow_up`, `abort`, `set_model`, `set_thinking_level`, `compact`, `session_info`, `quit`, `get_protocol_info`",
+            "unknown variant `fly`, expected one of `prompt`, `continue`, `steer`, `follow_up`, `abort`, `set_model`, `set_thinking_level`, `compact`, `session_info`, `quit`, `get_protocol_info`, `get_sandbox`, `set_sandbox`",
         );
     }
 

@@ -322,8 +322,8 @@ impl Session {
 
     fn job_done(&mut self, id: crate::pending::PendingId, result: Result<Answer, Refusal>) {
         if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
-            if let Ok(Answer::Sandbox(_)) = &result {
-                self.note_sandbox();
+            if let Ok(answer) = &result {
+                self.note_reported_sandbox(answer);
             }
             self.reply(origin, result);
         }

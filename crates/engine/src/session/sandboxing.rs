@@ -56,22 +56,38 @@ impl Session {
         });
     }
 
-    /// Changes what confines the tools from the next call on.
-    pub(super) fn set_sandbox(&mut self, change: SandboxChange) -> Result<Answer, Refusal> {
+    /// Changes what confines the tools from the next call on. It may have to find out what the system offers, so other
+    /// commands wait for it, but nothing else does.
+    pub(super) fn set_sandbox(&mut self, origin: Origin, change: SandboxChange) {
+        let refused = |code, text: &str| Err(Refusal::new(code, text));
         if change == SandboxChange::default() {
             let text = "set_sandbox needs \"mode\" or \"network\"";
-            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
+            return self.reply(origin, refused(RefusalCode::InvalidArgument, text));
         }
-        let forbidden = |text: String| Refusal::new(RefusalCode::Forbidden, text);
         let Some(confinement) = self.confinement() else {
             let text = "There is nothing here that could confine tools";
-            return Err(forbidden(text.to_owned()));
+            return self.reply(origin, refused(RefusalCode::Forbidden, text));
         };
-        confinement.change(change).map_err(forbidden)?;
-        let report = confinement.report();
-        let summary = SandboxSummary::from(&report);
-        self.note(report);
-        Ok(Answer::SandboxChanged(summary))
+        self.reply_later(origin, JobOrder::Exclusive, async move {
+            let changed = spawn_blocking(move || confinement.change(change).map(|()| confinement.summary()));
+            let changed =
+                changed.await.map_err(|error| Refusal::new(RefusalCode::Internal, error.to_string()))?;
+            let summary = changed.map_err(|text| Refusal::new(RefusalCode::Forbidden, text))?;
+            Ok(Answer::SandboxChanged(summary))
+        });
+    }
+
+    /// Notes in the file what a reply to a command about the sandbox says.
+    pub(super) fn note_reported_sandbox(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Sandbox(_) => self.note_sandbox(),
+            Answer::SandboxChanged(_) => {
+                if let Some(confinement) = self.confinement() {
+                    self.note(confinement.report());
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Notes in the file what confines the tools, once it has been proved and whenever it has changed.

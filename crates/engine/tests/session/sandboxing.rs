@@ -1,6 +1,6 @@
 //! What confines the tools: saying what holds, changing it, what the file keeps of it, and the paths that were put back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bowline_core::command::Command;
@@ -69,12 +69,12 @@ impl Confinement for Fake {
         self.state.lock().unwrap().mode.is_confined()
     }
 
-    fn kept_texts(&self) -> Option<std::path::PathBuf> {
+    fn kept_texts(&self) -> Option<PathBuf> {
         None
     }
 
-    fn summary(&self) -> bowline_core::sandbox::SandboxSummary {
-        bowline_core::sandbox::SandboxSummary::from(&self.report())
+    fn summary(&self) -> SandboxSummary {
+        SandboxSummary::from(&self.report())
     }
 
     fn report(&self) -> SandboxReport {

@@ -12,7 +12,9 @@ use bowline_core::sandbox::{SandboxLevel, SandboxNetwork};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use rustix::net::{AddressFamily, SocketType, socket};
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{
+    Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open, test_kill_process,
+};
 
 use crate::frames::ProbeResult;
 use crate::policy::Policy;
@@ -38,6 +40,7 @@ const PROBES: &[(&str, Probe)] = &[
     ("process.signal", signal_parent),
     ("kernel.mount", |_| Some(mount_is_refused())),
     ("kernel.namespaces", |_| Some(unshare(CloneFlags::CLONE_NEWUSER).is_err())),
+    ("kernel.calls", |_| Some(filtered_call_is_refused())),
     ("kernel.rights", |_| Some(has_no_rights())),
 ];
 
@@ -134,6 +137,15 @@ fn signal_parent(policy: &Policy) -> Option<bool> {
 fn mount_is_refused() -> bool {
     let none: Option<&str> = None;
     mount(Some("tmpfs"), "/tmp", Some("tmpfs"), MsFlags::empty(), none).is_err()
+}
+
+/// Takes a descriptor of this process by a call that only the filter refuses.
+fn filtered_call_is_refused() -> bool {
+    let take = || {
+        let own = pidfd_open(getpid(), PidfdFlags::empty())?;
+        pidfd_getfd(own, 0, PidfdGetfdFlags::empty())
+    };
+    take().is_err()
 }
 
 /// Tells whether the kernel says that this process has no rights, can get none, and is filtered.

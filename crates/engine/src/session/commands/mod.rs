@@ -105,7 +105,7 @@ impl Session {
             Command::GetLoginProviders => return self.login_providers(origin),
             Command::Login { provider } => return self.login(origin, &provider),
             Command::GetSandbox => return self.get_sandbox(origin),
-            Command::SetSandbox { change } => self.set_sandbox(change),
+            Command::SetSandbox { change } => return self.set_sandbox(origin, change),
             Command::AbortShell => Ok(self.abort_commands()),
             Command::ClearQueue => Ok(self.clear_queue()),
             Command::GetMessages => Ok(Answer::Messages(self.transcript.messages().to_vec())),

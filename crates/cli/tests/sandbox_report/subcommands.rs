@@ -1,0 +1,129 @@
+//! `bowline sandbox run` and `bowline sandbox explain`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use bowline_testkit::{Finished, Launch, Workspace, bowline};
+use serde_json::{Value, json};
+
+use crate::workspace;
+
+#[track_caller]
+fn sandbox(workspace: &Workspace, arguments: &[&str]) -> Finished {
+    Launch::bowline(workspace).arguments(&["sandbox"]).arguments(arguments).run()
+}
+
+#[test]
+fn command_is_confined_and_its_exit_code_is_passed_on() {
+    let (_server, workspace) = workspace(json!({}));
+    let script = "echo out; echo errors >&2; echo x > inside; echo y > \"$HOME/outside\"; exit 7";
+    let finished = sandbox(&workspace, &["run", "--", "sh", "-c", script]);
+    assert_eq!(finished.code, 7, "{}", finished.stderr);
+    assert!(finished.stdout.starts_with("out\nerrors\n"), "{}", finished.stdout);
+    assert!(workspace.work().join("inside").exists());
+    assert!(!workspace.home().join("outside").exists());
+}
+
+#[test]
+fn arguments_reach_the_command_unchanged() {
+    let (_server, workspace) = workspace(json!({}));
+    let finished =
+        sandbox(&workspace, &["run", "--", "printf", "<%s>", "a b", "it's", "$HOME", "--json", "--"]);
+    assert_eq!(
+        (finished.code, &*finished.stdout),
+        (0, "<a b><it's><$HOME><--json><-->"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn flags_and_settings_apply() {
+    let (_server, workspace) = workspace(json!({ "mode": "read-only" }));
+    assert_ne!(sandbox(&workspace, &["run", "--", "touch", "a"]).code, 0);
+    assert_eq!(sandbox(&workspace, &["run", "--sandbox", "workspace-write", "--", "touch", "a"]).code, 0);
+    assert!(workspace.work().join("a").exists());
+}
+
+#[test]
+fn what_bowline_itself_fails_at_is_told_apart_by_the_exit_code() {
+    let (_server, workspace) = workspace(json!({}));
+    for (arguments, expected) in [
+        (&["run"][..], "which command?"),
+        (&["run", "--"], "which command?"),
+        (&["run", "ls"], "write -- before the command: bowline sandbox run -- ls"),
+        (&["run", "--sandbox", "full-access", "--", "ls"], "full-access is no sandbox"),
+        (&["run", "--writable", "/nowhere", "--", "ls"], "it does not exist"),
+    ] {
+        let finished = sandbox(&workspace, arguments);
+        assert_eq!((finished.code, &*finished.stdout), (125, ""), "{arguments:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains(expected), "{arguments:?}: {}", finished.stderr);
+    }
+    let broken = Workspace::empty().settings(json!({ "sandbox": { "mood": "read-only" } }));
+    assert_eq!(sandbox(&broken, &["run", "--", "true"]).code, 125);
+}
+
+#[test]
+fn signal_ends_the_command_with_all_it_started() {
+    let (_server, workspace) = workspace(json!({}));
+    let script = "sleep 417 & echo started; wait";
+    let mut child = Command::new(bowline())
+        .args(["sandbox", "run", "--", "sh", "-c", script])
+        .current_dir(workspace.work())
+        .env("HOME", workspace.home())
+        .env("BOWLINE_HOME", workspace.configuration())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "started\n");
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let left = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        line == b"sleep\x00417\x00"
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn explanation_fits_a_terminal_and_says_what_was_tried() {
+    let (_server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+    let workspace = workspace.home_file(".ssh/id_ed25519", "x");
+    let text = sandbox(&workspace, &["explain"]).succeeded();
+    let work = workspace.work().canonicalize().unwrap();
+    assert!(text.contains(&format!("\nMay write\n  {}\n", work.display())), "{text}");
+    for part in ["mode     workspace-write", ".ssh", "Proved: ", "file.write", "Not enforced", "To change it"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let has_long_word = |line: &str| line.split_whitespace().any(|word| word.len() > 60);
+    for line in text.lines().filter(|line| !has_long_word(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let report: Value =
+        serde_json::from_str(&sandbox(&workspace, &["explain", "--json"]).succeeded()).unwrap();
+    assert_eq!((&report["mode"], &report["tools"]), (&json!("workspace-write"), &json!("confined")));
+}
+
+#[test]
+fn explanation_without_a_sandbox_says_how_to_get_one() {
+    let text = sandbox(&Workspace::empty(), &["explain"]).succeeded();
+    assert!(text.contains("are not confined by bowline (full-access)"), "{text}");
+    assert!(text.contains("--sandbox workspace-write"), "{text}");
+}
+
+#[test]
+fn words_that_are_not_known_are_named() {
+    let workspace = Workspace::empty();
+    let finished = sandbox(&workspace, &["explian"]);
+    assert_eq!(finished.code, 1);
+    assert!(finished.stderr.contains("did you mean explain?"), "{}", finished.stderr);
+    assert_eq!(sandbox(&workspace, &[]).code, 2);
+    let help = Launch::bowline(&workspace).arguments(&["help", "sandbox"]).run().succeeded();
+    assert!(help.contains("bowline sandbox run") && help.contains("--network MODE"), "{help}");
+}

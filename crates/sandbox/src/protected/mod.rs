@@ -1,0 +1,261 @@
+//! Protected paths of the workspace that no mount can protect, because they do not exist or because there are no mounts:
+//! after each call they are compared with what they were, and put back.
+//!
+//! A command may have planted links, so every path is followed from a folder that was opened at the start, and no link on
+//! the way is. What the command left is moved to quarantine in bowline's own folder: it may be somebody's work.
+
+mod saved;
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use bowline_core::sandbox::{ProtectedChange, SandboxLevel};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat2, renameat};
+use rustix::io::Errno;
+
+use self::saved::{Saved, Signature};
+pub(crate) use self::watch::Watch;
+use crate::git_folders::{self, GitFolders};
+use crate::plan::{PROTECTED, Plan};
+
+/// How many bytes of protected files are kept in memory.
+const BUDGET: usize = 16 << 20;
+
+/// The protected paths of a workspace.
+#[derive(Debug)]
+pub(crate) struct Protected {
+    watched: Vec<Watched>,
+    /// Folders that were renamed, if there are no mounts to prevent it.
+    pinned: Vec<Pinned>,
+    quarantine: PathBuf,
+    roots: Vec<PathBuf>,
+    known: GitFolders,
+}
+
+/// A path that is compared after each call.
+#[derive(Debug)]
+struct Watched {
+    /// A folder above it, as it was opened at the start.
+    base: OwnedFd,
+    /// The folder of the path within that.
+    folder: PathBuf,
+    name: OsString,
+    /// The whole path, for people.
+    path: PathBuf,
+    signature: Signature,
+    saved: Saved,
+}
+
+/// A folder that must stay in its place.
+#[derive(Debug)]
+struct Pinned {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl Protected {
+    /// Notes what the protected paths of a plan are now. Reads files.
+    pub fn note(plan: &Plan, level: SandboxLevel, own_folder: &Path) -> io::Result<Self> {
+        let mut protected = Self {
+            watched: Vec::new(),
+            pinned: Vec::new(),
+            quarantine: own_folder.join("quarantine"),
+            roots: plan.roots.clone(),
+            known: plan.git_folders.clone(),
+        };
+        // What a mount protects needs no comparing.
+        let is_mounted =
+            |path: &Path| level == SandboxLevel::Full && plan.read_only_inside.iter().any(|at| at == path);
+        let mut budget = BUDGET;
+        for root in &plan.roots {
+            for name in PROTECTED {
+                if !is_mounted(&root.join(name)) {
+                    protected.watch(root, Path::new(""), name, &mut budget)?;
+                }
+            }
+        }
+        for git in plan.git_folders.all() {
+            for name in git_folders::PROTECTED.iter().chain(&git_folders::POINTERS) {
+                if !is_mounted(&git.join(name)) {
+                    protected.watch_in_git(git, name, &mut budget)?;
+                }
+            }
+            if level != SandboxLevel::Full {
+                protected.pinned.extend(Pinned::new(git));
+            }
+        }
+        Ok(protected)
+    }
+
+    /// Watches a name in a git folder, from the root that it is in.
+    fn watch_in_git(&mut self, git: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
+        let root = self.roots.iter().find(|root| git.starts_with(root)).cloned();
+        match root.as_deref().and_then(|root| Some((root, git.strip_prefix(root).ok()?))) {
+            Some((root, within)) => self.watch(root, within, name, budget),
+            None => self.watch(git, Path::new(""), name, budget),
+        }
+    }
+
+    fn watch(&mut self, base: &Path, folder: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let opened = rustix::fs::open(base, flags, Mode::empty())?;
+        let path = base.join(folder).join(name);
+        let name = OsString::from(name);
+        let (signature, saved) = match open_beneath(opened.as_fd(), folder) {
+            Ok(parent) => (Signature::of(parent.as_fd(), &name), Saved::read(parent.as_fd(), &name, budget)),
+            // The folder does not exist, so neither does the path.
+            Err(_) => (Signature::default(), Saved::Absent),
+        };
+        self.watched.push(Watched { base: opened, folder: folder.to_owned(), name, path, signature, saved });
+        Ok(())
+    }
+
+    /// Tells whether something has changed. Takes a look at a few names.
+    pub fn is_changed(&self) -> bool {
+        self.watched.iter().any(Watched::is_changed) || self.pinned.iter().any(Pinned::is_moved)
+    }
+
+    /// Puts back what has changed, and returns what that was.
+    pub fn put_back(&mut self) -> Vec<ProtectedChange> {
+        let mut changes = Vec::new();
+        for pinned in self.pinned.iter().filter(|pinned| pinned.is_moved()) {
+            changes.extend(pinned.put_back(&self.quarantine));
+        }
+        for watched in self.watched.iter_mut().filter(|watched| watched.is_changed()) {
+            changes.push(watched.put_back(&self.quarantine));
+        }
+        changes
+    }
+
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// Takes note of repositories that calls have made since. Hooks in them are moved to quarantine, and what leads git
+    /// elsewhere is watched from now on.
+    pub fn take_found(&mut self, root: &Path, found: GitFolders) -> Vec<ProtectedChange> {
+        let mut changes = Vec::new();
+        let new: Vec<_> = found.inside.into_iter().filter(|git| !self.known.inside.contains(git)).collect();
+        for git in new {
+            changes.extend(self.remove_hooks(root, &git));
+            for pointer in git_folders::POINTERS {
+                let _ = self.watch_in_git(&git, pointer, &mut 0);
+            }
+            self.known.inside.push(git);
+        }
+        changes
+    }
+
+    fn remove_hooks(&self, root: &Path, git: &Path) -> Vec<ProtectedChange> {
+        let open = || -> Option<OwnedFd> {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+            let base = rustix::fs::open(root, flags, Mode::empty()).ok()?;
+            open_beneath(base.as_fd(), &git.strip_prefix(root).ok()?.join("hooks")).ok()
+        };
+        let Some(hooks) = open() else { return Vec::new() };
+        let names = saved::names(hooks.as_fd());
+        let is_sample = |name: &OsString| Path::new(name).extension() == Some(OsStr::new("sample"));
+        let hooks_left = names.into_iter().filter(|name| !is_sample(name)).map(|name| ProtectedChange {
+            path: git.join("hooks").join(&name),
+            quarantine: move_away(hooks.as_fd(), &name, &self.quarantine),
+            change: "created".to_owned(),
+        });
+        hooks_left.collect()
+    }
+}
+
+impl Watched {
+    fn parent(&self) -> Result<OwnedFd, Errno> {
+        open_beneath(self.base.as_fd(), &self.folder)
+    }
+
+    fn is_changed(&self) -> bool {
+        let now = self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default();
+        now != self.signature
+    }
+
+    fn put_back(&mut self, quarantine: &Path) -> ProtectedChange {
+        let is_there =
+            |parent: &OwnedFd| rustix::fs::statat(parent, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        let parent = self.parent().ok();
+        let change = match (&self.saved, parent.as_ref().is_some_and(is_there)) {
+            (Saved::Absent, _) => "created",
+            (_, true) => "changed",
+            (_, false) => "removed",
+        };
+        let mut moved = None;
+        if let Some(parent) = &parent {
+            moved = move_away(parent.as_fd(), &self.name, quarantine);
+            self.saved.write(parent.as_fd(), &self.name);
+        }
+        // What could not be put back is not reported again and again.
+        self.signature =
+            self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default();
+        ProtectedChange { path: self.path.clone(), quarantine: moved, change: change.to_owned() }
+    }
+}
+
+impl Pinned {
+    fn new(path: &Path) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Some(Self { folder: rustix::fs::open(path, flags, Mode::empty()).ok()?, path: path.to_owned() })
+    }
+
+    fn is_moved(&self) -> bool {
+        let now = rustix::fs::lstat(&self.path).map(|found| (found.st_dev, found.st_ino));
+        let then = rustix::fs::fstat(&self.folder).map(|found| (found.st_dev, found.st_ino));
+        now.ok() != then.ok()
+    }
+
+    fn put_back(&self, quarantine: &Path) -> Option<ProtectedChange> {
+        use std::os::fd::AsRawFd as _;
+        let (folder, name) = (self.path.parent()?, self.path.file_name()?);
+        let parent = fs::canonicalize(folder).ok().filter(|parent| parent == folder)?;
+        let now = fs::read_link(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).ok()?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let opened = rustix::fs::open(&parent, flags, Mode::empty()).ok()?;
+        let moved = move_away(opened.as_fd(), name, quarantine);
+        // Where it is now is what the kernel says, and renaming follows no link at the end.
+        let _ = renameat(rustix::fs::CWD, &now, &opened, name);
+        Some(ProtectedChange { path: self.path.clone(), quarantine: moved, change: "removed".to_owned() })
+    }
+}
+
+/// Opens a folder beneath another, without following links.
+fn open_beneath(base: BorrowedFd<'_>, folder: &Path) -> Result<OwnedFd, Errno> {
+    let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(base, path, flags, Mode::empty(), resolve)
+}
+
+/// Moves something to quarantine and returns where it is. What cannot be moved is copied; what cannot be copied is removed
+/// if it is small, and else left without rights.
+fn move_away(parent: BorrowedFd<'_>, name: &OsStr, quarantine: &Path) -> Option<PathBuf> {
+    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let folder = quarantine.join(format!("{}-{}", time.as_millis(), time.subsec_nanos()));
+    bowline_files::create_private_folder(&folder).ok()?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let target = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
+    match renameat(parent, name, &target, name) {
+        Ok(()) => Some(folder.join(name)),
+        Err(_) => {
+            let mut budget = BUDGET;
+            let copy = Saved::read(parent, name, &mut budget);
+            let is_whole = copy.is_whole();
+            if is_whole {
+                copy.write(target.as_fd(), name);
+            }
+            saved::remove(parent, name);
+            is_whole.then(|| folder.join(name))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

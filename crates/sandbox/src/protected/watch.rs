@@ -1,0 +1,94 @@
+//! Looking after each call, without holding calls up.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bowline_core::sandbox::ProtectedChange;
+
+use super::Protected;
+use crate::git_folders::GitFolders;
+
+/// The protected paths of a keeper, looked at after each call.
+#[derive(Debug)]
+pub(crate) struct Watch(Arc<Mutex<Watched>>);
+
+#[derive(Debug)]
+struct Watched {
+    protected: Protected,
+    /// What was put back and has not been reported yet.
+    unreported: Vec<ProtectedChange>,
+    /// Whether a search for repositories is running, and whether another is due after it.
+    is_searching: bool,
+    is_due: bool,
+}
+
+impl Watch {
+    pub fn new(protected: Protected) -> Self {
+        let watched = Watched { protected, unreported: Vec::new(), is_searching: false, is_due: false };
+        Self(Arc::new(Mutex::new(watched)))
+    }
+
+    /// Puts back what a call has changed, and returns what that was. A command may have made a repository; that is looked
+    /// for in the background, and what is found is returned after a later call.
+    pub async fn after_call(&self, was_command: bool) -> Vec<ProtectedChange> {
+        if lock(&self.0).protected.is_changed() {
+            let watched = Arc::clone(&self.0);
+            let put_back = tokio::task::spawn_blocking(move || {
+                let mut watched = lock(&watched);
+                let changes = watched.protected.put_back();
+                watched.unreported.extend(changes);
+            });
+            let _ = put_back.await;
+        }
+        if was_command {
+            self.search();
+        }
+        std::mem::take(&mut lock(&self.0).unreported)
+    }
+
+    /// Looks for new repositories in the background.
+    fn search(&self) {
+        let mut watched = lock(&self.0);
+        watched.is_due = true;
+        if watched.is_searching {
+            return;
+        }
+        watched.is_searching = true;
+        drop(watched);
+        let watched = Arc::clone(&self.0);
+        tokio::task::spawn_blocking(move || {
+            loop {
+                {
+                    let mut watched = lock(&watched);
+                    if !std::mem::take(&mut watched.is_due) {
+                        watched.is_searching = false;
+                        return;
+                    }
+                }
+                look_for_new(&watched);
+            }
+        });
+    }
+}
+
+impl Drop for Watch {
+    /// Looks once more: a process in the background may have changed something since the last call.
+    fn drop(&mut self) {
+        look_for_new(&self.0);
+        lock(&self.0).protected.put_back();
+    }
+}
+
+/// Looks for new repositories. Calls do not wait for it.
+fn look_for_new(watched: &Mutex<Watched>) {
+    let roots = lock(watched).protected.roots().to_vec();
+    for root in roots {
+        let found = GitFolders::find(&root);
+        let mut watched = lock(watched);
+        let changes = watched.protected.take_found(&root, found);
+        watched.unreported.extend(changes);
+    }
+}
+
+fn lock(watched: &Mutex<Watched>) -> MutexGuard<'_, Watched> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
+}
