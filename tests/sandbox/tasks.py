@@ -171,6 +171,10 @@ TASKS = [
     Task("files in /tmp for the next command", [
         "echo kept > ${TMPDIR:-/tmp}/ordinary_kept", "cat ${TMPDIR:-/tmp}/ordinary_kept",
     ], "kept"),
+    Task("move and link files between folders", [
+        "mkdir -p from to/below && echo moved > from/file && mv from/file to/below/ && ln to/below/file from/linked && "
+        "mv to/below from/ && cat from/below/file && stat -c %h from/linked",
+    ], "2"),
     Task("named pipes and locks", [
         "mkfifo pipe && (echo through a pipe > pipe &) && flock lock cat pipe",
     ], "through a pipe", ["flock"]),
