@@ -22,36 +22,36 @@ const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    row("75", "network.none", "connect by TCP to 127.0.0.1", REFUSED, Anyone, |inside| {
+    row("75", "network.outside", "connect by TCP to 127.0.0.1", REFUSED, Anyone, |inside| {
         connect(inside.facts.tcp4)
     }),
-    row("76", "network.none", "connect by TCP to ::1", REFUSED, Machine, |inside| {
+    row("76", "network.outside", "connect by TCP to ::1", REFUSED, Machine, |inside| {
         connect(inside.facts.tcp6.ok_or_else(|| Stop::Absent("the machine has no IPv6".to_owned()))?)
     }),
-    row("77", "network.none", "connect to an address of this machine", REFUSED, Machine, |inside| {
+    row("77", "network.outside", "connect to an address of this machine", REFUSED, Machine, |inside| {
         let missing = || Stop::Absent("the machine has no address but its loopback".to_owned());
         connect(inside.facts.own_address.ok_or_else(missing)?)
     }),
-    row("78", "network.none", "find a way to another machine", REFUSED, Machine, |_| elsewhere()),
-    row("79", "network.none", "connect by MPTCP", REFUSED, Machine, multipath),
-    row("80", "network.none", "connect by TCP Fast Open", REFUSED, Anyone, fast_open),
-    row("81", "network.none", "send by UDP", REFUSED, Anyone, |inside| send(inside.facts.udp)),
-    row("82", "network.none", "find a way to a name server", REFUSED, Machine, |_| ask_name_server()),
-    row("83", "network.none", "ping by a raw socket", REFUSED, Machine, |_| ping(SocketType::RAW)),
-    row("84", "network.none", "ping by a datagram socket", REFUSED, Machine, |_| ping(SocketType::DGRAM)),
-    row("85", "network.family", "open a packet socket", REFUSED, Machine, |_| {
+    row("78", "network.outside", "find a way to another machine", REFUSED, Machine, |_| elsewhere()),
+    row("79", "network.outside", "connect by MPTCP", REFUSED, Machine, multipath),
+    row("80", "network.outside", "connect by TCP Fast Open", REFUSED, Anyone, fast_open),
+    row("81", "network.outside", "send by UDP", REFUSED, Anyone, |inside| send(inside.facts.udp)),
+    row("82", "network.outside", "find a way to a name server", REFUSED, Machine, |_| ask_name_server()),
+    row("83", "network.outside", "ping by a raw socket", REFUSED, Machine, |_| ping(SocketType::RAW)),
+    row("84", "network.outside", "ping by a datagram socket", REFUSED, Machine, |_| ping(SocketType::DGRAM)),
+    row("85", "network.packet", "open a packet socket", REFUSED, Machine, |_| {
         open(AddressFamily::PACKET, SocketType::RAW, None)
     }),
-    row("86", "network.family", "open a vsock socket", REFUSED, Machine, |_| {
+    row("86", "network.vsock", "open a vsock socket", REFUSED, Machine, |_| {
         open(AddressFamily::VSOCK, SocketType::STREAM, None)
     }),
-    row("87", "network.family", "open a crypto socket", REFUSED, Machine, |_| {
+    row("87", "kernel.calls", "open a crypto socket", REFUSED, Machine, |_| {
         open(AddressFamily::from_raw(libc::AF_ALG as u16), SocketType::SEQPACKET, None)
     }),
-    row("88", "network.private", "open a netlink socket", HARMLESS, Anyone, |_| {
+    row("88", "network.outside", "open a netlink socket", HARMLESS, Anyone, |_| {
         open(AddressFamily::NETLINK, SocketType::RAW, None)
     }),
-    row("88b", "network.private", "listen on a TCP port", PRIVATE_OR_REFUSED, Anyone, |_| {
+    row("88b", "network.outside", "listen on a TCP port", PRIVATE_OR_REFUSED, Anyone, |_| {
         Ok(TcpListener::bind(("0.0.0.0", 0)).map(drop)?)
     }),
 ];
