@@ -94,7 +94,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(OMP, "--no-title", Nothing, Ignored("bowline generates no titles")),
     flag(OMP, "--add-dir", Value("FOLDER"), Ignored("the tools are not limited to the working directory")),
     flag(OMP, "--allow-home", Nothing, Ignored("bowline runs in any folder")),
-    flag(OMP, "--max-time", Value("TIME"), Ignored("bowline does not limit the time of a run; send abort")),
     flag(OMP, "--models-config", Value("FILE"), Ignored("models are described in models.json")),
     flag(OMP, "--service-tier", Value("TIER"), Ignored("bowline does not choose a service tier")),
     flag(OMP, "--system-prompt-template", Value("FILE"), Ignored("use --system-prompt")),

@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::completion::Completion;
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::extension_info::ExtensionInfo;
+use crate::limits::LimitsReport;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
@@ -106,6 +107,8 @@ pub enum Answer {
     LoggedIn {
         provider: String,
     },
+    /// What runs and the session may spend, and what they have spent.
+    Limits(Box<LimitsReport>),
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
     SubagentSubscription(Subscription),
@@ -390,6 +393,8 @@ refusal_codes! {
     StorageFailed => "storage_failed",
     /// The model failed.
     ModelFailed => "model_failed",
+    /// What the session may spend is used up.
+    Budget => "budget",
     ShuttingDown => "shutting_down",
     /// bowline itself failed.
     Internal => "internal",

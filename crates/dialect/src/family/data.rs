@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use bowline_core::limits::LimitsReport;
 use bowline_core::model::Model;
 use bowline_core::reply::{
     Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
@@ -62,6 +63,7 @@ pub(crate) enum Data<'reply> {
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
     Todos(Todos<'reply>),
+    Limits(&'reply LimitsReport),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -153,6 +155,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::SubagentMessages(part) => Data::SubagentMessages(part.into()),
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
+        Answer::Limits(report) => Data::Limits(report),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }
