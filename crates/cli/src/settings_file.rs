@@ -326,7 +326,7 @@ impl SettingsFile {
             compaction: self.compaction.settings(),
             resize_images: self.resize_images.unwrap_or(true),
             limits: self.limits(),
-            client_may_widen: false,
+            client_may_widen: self.sandbox.client_may_widen,
             request_options: RequestOptions {
                 budgets: self.thinking_budgets.or(policy.thinking_budgets),
                 block_images: self.block_images.unwrap_or(false),
