@@ -25,6 +25,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         Ok(nix::mount::umount2(&inside.workspace(), MntFlags::MNT_DETACH)?)
     }),
     row("43", "kernel.mount", "mount an overlay over the files outside", REFUSED, Root, overlay),
+    row("43b", "kernel.mount", "mount by the newer calls", REFUSED, Machine, |inside| {
+        let name = b"tmpfs\0".to_vec();
+        Caller::new().call(libc::SYS_fsopen, [name.into(), 0.into()]).run_in(&inside.scratch)
+    }),
+    row("43c", "kernel.mount", "copy a mount by open_tree", REFUSED, Machine, |inside| {
+        // OPEN_TREE_CLONE.
+        let path = inside.outside.as_path().into();
+        let call = [libc::AT_FDCWD.into(), path, 1.into()];
+        Caller::new().call(libc::SYS_open_tree, call).run_in(&inside.scratch)
+    }),
     row("44", "kernel.namespaces", "make a user namespace by unshare", REFUSED, Machine, |_| {
         Ok(nix::sched::unshare(CloneFlags::CLONE_NEWUSER)?)
     }),
