@@ -2,11 +2,13 @@
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_dialect::Entry;
 use bowline_engine::Agent;
 use bowline_server::{Connection, Limits};
+use bowline_tools::Confinement;
 use bowline_wire::{DEFAULT_LINE_LIMIT, DEFAULT_OUTBOX_BOUND, Outbox};
 
 use crate::arguments::Arguments;
@@ -45,6 +47,8 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
     // How fast the client reads must not show in reproducible output.
     let outbox = if arguments.is_reproducible() { outbox.without_joining() } else { outbox };
     let limits = Limits { line: arguments.line_limit.unwrap_or(DEFAULT_LINE_LIMIT), outbox };
+    let eager = parts.toolbox.options().confinement.clone();
+    let eager = eager.filter(|confinement| arguments.sandbox_eager && confinement.is_active());
     let code = runtime.block_on(async {
         let (signals, watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
         let mut connection =
@@ -52,6 +56,9 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
         connection.start_with(session, environment.working_directory)?;
         let (input, output) =
             bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
+        if let Some(confinement) = eager {
+            tokio::spawn(make_sandbox(confinement, entry.start.called));
+        }
         // As a task: before a future that is not one is polled again, the runtime asks the system for events, also if there
         // are enough already.
         match tokio::spawn(connection.serve(input, output, signals)).await {
@@ -63,4 +70,11 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
     runtime.shutdown_background();
     bowline_tools::finish_commands(LONGEST_KILL);
     Ok(ExitCode::from(code))
+}
+
+/// Makes the sandbox before a tool needs it. Why that fails is said again by every call, so nothing else depends on it.
+async fn make_sandbox(confinement: Arc<dyn Confinement>, called: &str) {
+    if let Err(problem) = confinement.prove().await {
+        note(format_args!("{called}: {problem}"));
+    }
 }

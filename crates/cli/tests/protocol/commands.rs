@@ -28,6 +28,7 @@ fn state_has_pi_fields_in_pi_order_before_bowline_fields() {
         "tools",
         "cwd",
         "contextUsage",
+        "sandbox",
     ];
     let state = agent.get("get_state");
     assert_eq!(keys(&state), without_name);

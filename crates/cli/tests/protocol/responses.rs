@@ -36,6 +36,8 @@ fn commands() -> Vec<Value> {
         json!({ "type": "export_html" }),
         json!({ "type": "get_last_assistant_text" }),
         json!({ "type": "set_session_name", "name": "everything" }),
+        json!({ "type": "get_sandbox" }),
+        json!({ "type": "set_sandbox", "mode": "external" }),
         json!({ "type": "abort" }),
         json!({ "type": "switch_session", "sessionPath": "nowhere.jsonl" }),
         json!({ "type": "new_session" }),
@@ -75,7 +77,7 @@ fn check_answers(agent: &mut Agent) {
 
 #[test]
 fn every_command_gets_one_response_when_all_come_in_one_write() {
-    assert_eq!(commands().len(), 33);
+    assert_eq!(commands().len(), 35);
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_all(&mut agent);

@@ -72,6 +72,12 @@ fn run_family(recorder: &mut Recorder, end: &str) {
     assert_eq!(recorder.agent.response(&refused)["success"], false);
 }
 
+/// Asks what the tools may do, and changes it in a way that needs nothing of the machine.
+fn run_sandbox(recorder: &mut Recorder) {
+    recorder.request_all(&["get_sandbox"]);
+    recorder.request(json!({ "type": "set_sandbox", "mode": "external" }));
+}
+
 /// Gives a task to a subagent and asks everything that there is to ask about it.
 fn run_subagent(recorder: &mut Recorder, end: &str) {
     const TASK: &str = "Find out where the parser is.";
@@ -164,6 +170,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_host(&mut recorder, "agent_settled");
+    run_sandbox(&mut recorder);
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
     recorder
@@ -208,6 +215,7 @@ pub(crate) fn omp() -> Recorder {
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     log_in(&mut recorder);
+    run_sandbox(&mut recorder);
     recorder.record_extension();
     recorder
 }
@@ -280,6 +288,7 @@ pub(crate) fn opi() -> Recorder {
     recorder.delete_session_file();
     gate.open();
     recorder.wait_for("AgentEnd");
+    run_sandbox(&mut recorder);
     recorder.request_all(&["quit"]);
     recorder
 }
@@ -330,6 +339,7 @@ pub(crate) fn operator(dialect: &'static str) -> Recorder {
     recorder.request(json!({ "type": "fork", "entry_id": entry }));
     recorder.request_all(&["new_session"]);
     recorder.request(json!({ "type": "switch_session", "session_file": file }));
+    run_sandbox(&mut recorder);
     recorder.record_progress(
         Some(with_a_slow_tool()),
         json!({ "type": "prompt", "text": "Do the tests of the parser pass?" }),

@@ -70,8 +70,6 @@ pub(crate) struct CommonState<'reply> {
     pub auto_compaction_enabled: bool,
     /// The number of messages in the context.
     pub message_count: usize,
-    /// What confines the tools; `get_sandbox` says more.
-    pub sandbox: SandboxSummary,
 }
 
 /// The state of the agent.
@@ -96,6 +94,8 @@ pub(crate) struct StateRecord<'reply> {
     /// Absent if no model is selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsageRecord>,
+    /// What confines the tools; `get_sandbox` says more.
+    pub sandbox: SandboxSummary,
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<ExtensionRecord<'reply>>,

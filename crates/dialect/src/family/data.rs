@@ -205,7 +205,6 @@ impl<'reply> CommonState<'reply> {
             session_name: state.session_name.as_deref(),
             auto_compaction_enabled: state.auto_compaction,
             message_count: state.message_count,
-            sandbox: state.sandbox,
         }
     }
 }
@@ -224,6 +223,7 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         tools: cache.tools(),
         cwd: cache.working_directory(),
         context_usage: state.context.as_ref().map(context_usage),
+        sandbox: state.sandbox,
         extensions: extensions::records(&state.extensions),
     }
 }

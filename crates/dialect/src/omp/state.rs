@@ -1,6 +1,7 @@
 //! The reply to omp's `get_state`.
 
 use bowline_core::reply::State;
+use bowline_core::sandbox::SandboxSummary;
 use bowline_core::todo::TodoPhase;
 use bowline_core::tool::ToolDefinition;
 use schemars::JsonSchema;
@@ -36,6 +37,8 @@ pub(super) struct StateRecord<'reply> {
     dump_tools: Vec<ToolRecord<'reply>>,
     /// The todo list.
     todo_phases: &'reply [TodoPhase],
+    /// What confines the tools; `get_sandbox` says more.
+    sandbox: SandboxSummary,
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extensions: Vec<ExtensionRecord<'reply>>,
@@ -67,6 +70,7 @@ impl<'reply> StateRecord<'reply> {
                 .map(tool_record)
                 .collect(),
             todo_phases: &state.todos,
+            sandbox: state.sandbox,
             extensions: extensions::records(&state.extensions),
         }
     }
