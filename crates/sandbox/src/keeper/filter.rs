@@ -94,6 +94,16 @@ const HARMLESS_PERSONALITIES: [u64; 3] = [0, 0xffff_ffff, 0x0004_0000];
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
+/// Calls that are refused, always or for some arguments, and that have numbers of their own in the x32 interface.
+#[cfg(target_arch = "x86_64")]
+const X32_NUMBERS: [(i64, i64); 5] = [
+    (libc::SYS_ioctl, 514),
+    (libc::SYS_ptrace, 521),
+    (libc::SYS_kexec_load, 528),
+    (libc::SYS_process_vm_readv, 539),
+    (libc::SYS_process_vm_writev, 540),
+];
+
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: TargetArch = TargetArch::x86_64;
 #[cfg(target_arch = "aarch64")]
@@ -191,7 +201,14 @@ fn with_x32(rules: Rules) -> Rules {
     let rules = {
         let mut rules = rules;
         let others: Vec<_> = rules.iter().map(|(number, rules)| (number | X32, rules.clone())).collect();
+        // Kernels before 5.4 took the numbers without the mark as well.
+        let own: Vec<_> = X32_NUMBERS
+            .iter()
+            .filter_map(|(number, own)| Some((*own, rules.get(number)?.clone())))
+            .flat_map(|(own, rules)| [(own, rules.clone()), (own | X32, rules)])
+            .collect();
         rules.extend(others);
+        rules.extend(own);
         rules
     };
     rules
@@ -245,13 +262,31 @@ mod tests {
         assert_eq!(numbers.len(), REFUSED.len());
     }
 
+    /// Returns the numbers of the x32 interface, without what marks them, by the names of the calls.
+    #[cfg(target_arch = "x86_64")]
+    fn x32_in_headers() -> BTreeMap<String, i64> {
+        let path = "/usr/include/x86_64-linux-gnu/asm/unistd_x32.h";
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let calls = text.lines().filter_map(|line| {
+            let (name, number) = line.strip_prefix("#define __NR_")?.split_once(" (__X32_SYSCALL_BIT + ")?;
+            Some((name.to_owned(), number.trim_end_matches(')').parse().ok()?))
+        });
+        calls.collect()
+    }
+
     #[test]
-    fn every_call_is_refused_by_its_other_number_too() {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let rules: Rules = REFUSED.iter().map(|(_, number)| (*number, Vec::new())).collect();
-            let both = with_x32(rules);
-            assert!(REFUSED.iter().all(|(_, number)| both.contains_key(&(number | X32))));
+    #[cfg(target_arch = "x86_64")]
+    fn every_call_is_refused_by_its_x32_number_too() {
+        let conditional =
+            [("ioctl", libc::SYS_ioctl), ("ptrace", libc::SYS_ptrace), ("clone", libc::SYS_clone)];
+        let more = [("socket", libc::SYS_socket), ("prlimit64", libc::SYS_prlimit64)];
+        let all: Vec<(&str, i64)> = REFUSED.iter().copied().chain(conditional).chain(more).collect();
+        let both = with_x32(all.iter().map(|(_, number)| (*number, Vec::new())).collect());
+        let known = x32_in_headers();
+        for (name, number) in all {
+            assert!(both.contains_key(&(number | X32)), "{name}");
+            let own = known.get(name).copied().unwrap_or(number);
+            assert!(both.contains_key(&(own | X32)), "{name} is {own} in the x32 interface");
         }
     }
 }
