@@ -27,6 +27,7 @@ mod pipe;
 mod placement;
 mod report;
 mod round_trip;
+mod sandbox;
 mod size;
 mod snapshots;
 mod start;

@@ -11,8 +11,8 @@ use crate::floor::Floor;
 use crate::home::Home;
 use crate::pipe::Pipe;
 use crate::{
-    agent, deltas, hook_round_trip, instructions, list_sessions, memory, open_session, round_trip, size,
-    snapshots, start, start_with_extensions, subscribed_deltas, tool_turns,
+    agent, deltas, hook_round_trip, instructions, list_sessions, memory, open_session, round_trip, sandbox,
+    size, snapshots, start, start_with_extensions, subscribed_deltas, tool_turns,
 };
 
 /// A measure.
@@ -34,6 +34,7 @@ pub(crate) const MEASURES: &[Measure] = &[
     quick("deltas", "8,000 streamed text deltas, end to end", deltas::measure),
     quick("snapshots", "8,000 text deltas that each repeat the message so far", snapshots::measure),
     quick("tool-turns", "100 turns of the bash tool", tool_turns::measure),
+    quick("sandbox", "100 turns of the bash tool in the sandbox, and its start", sandbox::measure),
     quick("hook", "one hook and its result, with an extension process", hook_round_trip::measure),
     quick(
         "subscribed-deltas",

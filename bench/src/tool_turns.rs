@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::figure::{Figure, Goal, Unit};
 use crate::home::Home;
 use crate::measures::Subject;
+use crate::pipe::Pipe;
 use crate::statistics::Samples;
 
 const SAMPLES: usize = 15;
@@ -55,7 +56,11 @@ fn run_bash(home: &Home) -> io::Result<()> {
 }
 
 fn time_agent(subject: &Subject, home: &Home, model: &str) -> Result<f64, Failure> {
-    let mut agent = subject.agent(home, model)?;
+    time_turns(subject.agent(home, model)?)
+}
+
+/// Measures the turns of an agent that is ready, and ends it.
+pub(crate) fn time_turns(mut agent: Pipe) -> Result<f64, Failure> {
     let started = Instant::now();
     let records = agent::run(&mut agent, "Run it.")?;
     let elapsed = started.elapsed();
@@ -69,7 +74,7 @@ fn time_agent(subject: &Subject, home: &Home, model: &str) -> Result<f64, Failur
 }
 
 /// Returns the script of the model.
-fn script() -> Value {
+pub(crate) fn script() -> Value {
     let call = json!({ "toolCalls": [{ "name": "bash", "arguments": { "command": "true" } }] });
     let mut steps = vec![call; TURNS];
     steps.push(json!({ "text": "Done." }));

@@ -175,7 +175,10 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
                 "file.listing",
                 "Names of files in masked folders can be listed, but the files cannot be opened.",
             ),
-            ("process.visible", "Other processes can be seen, but not signalled or read."),
+            (
+                "process.visible",
+                "Other processes can be seen and given a lower priority, but not signalled or read.",
+            ),
             ("ipc", "System V shared memory and queues, and /dev/shm, are shared with your other programs."),
             (
                 "network.loopback",

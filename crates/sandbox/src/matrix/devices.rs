@@ -20,6 +20,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("33", "kernel.devices", "make a device file and open it", REFUSED, Machine, make_device),
     row("34", "kernel.devices", "open /dev/mem", REFUSED, Machine, |_| open("/dev/mem")),
     row("35", "kernel.devices", "write a kernel setting", REFUSED, Machine, setting),
+    row("35b", "kernel.devices", "write a file of /sys", REFUSED, Machine, |_| {
+        // Says to which disk a sleeping machine writes its memory; it gets its own value.
+        let path = "/sys/power/resume";
+        let candidates =
+            [path, "/sys/kernel/profiling", "/sys/kernel/mm/ksm/run", "/sys/module/kernel/parameters/panic"];
+        let Some(path) = candidates.into_iter().find(|path| Path::new(path).exists()) else {
+            return Err(Stop::Absent("none of the files is there".to_owned()));
+        };
+        open(path)
+    }),
     row("36", "kernel.devices", "open /proc/sysrq-trigger", REFUSED, Machine, |_| {
         open("/proc/sysrq-trigger")
     }),

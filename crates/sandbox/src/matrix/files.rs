@@ -69,6 +69,19 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         append(&Path::new("../outside").join(name).join("file"))
     }),
     row("22", "file.write", "reopen a descriptor for writing", REFUSED, Anyone, reopen),
+    row("22b", "file.create", "create a file without a name", REFUSED, Anyone, |inside| {
+        // A file without a name, linked afterwards.
+        let flags = OFlags::TMPFILE | OFlags::WRONLY;
+        Ok(rustix::fs::open(&inside.outside, flags, Mode::RUSR).map(drop)?)
+    }),
+    row("22c", "file.write", "write by a memory map", REFUSED, Anyone, by_map),
+    row("22d", "file.write", "copy into a file by the kernel", REFUSED, Anyone, |inside| {
+        let own = inside.scratch.join("own");
+        fs::write(&own, "!").prepared("writing a file in the workspace")?;
+        let (from, to) = (File::open(own)?, OpenOptions::new().write(true).open(inside.file())?);
+        rustix::fs::copy_file_range(from, None, to, None, 1)?;
+        Ok(())
+    }),
     row("23", "file.write", "write to an inherited file descriptor", REFUSED, Anyone, inherited_file),
     row("24", "file.write", "create by an inherited folder descriptor", REFUSED, Anyone, inherited_folder),
 ];
@@ -154,6 +167,24 @@ fn by_process(inside: &Inside) -> Tried {
     // The victim's working folder is the one with everything outside.
     let by_folder = append(&Path::new(&format!("/proc/{victim}/cwd")).join(name).join("file"));
     by_root.or(by_folder)
+}
+
+/// Maps a file, shared and writable, by a descriptor that is open for reading, and by one for both.
+fn by_map(inside: &Inside) -> Tried {
+    let (protection, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+    let map = |flags: i32| {
+        Caller::new()
+            .call(
+                libc::SYS_openat,
+                [libc::AT_FDCWD.into(), inside.file().as_path().into(), flags.into(), 0.into()],
+            )
+            .call(
+                libc::SYS_mmap,
+                [0.into(), 4096.into(), protection.into(), shared.into(), Argument::Result(0), 0.into()],
+            )
+            .run_in(&inside.scratch)
+    };
+    map(libc::O_RDONLY).or_else(|_| map(libc::O_RDWR))
 }
 
 fn reopen(inside: &Inside) -> Tried {

@@ -25,6 +25,23 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         Ok(nix::mount::umount2(&inside.workspace(), MntFlags::MNT_DETACH)?)
     }),
     row("43", "kernel.mount", "mount an overlay over the files outside", REFUSED, Root, overlay),
+    row("43b", "kernel.mount", "mount by the newer calls", REFUSED, Machine, |inside| {
+        let name = b"tmpfs\0".to_vec();
+        Caller::new().call(libc::SYS_fsopen, [name.into(), 0.into()]).run_in(&inside.scratch)
+    }),
+    row("43c", "kernel.mount", "copy a mount by open_tree", REFUSED, Machine, |inside| {
+        // OPEN_TREE_CLONE.
+        let path = inside.outside.as_path().into();
+        let call = [libc::AT_FDCWD.into(), path, 1.into()];
+        Caller::new().call(libc::SYS_open_tree, call).run_in(&inside.scratch)
+    }),
+    row("43d", "kernel.mount", "copy a mount by open_tree_attr", REFUSED, Machine, |inside| {
+        // A call of Linux 6.15, which the C library does not know: no attributes, and OPEN_TREE_CLONE.
+        const OPEN_TREE_ATTR: libc::c_long = 467;
+        let path = inside.outside.as_path().into();
+        let call = [libc::AT_FDCWD.into(), path, 1.into(), vec![0; 32].into(), 32.into()];
+        Caller::new().call(OPEN_TREE_ATTR, call).run_in(&inside.scratch)
+    }),
     row("44", "kernel.namespaces", "make a user namespace by unshare", REFUSED, Machine, |_| {
         Ok(nix::sched::unshare(CloneFlags::CLONE_NEWUSER)?)
     }),

@@ -37,6 +37,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("69", "process.memory", "change its limits", REFUSED, Anyone, |inside| {
         on_victim(inside, |_, process| limit(process))
     }),
+    row("69b", "process.visible", "change its priority", REFUSED_IN_FULL, Anyone, |inside| {
+        on_victim(inside, |inside, process| {
+            let which = libc::PRIO_PROCESS.cast_signed();
+            let call = [which.into(), process.into(), 19.into()];
+            Caller::new().call(libc::SYS_setpriority, call).run_in(&inside.scratch)
+        })
+    }),
+    row("69c", "process.signal", "signal it by a pidfd", REFUSED, Anyone, |inside| {
+        on_victim(inside, |_, process| {
+            let process = rustix::process::pidfd_open(pid(process)?, PidfdFlags::empty())?;
+            Ok(rustix::process::pidfd_send_signal(process, Signal::TERM)?)
+        })
+    }),
+    row("69d", "process.signal", "have the kernel signal it by F_SETOWN", REFUSED, Anyone, |inside| {
+        on_victim(inside, signal_by_kernel)
+    }),
     row("70", "process.signal", "signal bowline", REFUSED, Anyone, |inside| signal(agent(inside)?)),
     row("70b", "process.memory", "trace bowline", REFUSED, Machine, |inside| trace(inside, agent(inside)?)),
     row("70c", "process.memory", "read its memory by process_vm_readv", REFUSED, Machine, |inside| {
@@ -66,6 +82,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         environment(inside, keeper()?)
     }),
     row("71f", "process.memory", "change its limits", REFUSED, Nobody, |_| same_limit(keeper()?)),
+    row("71g", "process.memory", "open a descriptor of the keeper", REFUSED, Nobody, |_| {
+        let folder = format!("/proc/{}/fd", keeper()?);
+        Ok(fs::read_dir(&folder).and_then(|_| fs::File::open(format!("{folder}/0"))).map(drop)?)
+    }),
     row("72", "process.visible", "see other processes", REFUSED_IN_FULL, Anyone, |inside| {
         match is_victim(inside) {
             true => Ok(()),
@@ -160,6 +180,26 @@ fn limit(process: i32) -> Tried {
     let new = Rlimit { current: Some(7), maximum: Some(7) };
     rustix::process::prlimit(Some(pid(process)?), Resource::Msgqueue, new)?;
     Ok(())
+}
+
+/// Makes a process the owner of a pipe, and has its signal sent when the pipe becomes readable.
+fn signal_by_kernel(inside: &Inside, process: i32) -> Tried {
+    let ends = vec![0; 8];
+    // The numbers of the descriptors are those that a program without any other gets.
+    let (read, write) = (3, 4);
+    let caller = Caller::new()
+        .call(libc::SYS_pipe2, [ends.into(), 0.into()])
+        .call(libc::SYS_fcntl, [read.into(), libc::F_SETOWN.into(), process.into()])
+        .call(libc::SYS_fcntl, [read.into(), 10.into(), libc::SIGTERM.into()]) // F_SETSIG
+        .call(libc::SYS_fcntl, [read.into(), libc::F_SETFL.into(), libc::O_ASYNC.into()])
+        .call(libc::SYS_write, [write.into(), b"!".to_vec().into(), 1.into()]);
+    caller.run_in(&inside.scratch)?;
+    // The calls succeed whether or not the signal arrives.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    match fs::read_to_string(format!("/proc/{process}/stat")) {
+        Ok(status) if !status.contains(") Z") => refused("the signal did not arrive"),
+        _ => Ok(()),
+    }
 }
 
 /// Sends a signal that is ignored unless a process handles it.

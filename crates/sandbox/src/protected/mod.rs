@@ -55,6 +55,9 @@ struct Watched {
 struct Pinned {
     folder: OwnedFd,
     path: PathBuf,
+    /// The root that it is in, as it was opened at the start. Everything on the way from there may be replaced by links.
+    root: OwnedFd,
+    root_path: PathBuf,
 }
 
 impl Protected {
@@ -85,7 +88,10 @@ impl Protected {
                 }
             }
             if level != SandboxLevel::Full {
-                protected.pinned.extend(Pinned::new(git));
+                let root = plan.roots.iter().find(|root| git.starts_with(root)).map(PathBuf::as_path);
+                protected
+                    .pinned
+                    .extend(root.or_else(|| git.parent()).and_then(|root| Pinned::new(git, root)));
             }
         }
         Ok(protected)
@@ -200,27 +206,45 @@ impl Watched {
 }
 
 impl Pinned {
-    fn new(path: &Path) -> Option<Self> {
+    fn new(path: &Path, root: &Path) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        Some(Self { folder: rustix::fs::open(path, flags, Mode::empty()).ok()?, path: path.to_owned() })
+        let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty()).ok();
+        Some(Self {
+            folder: open(path)?,
+            path: path.to_owned(),
+            root: open(root)?,
+            root_path: root.to_owned(),
+        })
     }
 
     fn is_moved(&self) -> bool {
-        let now = rustix::fs::lstat(&self.path).map(|found| (found.st_dev, found.st_ino));
-        let then = rustix::fs::fstat(&self.folder).map(|found| (found.st_dev, found.st_ino));
-        now.ok() != then.ok()
+        self.at(&self.path).is_none()
+    }
+
+    /// Opens the folder of a path within the root, and returns it with the name in it.
+    fn parent_of<'path>(&self, path: &'path Path) -> Option<(OwnedFd, &'path OsStr)> {
+        let folder = path.parent()?.strip_prefix(&self.root_path).ok()?;
+        Some((open_beneath(self.root.as_fd(), folder).ok()?, path.file_name()?))
+    }
+
+    /// Returns the same if it is this very folder that is at the path.
+    fn at<'path>(&self, path: &'path Path) -> Option<(OwnedFd, &'path OsStr)> {
+        let (parent, name) = self.parent_of(path)?;
+        let found = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let wanted = rustix::fs::fstat(&self.folder).ok()?;
+        ((found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)).then_some((parent, name))
     }
 
     fn put_back(&self, quarantine: &Path) -> Option<ProtectedChange> {
         use std::os::fd::AsRawFd as _;
-        let (folder, name) = (self.path.parent()?, self.path.file_name()?);
-        let parent = fs::canonicalize(folder).ok().filter(|parent| parent == folder)?;
+        let (parent, name) = self.parent_of(&self.path)?;
+        let moved = move_away(parent.as_fd(), name, quarantine);
+        // Where it is now is what the kernel says. By the time that the path is followed it may lead elsewhere, so it is
+        // followed from the root without links, and must still lead to the folder.
         let now = fs::read_link(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).ok()?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let opened = rustix::fs::open(&parent, flags, Mode::empty()).ok()?;
-        let moved = move_away(opened.as_fd(), name, quarantine);
-        // Where it is now is what the kernel says, and renaming follows no link at the end.
-        let _ = renameat(rustix::fs::CWD, &now, &opened, name);
+        if let Some((now_parent, now_name)) = self.at(&now) {
+            let _ = renameat(&now_parent, now_name, &parent, name);
+        }
         Some(ProtectedChange { path: self.path.clone(), quarantine: moved, change: "removed".to_owned() })
     }
 }

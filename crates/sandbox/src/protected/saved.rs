@@ -162,8 +162,10 @@ fn remove_at(parent: BorrowedFd<'_>, name: &OsStr, depth: usize) {
         }
     }
     if unlinkat(parent, name, AtFlags::REMOVEDIR).is_err() {
-        // What is left of it must not be used.
-        let _ = rustix::fs::chmodat(parent, name, Mode::empty(), AtFlags::empty());
+        // What is left of it must not be used. A link in its place would lead to somebody else's file.
+        if let Ok(folder) = open_folder(parent, name) {
+            let _ = rustix::fs::fchmod(folder, Mode::empty());
+        }
     }
 }
 

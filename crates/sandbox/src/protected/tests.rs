@@ -145,3 +145,28 @@ fn hooks_of_repositories_that_calls_make_are_removed_but_not_samples() {
     world.write("new/.git/commondir", "/elsewhere");
     assert!(protected.is_changed());
 }
+
+#[test]
+fn moved_git_folder_is_found_only_without_links_on_the_way() {
+    let world = World::new(&[(".git/HEAD", "ref"), ("place/file", "")]);
+    let pinned = Pinned::new(&world.root.join(".git"), &world.root).unwrap();
+    assert!(!pinned.is_moved());
+    fs::rename(world.root.join(".git"), world.root.join("place/hidden")).unwrap();
+    symlink(world.root.join("place"), world.root.join("link")).unwrap();
+    assert!(pinned.is_moved());
+    assert!(pinned.at(&world.root.join("place/hidden")).is_some());
+    assert!(pinned.at(&world.root.join("link/hidden")).is_none());
+    assert!(pinned.at(&world.root.join("place")).is_none());
+    assert!(pinned.at(&world.own.join("hidden")).is_none());
+}
+
+#[test]
+fn what_cannot_be_removed_is_closed_but_not_what_a_link_leads_to() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new(&[("victim/file", "")]);
+    symlink(world.root.join("victim"), world.root.join("link")).unwrap();
+    let parent = rustix::fs::open(&world.root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    saved::remove(parent.as_fd(), OsStr::new("link"));
+    assert!(fs::symlink_metadata(world.root.join("link")).is_err());
+    assert_ne!(fs::metadata(world.root.join("victim")).unwrap().permissions().mode() & 0o777, 0);
+}
