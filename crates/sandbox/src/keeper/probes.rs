@@ -12,9 +12,7 @@ use bowline_core::sandbox::{SandboxLevel, SandboxNetwork};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use rustix::net::{AddressFamily, SocketType, socket};
-use rustix::process::{
-    Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open, test_kill_process,
-};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open, test_kill_process};
 
 use crate::frames::ProbeResult;
 use crate::policy::Policy;
