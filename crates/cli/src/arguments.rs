@@ -3,6 +3,7 @@
 use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
+use bowline_core::limits::Limited;
 use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
@@ -113,6 +114,8 @@ pub(crate) struct Arguments {
     pub client_may_widen: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,
+    /// What each run may spend; 0 is no limit.
+    pub limits: Vec<(Limited, f64)>,
     pub clock: Option<Clock>,
     pub record: Option<String>,
     pub replay_loose: bool,

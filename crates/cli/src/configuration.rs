@@ -49,6 +49,10 @@ impl Fixed {
         let Self { arguments, environment, entry, policy, providers, .. } = self;
         let start = &entry.start;
         let mut settings = file.engine_settings(policy);
+        for (limited, limit) in &arguments.limits {
+            settings.limits.run.set(*limited, Some(*limit));
+        }
+        settings.client_may_widen |= arguments.client_may_widen;
         settings.reports_progress = !arguments.is_reproducible();
         settings.stream_rules.own_folder.clone_from(&environment.home);
         settings.stream_rules.enabled &= !arguments.no_rules;

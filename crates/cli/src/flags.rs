@@ -1,10 +1,12 @@
 //! The flags: one definition each feeds the parser and the help.
 
 use bowline_core::ThinkingLevel;
+use bowline_core::limits::Limited;
 use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
+use crate::settings_table::MOST_SPENT;
 
 /// A flag of the command line.
 pub(crate) struct Flag {
@@ -95,6 +97,46 @@ pub(crate) const FLAGS: &[Flag] = &[
             Ok(limit) if limit > 0 => set(&mut arguments.line_limit, limit),
             _ => Err(format!("\"{value}\" is not a number of bytes; it must be a whole number from 1")),
         },
+    ),
+    flag(
+        Mode,
+        "--max-cost",
+        None,
+        Value("DOLLARS"),
+        "End a run that has cost so much, in US dollars",
+        |arguments, value| limit(arguments, Limited::Cost, &value),
+    ),
+    flag(
+        Mode,
+        "--max-tokens",
+        None,
+        Value("NUMBER"),
+        "End a run that has used so many tokens",
+        |arguments, value| limit(arguments, Limited::Tokens, &value),
+    ),
+    flag(
+        Mode,
+        "--max-turns",
+        None,
+        Value("NUMBER"),
+        "End a run after so many answers of the model to one message (default: 500)",
+        |arguments, value| limit(arguments, Limited::Turns, &value),
+    ),
+    flag(
+        Mode,
+        "--max-tool-calls",
+        None,
+        Value("NUMBER"),
+        "End a run that wants to call more tools than this",
+        |arguments, value| limit(arguments, Limited::ToolCalls, &value),
+    ),
+    flag(
+        Mode,
+        "--max-time",
+        None,
+        Value("TIME"),
+        "End a run that takes longer: seconds, or such as 10m or 2h",
+        |arguments, value| limit(arguments, Limited::Seconds, &value),
     ),
     flag(
         Mode,
@@ -631,6 +673,38 @@ fn set<T>(place: &mut Option<T>, value: T) -> Result<(), String> {
 fn unknown(what: &str, value: &str, words: &(impl Iterator<Item = &'static str> + Clone)) -> String {
     let words: Vec<_> = words.clone().collect();
     format!("\"{value}\" is not {what}; there are {}", words.join(", "))
+}
+
+/// Sets what each run may spend.
+#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+fn limit(arguments: &mut Arguments, limited: Limited, value: &str) -> Result<(), String> {
+    let (digits, factor) = match (limited, value.chars().last()) {
+        (Limited::Seconds, Some('s')) => (&value[..value.len() - 1], 1.0),
+        (Limited::Seconds, Some('m')) => (&value[..value.len() - 1], 60.0),
+        (Limited::Seconds, Some('h')) => (&value[..value.len() - 1], 3600.0),
+        _ => (value, 1.0),
+    };
+    let number = digits
+        .parse::<f64>()
+        .ok()
+        .map(|number| number * factor)
+        .filter(|number| (0.0..=MOST_SPENT as f64).contains(number));
+    match number.filter(|number| !limited.is_counted() || number.fract() == 0.0) {
+        Some(number) => {
+            arguments.limits.push((limited, number));
+            Ok(())
+        }
+        None => {
+            let kind = match limited {
+                Limited::Seconds => "seconds, or 10m, or 2h,",
+                _ if limited.is_counted() => "a whole number",
+                _ => "a number",
+            };
+            Err(format!(
+                "\"{value}\" is no limit; it must be {kind} from 0 to {MOST_SPENT}, and 0 is no limit"
+            ))
+        }
+    }
 }
 
 fn list(names: &str) -> Vec<String> {

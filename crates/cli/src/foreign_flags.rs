@@ -104,7 +104,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
         Ignored("the tools are limited to the working directory only in a sandbox; use --writable"),
     ),
     flag(OMP, "--allow-home", Nothing, Ignored("bowline runs in any folder")),
-    flag(OMP, "--max-time", Value("TIME"), Ignored("bowline does not limit the time of a run; send abort")),
     flag(OMP, "--models-config", Value("FILE"), Ignored("models are described in models.json")),
     flag(OMP, "--service-tier", Value("TIER"), Ignored("bowline does not choose a service tier")),
     flag(OMP, "--system-prompt-template", Value("FILE"), Ignored("use --system-prompt")),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_core::limits::LimitSet;
 use bowline_core::policy;
 use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
@@ -84,6 +85,10 @@ pub(crate) struct SettingsFile {
     pub http_idle_timeout_ms: Option<u64>,
     pub http_total_timeout_ms: Option<u64>,
     pub max_turns: Option<u32>,
+    /// What runs and sessions may spend, but for the turns of a run.
+    pub limits: LimitSet,
+    /// Instead of `max_turns`, if it is set.
+    pub limits_run_turns: Option<u64>,
     pub stream_rules: StreamRules,
     pub todos: Todos,
     pub task: Task,
@@ -320,10 +325,8 @@ impl SettingsFile {
             auto_compaction: self.compaction.enabled.unwrap_or(true),
             compaction: self.compaction.settings(),
             resize_images: self.resize_images.unwrap_or(true),
-            max_turns: match self.max_turns {
-                None => Settings::default().max_turns,
-                limit => limit.filter(|turns| *turns > 0),
-            },
+            limits: self.limits(),
+            client_may_widen: self.sandbox.client_may_widen,
             request_options: RequestOptions {
                 budgets: self.thinking_budgets.or(policy.thinking_budgets),
                 block_images: self.block_images.unwrap_or(false),
@@ -340,6 +343,16 @@ impl SettingsFile {
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
         }
+    }
+
+    /// Returns what runs and sessions may spend.
+    fn limits(&self) -> LimitSet {
+        let mut limits = self.limits;
+        limits.run.turns = match self.limits_run_turns.or(self.max_turns.map(u64::from)) {
+            None => Settings::default().limits.run.turns,
+            limit => limit.filter(|turns| *turns > 0),
+        };
+        limits
     }
 
     pub fn durability(&self) -> Durability {
@@ -564,7 +577,7 @@ mod tests {
         );
         let file = file.unwrap();
         assert_eq!(file.timeouts().total, None);
-        assert_eq!(file.engine_settings(&Policy::default()).max_turns, None);
+        assert_eq!(file.engine_settings(&Policy::default()).limits.run.turns, None);
         assert_eq!(file.default_model, None);
         assert_eq!((file.timeouts().idle, file.timeouts().first_byte), (NO_LIMIT, NO_LIMIT));
     }

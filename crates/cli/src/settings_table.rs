@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Texts(fn(&mut SettingsFile, Vec<String>)),
     /// A whole number up to a limit.
     Number(u64, fn(&mut SettingsFile, u64)),
+    /// A number with or without a fraction up to a limit.
+    Amount(u64, fn(&mut SettingsFile, f64)),
     /// One of several words.
     Choice(&'static [&'static str], fn(&mut SettingsFile, &str)),
     /// An object whose keys are names that the user chooses; the function is called for each of them.
@@ -62,6 +64,8 @@ const MOST_SUBAGENTS: u64 = 100;
 const DEEPEST_SUBAGENTS: u64 = 8;
 const MOST_TURNS: u64 = 1_000_000;
 const MOST_REMINDERS: u64 = 100;
+/// More than anybody means to spend of anything.
+pub(crate) const MOST_SPENT: u64 = 1_000_000_000_000;
 /// More tokens than any model's window has.
 const MOST_TOKENS: u64 = 1_000_000_000;
 
@@ -70,7 +74,7 @@ const QUEUE_MODES: &[&str] = &["one-at-a-time", "all"];
 const SANDBOX_MODES: &[&str] = &["read-only", "workspace-write", "external", "full-access"];
 const NETWORKS: &[&str] = &["none", "allow-list", "full"];
 
-use Kind::{Choice, Named, Number, Switch, Text, Texts};
+use Kind::{Amount, Choice, Named, Number, Switch, Text, Texts};
 
 /// Every setting, in the order of the documentation.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -376,6 +380,94 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "how often the model is called in a run for one message of yours; 0 is no limit",
     },
     Setting {
+        path: "limits.run.cost",
+        kind: Amount(MOST_SPENT, |file, value| {
+            file.limits.run.cost = Some(value).filter(|limit| *limit > 0.0)
+        }),
+        default: "no limit",
+        example: "0.5",
+        about: "what a run may [cost](budgets.md) in US dollars; 0 is no limit",
+    },
+    Setting {
+        path: "limits.run.tokens",
+        kind: Number(MOST_SPENT, |file, value| {
+            file.limits.run.tokens = Some(value).filter(|limit| *limit > 0)
+        }),
+        default: "no limit",
+        example: "200000",
+        about: "how many tokens of all kinds a run may use; 0 is no limit",
+    },
+    Setting {
+        path: "limits.run.turns",
+        kind: Number(MOST_TURNS, |file, value| file.limits_run_turns = Some(value)),
+        default: "`maxTurns`",
+        example: "100",
+        about: "the same as `maxTurns`, and used instead of it if both are set; 0 is no limit",
+    },
+    Setting {
+        path: "limits.run.toolCalls",
+        kind: Number(MOST_SPENT, |file, value| {
+            file.limits.run.tool_calls = Some(value).filter(|limit| *limit > 0)
+        }),
+        default: "no limit",
+        example: "50",
+        about: "how many tools a run may call; 0 is no limit",
+    },
+    Setting {
+        path: "limits.run.seconds",
+        kind: Amount(MOST_SPENT, |file, value| {
+            file.limits.run.seconds = Some(value).filter(|limit| *limit > 0.0)
+        }),
+        default: "no limit",
+        example: "600",
+        about: "how long a run may take, without the time in which you are asked something; 0 is no limit",
+    },
+    Setting {
+        path: "limits.session.cost",
+        kind: Amount(MOST_SPENT, |file, value| {
+            file.limits.session.cost = Some(value).filter(|limit| *limit > 0.0)
+        }),
+        default: "no limit",
+        example: "20",
+        about: "what all runs of a session may [cost](budgets.md) in US dollars; 0 is no limit",
+    },
+    Setting {
+        path: "limits.session.tokens",
+        kind: Number(MOST_SPENT, |file, value| {
+            file.limits.session.tokens = Some(value).filter(|limit| *limit > 0)
+        }),
+        default: "no limit",
+        example: "200000",
+        about: "how many tokens of all kinds all runs of a session may use; 0 is no limit",
+    },
+    Setting {
+        path: "limits.session.turns",
+        kind: Number(MOST_SPENT, |file, value| {
+            file.limits.session.turns = Some(value).filter(|limit| *limit > 0)
+        }),
+        default: "no limit",
+        example: "1000",
+        about: "how often the model may answer in all runs of a session; 0 is no limit",
+    },
+    Setting {
+        path: "limits.session.toolCalls",
+        kind: Number(MOST_SPENT, |file, value| {
+            file.limits.session.tool_calls = Some(value).filter(|limit| *limit > 0)
+        }),
+        default: "no limit",
+        example: "500",
+        about: "how many tools all runs of a session may call; 0 is no limit",
+    },
+    Setting {
+        path: "limits.session.seconds",
+        kind: Amount(MOST_SPENT, |file, value| {
+            file.limits.session.seconds = Some(value).filter(|limit| *limit > 0.0)
+        }),
+        default: "no limit",
+        example: "7200",
+        about: "how long all runs of a session may take, without the time in which you are asked something; 0 is no limit",
+    },
+    Setting {
         path: "task.enabled",
         kind: Switch(|file, value| file.task.enabled = Some(value)),
         default: "on in the dialect omp",
@@ -659,6 +751,7 @@ impl Kind {
                 set(file, texts);
             }
             (Number(most, set), value) => set(file, whole_number(value, *most)?),
+            (Amount(most, set), value) => set(file, amount(value, *most)?),
             (Choice(words, set), Value::String(value)) if words.contains(&value.as_str()) => set(file, value),
             (Named(set), Value::Object(members)) => {
                 for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
@@ -677,6 +770,7 @@ impl Kind {
             Text(_) => "a text".to_owned(),
             Texts(_) => "a list of texts".to_owned(),
             Number(most, _) => expected_number(*most),
+            Amount(most, _) => expected_amount(*most),
             Choice(words, _) => {
                 let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 match quoted.split_last() {
@@ -704,6 +798,17 @@ impl Wrong {
 pub(crate) fn whole_number(value: &Value, most: u64) -> Result<u64, Wrong> {
     let number = value.as_u64().filter(|number| *number <= most);
     number.ok_or_else(|| Wrong::new(&expected_number(most), value))
+}
+
+/// Returns a value that must be a number up to a limit.
+fn amount(value: &Value, most: u64) -> Result<f64, Wrong> {
+    #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+    let number = value.as_f64().filter(|number| (0.0..=most as f64).contains(number));
+    number.ok_or_else(|| Wrong::new(&expected_amount(most), value))
+}
+
+fn expected_amount(most: u64) -> String {
+    format!("a number from 0 to {most}")
 }
 
 fn expected_number(most: u64) -> String {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::host::{HostTool, UriScheme};
+use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
 use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
@@ -180,6 +181,12 @@ pub enum Command {
     SetSandbox {
         change: SandboxChange,
     },
+    /// Changes what runs and the session may spend: all of it or nothing.
+    SetLimits {
+        changes: Vec<LimitChange>,
+    },
+    /// Returns what runs and the session may spend, and what they have spent.
+    GetLimits,
 
     /// Replaces the list of tasks.
     SetTodos {

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     AnswerTooSlow,
     /// The run reached the limit on its turns.
     TooManyTurns,
+    /// A limit of the user on what a run or a session may spend was reached.
+    Budget,
     /// There was no conversation to continue.
     NoConversation,
     /// The user, or the end of the process, stopped it.
@@ -60,6 +62,7 @@ impl ErrorKind {
         Self::AnswerTooLarge,
         Self::AnswerTooSlow,
         Self::TooManyTurns,
+        Self::Budget,
         Self::NoConversation,
         Self::Aborted,
         Self::Storage,
@@ -82,6 +85,7 @@ impl ErrorKind {
             Self::AnswerTooLarge => "answer_too_large",
             Self::AnswerTooSlow => "answer_too_slow",
             Self::TooManyTurns => "too_many_turns",
+            Self::Budget => "budget",
             Self::NoConversation => "no_conversation",
             Self::Aborted => "aborted",
             Self::Storage => "storage",

@@ -9,6 +9,7 @@ use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
 use crate::host::{HostCall, HostCallId};
+use crate::limits::LimitWarning;
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
 use crate::sandbox::ProtectedChange;
@@ -137,6 +138,8 @@ pub enum Event {
         attempt: u32,
         max_attempts: u32,
     },
+    /// Most of what a run or a session may spend is spent.
+    LimitWarning(LimitWarning),
     /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,

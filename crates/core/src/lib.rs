@@ -13,6 +13,7 @@ pub mod event;
 pub mod extension_info;
 pub mod hook;
 pub mod host;
+pub mod limits;
 pub mod login;
 pub mod message;
 pub mod model;

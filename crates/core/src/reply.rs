@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::completion::Completion;
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::extension_info::ExtensionInfo;
+use crate::limits::LimitsReport;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
@@ -111,6 +112,8 @@ pub enum Answer {
     Sandbox(Box<SandboxReport>),
     /// What confines the tools was changed to this.
     SandboxChanged(SandboxSummary),
+    /// What runs and the session may spend, and what they have spent.
+    Limits(Box<LimitsReport>),
     /// The list of tasks.
     Todos(Arc<[TodoPhase]>),
     SubagentSubscription(Subscription),
@@ -402,6 +405,8 @@ refusal_codes! {
     SandboxUnavailable => "sandbox_unavailable",
     /// The model failed.
     ModelFailed => "model_failed",
+    /// What the session may spend is used up.
+    Budget => "budget",
     ShuttingDown => "shutting_down",
     /// bowline itself failed.
     Internal => "internal",

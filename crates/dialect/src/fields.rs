@@ -7,7 +7,7 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::todo::TodoPhase;
 use serde_json::{Map, Value, json};
 
-use crate::family::{attachments, todo_phases};
+use crate::family::{attachments, limits, todo_phases};
 use crate::operator::options;
 
 /// A field of a command.
@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     PromptOptions,
     /// A list of phases with tasks.
     TodoPhases,
+    /// An object with limits on what is spent.
+    Limits,
 }
 
 /// Describes the items of a list.
@@ -156,6 +158,7 @@ impl Kind {
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
             Self::PromptOptions => options::schema(),
             Self::TodoPhases => todo_phases::schema(),
+            Self::Limits => limits::schema(),
         }
     }
 
@@ -178,6 +181,7 @@ impl Kind {
             Self::Attachments => "a list of attachments".to_owned(),
             Self::PromptOptions => "an object".to_owned(),
             Self::TodoPhases => "a list of phases".to_owned(),
+            Self::Limits => "an object".to_owned(),
         }
     }
 
@@ -209,6 +213,10 @@ impl Kind {
             },
             Self::TodoPhases => match value.as_array() {
                 Some(phases) => return todo_phases::check(phases),
+                None => false,
+            },
+            Self::Limits => match value.as_object() {
+                Some(limits) => return limits::check(limits),
                 None => false,
             },
             Self::PromptOptions => match value.as_object() {

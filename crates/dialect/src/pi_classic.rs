@@ -153,6 +153,7 @@ impl Dialect for PiClassic {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::LimitWarning(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

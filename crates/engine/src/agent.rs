@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bowline_core::limits::Spent;
 use bowline_core::model::Model;
 use bowline_core::policy::Policy;
 use bowline_core::reply::{Refusal, RefusalCode, SessionDamage};
@@ -14,6 +15,7 @@ use bowline_llm::{Providers, Resolved};
 use bowline_session::{Clock, Context, Location, NewSession};
 use bowline_tools::Toolbox;
 
+use crate::budget::spent_in;
 use crate::call_gate::CallGate;
 use crate::configuration::{Configuration, Configured};
 use crate::extension::Host;
@@ -78,6 +80,7 @@ pub struct OpenedSession {
     pub(crate) file: bowline_session::Session,
     pub(crate) context: Context,
     pub(crate) notes: SessionNotes,
+    spent: Option<Spent>,
 }
 
 impl OpenedSession {
@@ -85,7 +88,23 @@ impl OpenedSession {
     pub fn new(file: bowline_session::Session) -> Result<Self, Refusal> {
         let context = file.context().map_err(session_unavailable)?;
         let notes = SessionNotes::read(&file, &context).map_err(session_unavailable)?;
-        Ok(Self { file, context, notes })
+        Ok(Self { file, context, notes, spent: None })
+    }
+
+    /// Counts what the session has spent, if an agent limits that, or if it is known anyway. It reads the whole file, so
+    /// it belongs on a thread that may block.
+    pub(crate) fn count_spent(&mut self, agent: &Agent) -> Result<(), Refusal> {
+        let is_needed = self.file.has_statistics() || !agent.settings().limits.session.is_empty();
+        if self.spent.is_none() && is_needed {
+            let statistics = self.file.statistics().map_err(session_unavailable)?;
+            self.spent = Some(spent_in(&statistics));
+        }
+        Ok(())
+    }
+
+    /// Returns what the session has spent, if that was counted.
+    pub(crate) fn spent(&self) -> Option<Spent> {
+        self.spent
     }
 
     /// Returns the session's file; none for a session in memory.
@@ -187,7 +206,9 @@ impl Agent {
     pub(crate) fn open_file(&self, path: &Path, working_directory: &Path) -> Result<OpenedSession, Refusal> {
         let file = bowline_session::Session::open(path, working_directory).map_err(session_unavailable)?;
         file.check_working_directory().map_err(session_unavailable)?;
-        OpenedSession::new(file.with_clock(self.clock().clone()))
+        let mut opened = OpenedSession::new(file.with_clock(self.clock().clone()))?;
+        opened.count_spent(self)?;
+        Ok(opened)
     }
 
     /// Creates a session. Nothing is written before its first message.

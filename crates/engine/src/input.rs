@@ -7,6 +7,7 @@ use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
 use bowline_core::event::{AskEnd, Event};
 use bowline_core::host::HostReport;
+use bowline_core::limits::Spent;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_extension::Expansion;
 use bowline_extension::stream_rules::Loaded;
@@ -58,6 +59,10 @@ pub(crate) enum Step {
     Answer(AnswerStep),
     Tool(ToolStep),
     BackoffOver,
+    /// It is time to look at the time that the run has taken.
+    DeadlineReached,
+    /// What a session has spent was counted.
+    Counted(Result<Spent, Refusal>),
     ImagesResized(Draft),
     Summary(SummaryStep),
     /// A user-initiated command wrote something.

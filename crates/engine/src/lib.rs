@@ -13,6 +13,7 @@
 mod activity;
 mod agent;
 mod attachment;
+mod budget;
 mod call_gate;
 mod compaction;
 mod configuration;

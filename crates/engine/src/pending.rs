@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::OpenHostCall;
 use crate::input::{Inputs, Report, Step, TaskStep};
-use crate::session::{Asker, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
+use crate::session::{Asker, Counting, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,10 @@ pub(crate) enum Awaited {
     ExtensionCommand(RunningCommand),
     /// What the client was asked to do.
     HostCall(OpenHostCall),
+    /// The time at which a run is near the end of its time, or at it.
+    Deadline,
+    /// What the session has spent, for a command about the limits.
+    Counting(Counting),
     /// The end of the wait before the model is called again.
     Backoff,
     /// The images of a prompt that has not started its run yet.
@@ -184,6 +188,7 @@ impl Pending {
             matches!(
                 entry.awaited,
                 Awaited::Job { .. }
+                    | Awaited::Counting(_)
                     | Awaited::QueuedImages(_)
                     | Awaited::State { .. }
                     | Awaited::Expansion(_)
@@ -198,6 +203,7 @@ impl Pending {
             matches!(
                 entry.awaited,
                 Awaited::Job { order: JobOrder::Exclusive, .. }
+                    | Awaited::Counting(_)
                     | Awaited::QueuedImages(_)
                     | Awaited::State { .. }
                     | Awaited::Expansion(_)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bowline_core::command::Origin;
-use bowline_core::event::Event;
+use bowline_core::event::{Event, Failure};
 use bowline_core::message::Message;
 use bowline_core::model::Model;
 use bowline_llm::Assembly;
@@ -24,6 +24,8 @@ pub(crate) struct Run {
     /// Cancels the tools of this run.
     cancel: CancellationToken,
     aborted: bool,
+    /// What the run fails for when it has stopped, if it was not the user who stopped it.
+    stop_failure: Option<Failure>,
     /// The messages added since the last `RunStart`.
     messages: Vec<Arc<Message>>,
     shown: Shown,
@@ -33,8 +35,6 @@ pub(crate) struct Run {
     storage_failure: Option<String>,
     /// Whether the conversation was compacted for being too long since the user's last message.
     overflow_handled: bool,
-    /// How many turns followed the user's last message.
-    turns: u32,
     /// How many turns have started.
     started_turns: u32,
     /// Whether an extension wants the run to end with this turn.
@@ -114,12 +114,12 @@ impl Run {
             model,
             cancel: CancellationToken::new(),
             aborted: false,
+            stop_failure: None,
             messages,
             shown: Shown::default(),
             retries: 0,
             storage_failure: None,
             overflow_handled: false,
-            turns: 1,
             started_turns: 0,
             stopped: false,
             prompt,
@@ -178,6 +178,15 @@ impl Run {
     pub fn abort(&mut self) {
         self.aborted = true;
         self.cancel.cancel();
+    }
+
+    /// Has the run fail for this when it has stopped.
+    pub fn fail_when_stopped(&mut self, failure: Failure) {
+        self.stop_failure = Some(failure);
+    }
+
+    pub fn stop_failure(&self) -> Option<&Failure> {
+        self.stop_failure.as_ref()
     }
 
     /// Has the run end with this turn.
@@ -239,17 +248,9 @@ impl Run {
         self.overflow_handled
     }
 
-    /// Counts a turn, and returns how many there are since the user's last message.
-    pub fn count_turn(&mut self) -> u32 {
-        self.turns = self.turns.saturating_add(1);
-        self.turns
-    }
-
-    /// Notes that the user sent another message, for which the conversation may be compacted again and the turns are
-    /// counted anew.
+    /// Notes that the user sent another message, for which the conversation may be compacted again.
     pub fn renew_for_message(&mut self) {
         self.overflow_handled = false;
-        self.turns = 1;
     }
 
     /// Has an abort command replied to when the run is over.

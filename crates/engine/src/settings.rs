@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_core::command::QueueMode;
+use bowline_core::limits::{LimitSet, Limits};
 use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
@@ -23,8 +24,10 @@ pub struct Settings {
     pub compaction: CompactionSettings,
     /// Whether images that are too large for a model are resized.
     pub resize_images: bool,
-    /// How often the model is called for one message of the user; `None` is without end.
-    pub max_turns: Option<u32>,
+    /// What runs and sessions may spend.
+    pub limits: LimitSet,
+    /// Whether clients may set limits beyond these.
+    pub client_may_widen: bool,
     /// The user's wishes for every request to a model.
     pub request_options: RequestOptions,
     /// Whether running tools and commands report before they end. How often they do depends on the time they take, so
@@ -134,7 +137,11 @@ impl Default for Settings {
             auto_compaction: true,
             compaction: CompactionSettings::default(),
             resize_images: true,
-            max_turns: Some(500),
+            limits: LimitSet {
+                run: Limits { turns: Some(500), ..Limits::default() },
+                session: Limits::default(),
+            },
+            client_may_widen: false,
             request_options: RequestOptions::default(),
             reports_progress: true,
             max_parallel_tools: DEFAULT_MAX_PARALLEL_TOOLS,

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use bowline_core::limits::Spent;
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
 use bowline_core::sandbox::ProtectedChange;
 use bowline_core::subagent::SubagentEvent;
@@ -83,6 +84,8 @@ pub(crate) enum ToolStep {
     Progress,
     /// Something happened to a subagent that the call started.
     Subagent(SubagentEvent),
+    /// What a subagent has spent since the last report.
+    Spent(Spent),
     /// A subagent asks the user something.
     Asks(PassedOn),
     /// An extension failed at a hook of a subagent.

@@ -58,6 +58,12 @@ const PROMISES: &[Text] = &[
         holds: always,
     },
     Text { id: "process.signal", text: "No other process of the user can be signalled.", holds: always },
+    Text {
+        id: "process.memory",
+        text: "No other process of the user, bowline included, can be traced, read or limited.",
+        holds: always,
+    },
+    Text { id: "process.visible", text: "Other processes cannot be seen.", holds: with_namespaces },
     Text { id: "process.end", text: "Every process ends with bowline, however it ends.", holds: always },
     Text { id: "kernel.mount", text: "Nothing can be mounted.", holds: always },
     Text { id: "kernel.namespaces", text: "No new namespaces can be made.", holds: always },
@@ -71,6 +77,17 @@ const PROMISES: &[Text] = &[
         text: "There are no capabilities, and no program can get any.",
         holds: always,
     },
+    Text {
+        id: "kernel.devices",
+        text: "Disks, memory and settings of the machine cannot be opened for writing.",
+        holds: always,
+    },
+    Text {
+        id: "ipc",
+        text: "Shared memory and queues are those of the sandbox alone.",
+        holds: with_namespaces,
+    },
+    Text { id: "command.environment", text: "A command leaves no variables to the next one.", holds: always },
     Text { id: "secrets.environment", text: "Keys in the environment are not passed on.", holds: always },
 ];
 
@@ -159,7 +176,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
                 "Names of files in masked folders can be listed, but the files cannot be opened.",
             ),
             ("process.visible", "Other processes can be seen, but not signalled or read."),
-            ("ipc", "System V shared memory and queues are shared with your other programs."),
+            ("ipc", "System V shared memory and queues, and /dev/shm, are shared with your other programs."),
             (
                 "network.loopback",
                 "There is no localhost: servers and sockets do not work unless the network is full.",

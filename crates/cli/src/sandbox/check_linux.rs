@@ -165,7 +165,7 @@ fn line(row: &Row) -> String {
         Some(expected) => format!("{} (expected: {expected})", row.result.as_str()),
     };
     let mark = if row.kept { ' ' } else { '!' };
-    let head = format!("{mark} {number:>4}  {name:<46} {promise:<18} {result}\n");
+    let head = format!("{mark} {number:>4}  {name:<46} {promise:<22} {result}\n");
     if row.kept {
         return head;
     }

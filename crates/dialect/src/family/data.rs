@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use bowline_core::limits::LimitsReport;
 use bowline_core::model::Model;
 use bowline_core::reply::{
     Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
@@ -65,6 +66,7 @@ pub(crate) enum Data<'reply> {
     Todos(Todos<'reply>),
     Sandbox(&'reply SandboxReport),
     SandboxChanged(SandboxSummary),
+    Limits(&'reply LimitsReport),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -158,6 +160,7 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
         Answer::Sandbox(report) => Data::Sandbox(report),
         Answer::SandboxChanged(summary) => Data::SandboxChanged(*summary),
+        Answer::Limits(report) => Data::Limits(report),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
     })
 }

@@ -9,6 +9,7 @@ pub(crate) mod data;
 pub(crate) mod error_code;
 pub(crate) mod extensions;
 pub(crate) mod host;
+pub(crate) mod limits;
 pub(crate) mod records;
 pub(crate) mod repeating;
 pub(crate) mod responses;

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
+use bowline_core::limits::{LimitScope, Limited};
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
 use bowline_core::todo::TodoTask;
 use bowline_core::ui::ExtensionError;
-use bowline_core::usage::Usage;
+use bowline_core::usage::{Usage, plain_number};
 use bowline_wire::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -86,6 +87,21 @@ pub(crate) enum EventRecord<'event> {
         /// The number of the reminder since the user's prompt, starting at 1.
         attempt: u32,
         max_attempts: u32,
+    },
+    /// A run has spent 80 % of a limit, or the session has; the run ends with the error kind `budget` when it would go on
+    /// beyond it. Emitted once per limit and run.
+    LimitWarning {
+        scope: LimitScope,
+        /// What is limited.
+        limit: Limited,
+        /// What has been spent.
+        #[serde(serialize_with = "plain_number")]
+        #[schemars(with = "f64")]
+        used: f64,
+        /// The limit.
+        #[serde(serialize_with = "plain_number")]
+        #[schemars(with = "f64")]
+        max: f64,
     },
     /// Retrying ended.
     AutoRetryEnd {
@@ -250,6 +266,12 @@ impl<'event> EventRecord<'event> {
             Event::TodoReminder { todos, attempt, max_attempts } => {
                 Self::TodoReminder { todos, attempt: *attempt, max_attempts: *max_attempts }
             }
+            Event::LimitWarning(warning) => Self::LimitWarning {
+                scope: warning.scope,
+                limit: warning.limited,
+                used: warning.used,
+                max: warning.max,
+            },
             Event::RetryEnd { success, attempt, final_error } => Self::AutoRetryEnd {
                 success: *success,
                 attempt: *attempt,
@@ -304,6 +326,7 @@ impl<'event> EventRecord<'event> {
             Self::AutoRetryEnd { .. } => "auto_retry_end",
             Self::TtsrTriggered { .. } => "ttsr_triggered",
             Self::TodoReminder { .. } => "todo_reminder",
+            Self::LimitWarning { .. } => "limit_warning",
             Self::ExtensionError { .. } => "extension_error",
             Self::ProtectedPathChanged { .. } => "protected_path_changed",
         }
@@ -390,6 +413,7 @@ impl<'event> CompactionOutcomeRecord<'event> {
 mod tests {
     use std::time::Duration;
 
+    use bowline_core::limits::LimitWarning;
     use bowline_core::sandbox::ProtectedChange;
 
     use super::*;
@@ -429,6 +453,12 @@ mod tests {
                     change: "created".to_owned(),
                 },
             },
+            Event::LimitWarning(LimitWarning {
+                scope: LimitScope::Run,
+                limited: Limited::Cost,
+                used: 0.8,
+                max: 1.0,
+            }),
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

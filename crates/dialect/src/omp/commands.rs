@@ -13,6 +13,7 @@ use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::family::completions;
 use crate::family::host;
+use crate::family::limits;
 use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
@@ -131,6 +132,8 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<AvailableCommands<'_>>()),
         action: Engine(|_| Command::GetCommands),
     },
+    limits::GET_LIMITS,
+    limits::SET_LIMITS,
     subagents::SET_SUBAGENT_SUBSCRIPTION,
     subagents::GET_SUBAGENTS,
     subagents::GET_SUBAGENT_MESSAGES,

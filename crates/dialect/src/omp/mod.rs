@@ -232,6 +232,7 @@ impl Dialect for Omp {
             | Event::ToolEnd { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::LimitWarning(_)
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_)
@@ -340,8 +341,9 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents, two about logins, two about the sandbox and one for completions.
-        assert_eq!(commands::TABLE.len(), 29 + 15);
+        // host tools, three about subagents, two about logins, two about the sandbox, two about limits and one for
+        // completions.
+        assert_eq!(commands::TABLE.len(), 29 + 17);
     }
 
     #[test]

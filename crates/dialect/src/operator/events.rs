@@ -113,6 +113,7 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::LimitWarning(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

@@ -283,6 +283,7 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Completions(_)
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. }
+        | Answer::Limits(_)
         | Answer::Todos(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)

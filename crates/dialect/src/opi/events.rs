@@ -120,6 +120,7 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::LimitWarning(_)
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Local(_)

@@ -236,6 +236,7 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Completions(_)
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. }
+        | Answer::Limits(_)
         | Answer::Todos(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)

@@ -10,6 +10,7 @@ use crate::family::answers::{
 use crate::family::commands as family;
 use crate::family::completions;
 use crate::family::host;
+use crate::family::limits;
 use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, OneOf, Text};
@@ -173,6 +174,8 @@ pub(super) const TABLE: &[Row] = &[
     family::EXPORT_HTML,
     family::GET_LAST_ASSISTANT_TEXT,
     family::SET_SESSION_NAME,
+    limits::GET_LIMITS,
+    limits::SET_LIMITS,
     subagents::SET_SUBAGENT_SUBSCRIPTION,
     subagents::GET_SUBAGENTS,
     subagents::GET_SUBAGENT_MESSAGES,

@@ -257,6 +257,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::ToolEnd { .. }
         | Event::RulesBroken { .. }
         | Event::TodoReminder { .. }
+        | Event::LimitWarning(_)
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)

@@ -2,7 +2,6 @@
 //! moment to stop by themselves.
 
 use bowline_core::command::Origin;
-use bowline_core::event::RunOutcome;
 use bowline_core::policy::AbortAnswer;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
@@ -66,7 +65,7 @@ impl Session {
             Phase::Answering(answering) => self.answer_aborted(*answering),
             Phase::Backoff(id) => {
                 self.pending.remove(id);
-                self.settle(RunOutcome::Aborted);
+                self.end_stopped_run();
             }
             phase @ Phase::Summarizing(_) => {
                 run.set_phase(phase);

@@ -33,7 +33,7 @@ pub(crate) enum Futile {
 impl Session {
     /// Compacts because the user asks for it. A run was stopped before.
     pub(super) fn compact(&mut self, origin: Origin, instructions: Option<String>) {
-        if let Err(refusal) = self.check_model() {
+        if let Err(refusal) = self.check_model().and_then(|()| self.check_budget()) {
             return self.reply(origin, Err(refusal));
         }
         let then = match self.agent.policy().compaction_answer {
@@ -62,6 +62,7 @@ impl Session {
         self.switches.auto_compaction
             && !self.transcript.conversation().ends_with_compaction()
             && self.context_tokens() > limit
+            && self.budget.refuse_model().is_none()
             && !self.is_futile(limits.keep_recent_tokens)
     }
 

@@ -52,10 +52,14 @@ impl Session {
                 let refusal = Refusal::new(RefusalCode::Cancelled, format!("{what} cancelled"));
                 self.reply(origin, Err(refusal));
             }
-            Continuation::NextTurn(_) => self.end_run(RunOutcome::Aborted),
+            Continuation::NextTurn(_) => self.end_stopped_run(),
             Continuation::CallAgain { removed, .. } => {
                 self.restore_answer(removed);
-                self.settle(RunOutcome::Aborted);
+                self.end_stopped_run();
+            }
+            // The run was over: if it was not the user who stopped it, it ends as it would have.
+            Continuation::Settle(outcome) if self.run().is_some_and(|run| run.stop_failure().is_some()) => {
+                self.settle(outcome);
             }
             Continuation::Settle(_) => self.settle(RunOutcome::Aborted),
         }

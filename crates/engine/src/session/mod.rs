@@ -5,6 +5,7 @@
 mod aborting;
 mod admission;
 mod backoff;
+mod budgeting;
 mod call_approval;
 mod call_hooks;
 mod commands;
@@ -58,6 +59,7 @@ use tokio::sync::oneshot;
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
 use crate::attachment::Attachment;
+use crate::budget::Budget;
 use crate::extension::Mirror;
 use crate::extensions::Extensions;
 use crate::hook_lane::{Lane, Outputs};
@@ -65,7 +67,7 @@ use crate::host::Addresses;
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
 use crate::instructions::{Instructions, Prompt};
 use crate::model_choice::ModelChoice;
-use crate::pending::{Awaited, JobOrder, Pending};
+use crate::pending::{Awaited, JobOrder, Pending, PendingId};
 use crate::queues::Queues;
 use crate::rule_watch::RuleWatch;
 use crate::run::Run;
@@ -74,6 +76,7 @@ use crate::subagents::Roster;
 use crate::system_prompt::SystemPrompt;
 use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
+pub(crate) use budgeting::Counting;
 pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
@@ -99,6 +102,9 @@ pub struct Session {
     instructions: Instructions,
     switches: Switches,
     queues: Queues,
+    budget: Budget,
+    /// What wakes the session up because of the time that a run takes.
+    deadline: Option<PendingId>,
     activity: Activity,
     pending: Pending,
     /// Why compaction at the threshold failed in this run, if it did.
@@ -169,6 +175,9 @@ impl Session {
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
         let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
         let instructions = Instructions::new(tools, system_prompt, resources);
+        let mut budget = Budget::new(settings.limits, agent.clock().clone());
+        opened.count_spent(&agent)?;
+        budget.enter(opened.spent());
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
         let mut session = Self {
@@ -178,6 +187,8 @@ impl Session {
             instructions,
             switches,
             queues,
+            budget,
+            deadline: None,
             activity: Activity::Idle,
             pending,
             futile_compaction: None,
@@ -292,6 +303,8 @@ impl Session {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }
             (Awaited::HostCall(_), Step::HostCallOver(end)) => self.cancel_host_call(id, end),
+            (Awaited::Deadline, Step::DeadlineReached) => self.deadline_reached(id),
+            (Awaited::Counting(_), Step::Counted(counted)) => self.counted(id, counted),
             (Awaited::Backoff, Step::BackoffOver) => self.backoff_over(id),
             (Awaited::Images { .. }, Step::ImagesResized(message)) => self.images_resized(id, message),
             (Awaited::QueuedImages(_), Step::ImagesResized(message)) => {
@@ -334,7 +347,7 @@ impl Session {
             run.note(&event);
         }
         self.observe(&event);
-        self.outputs.push(Output::Event(event));
+        self.push_counted(event);
     }
 
     /// Emits an event that extensions have been told of.
@@ -342,7 +355,15 @@ impl Session {
         if let Some(run) = self.run_mut() {
             run.note(&event);
         }
+        self.push_counted(event);
+    }
+
+    fn push_counted(&mut self, event: Event) {
+        let is_counted = self.budget.observe(&event);
         self.outputs.push(Output::Event(event));
+        if is_counted {
+            self.spent();
+        }
     }
 
     fn reply(&mut self, origin: Origin, result: Result<Answer, Refusal>) {

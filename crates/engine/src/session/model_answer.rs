@@ -236,10 +236,13 @@ impl Session {
 
     /// Ends an answer that was aborted, and the run with it.
     pub(super) fn answer_aborted(&mut self, answering: Answering) {
-        let failure = Failure::new(ErrorKind::Aborted, ABORTED);
-        let message = self.interrupt(answering, StopReason::Aborted, failure);
+        let (reason, failure, outcome) = match self.run().and_then(Run::stop_failure).cloned() {
+            Some(failure) => (StopReason::Error, failure.clone(), RunOutcome::Failed(failure)),
+            None => (StopReason::Aborted, Failure::new(ErrorKind::Aborted, ABORTED), RunOutcome::Aborted),
+        };
+        let message = self.interrupt(answering, reason, failure);
         self.emit(Event::TurnEnd { message, tool_results: Vec::new() });
-        self.end_run(RunOutcome::Aborted);
+        self.end_run(outcome);
     }
 
     /// Records as much of an answer as there is.

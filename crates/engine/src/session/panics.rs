@@ -33,6 +33,8 @@ impl Session {
             Some(Awaited::Dialog(_)) => self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn),
             Some(Awaited::HostCall(_)) => self.cancel_host_call(id, HostCallEnd::Aborted),
             Some(Awaited::Backoff) => self.backoff_over(id),
+            Some(Awaited::Deadline) => self.deadline_reached(id),
+            Some(Awaited::Counting(_)) => self.counted(id, Err(refusal(&text(message)))),
             Some(Awaited::Images { .. }) => self.refuse_preparing(&refusal(&text(message))),
             Some(Awaited::QueuedImages(_)) => self.refuse_queued_images(id, refusal(&text(message))),
             Some(Awaited::Summary) => self.summarized(Err(error())),

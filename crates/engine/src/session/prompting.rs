@@ -62,6 +62,9 @@ impl Session {
         if let Err(refusal) = self.check_model() {
             return self.refuse_with_advice(submission.origin, refusal);
         }
+        if let Err(refusal) = self.check_budget() {
+            return self.reply(submission.origin, Err(refusal));
+        }
         self.compact_if_full(Continuation::Admit(submission));
     }
 

@@ -163,6 +163,7 @@ impl Session {
                 self.instructions.set_system_prompt(configured.system_prompt.clone());
                 self.instructions.set_resources(configured.resources.clone());
                 self.agent = self.agent.configured(configured);
+                self.budget.configure(self.agent.settings().limits);
             }
             Some(Err(error)) => self.extension_failed("<runtime>", "reload", error),
         }

@@ -106,6 +106,7 @@ impl Session {
             if let Some(run) = self.run_mut() {
                 run.renew_for_message();
             }
+            self.budget.renew_turns();
             let is_one = self.queues.mode(queue) == QueueMode::OneAtATime;
             if is_one || hooked.as_ref().is_some_and(|hooked| hooked.len() == 0) {
                 break;

@@ -29,6 +29,9 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 /// What the model reads of a call that was skipped for a steering message.
 const SKIPPED: &str = "Skipped due to queued user message.";
 
+/// What the model reads of a call for which nothing is left to spend, before the reason.
+const NOT_CARRIED_OUT: &str = "This call was not carried out.";
+
 /// What the model reads of a call that an abort overtook.
 const NOT_STARTED: &str = "Aborted before it was started.";
 
@@ -95,6 +98,7 @@ impl Session {
         let Some(call) = batch.call(index) else { return };
         let (call_id, tool, arguments) = (call.id.clone(), call.tool.clone(), Arc::clone(&call.arguments));
         let refusal = self.refuse_call(index, batch.reason(), &tool).or_else(|| call.refusal.clone());
+        let refusal = refusal.or_else(|| self.refuse_for_budget());
         let event = HookEvent::ToolCall {
             call_id: call_id.clone(),
             tool: tool.clone(),
@@ -105,6 +109,8 @@ impl Session {
         if let Some(reason) = refusal {
             return self.end_call(index, Outcome::error(reason), started);
         }
+        self.budget.start_call();
+        self.spent();
         self.set_call_state(index, CallState::Deciding { started });
         self.tell_extensions(&event);
         if self.is_awaited(HookKind::ToolCall, event.tool()) {
@@ -127,6 +133,11 @@ impl Session {
             Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
             Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
         }
+    }
+
+    /// Returns what the model reads of a call for which nothing is left to spend. The run ends after it.
+    fn refuse_for_budget(&mut self) -> Option<String> {
+        self.budget.refuse_tool().map(|failure| format!("{NOT_CARRIED_OUT} {}", failure.text))
     }
 
     /// Returns why a call is not carried out, if it is not.
@@ -226,6 +237,7 @@ impl Session {
             ToolStep::Subagent(event) => self.subagent_reported(event),
             ToolStep::ExtensionFailed(error) => self.emit(Event::ExtensionFailed(error)),
             ToolStep::ProtectedPathChanged(change) => self.report_protected_by(index, vec![change]),
+            ToolStep::Spent(spent) => self.subagent_spent(&spent),
             ToolStep::Asks(passed_on) => self.pass_on(index, passed_on),
             ToolStep::Done(outcome) => self.tool_ended(index, outcome),
         }

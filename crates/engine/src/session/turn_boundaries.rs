@@ -65,7 +65,9 @@ impl Session {
 
     /// Lets extensions see that the run is about to end, unless it was aborted.
     pub(super) fn settle(&mut self, outcome: RunOutcome) {
-        let is_due = outcome != RunOutcome::Aborted && self.is_hooked(HookKind::AgentBeforeSettle);
+        let is_stopped = self.run().is_some_and(Run::is_aborted);
+        let is_due =
+            !is_stopped && outcome != RunOutcome::Aborted && self.is_hooked(HookKind::AgentBeforeSettle);
         // Queued messages go on with the run, which is then not about to end.
         if !is_due || self.next_queue(TurnEnd::Answer).is_some() {
             return self.settle_now(outcome);
@@ -81,10 +83,11 @@ impl Session {
     pub(super) fn settle_hooked(&mut self, outcome: RunOutcome, hooked: HookOutcome) {
         let HookEvent::AgentBeforeSettle { boundary, .. } = hooked.event else { return };
         self.add_entries(boundary.entries);
-        if self.run().is_some_and(Run::is_aborted) {
+        if self.run().is_some_and(|run| run.is_aborted() && run.stop_failure().is_none()) {
             return self.settle_now(RunOutcome::Aborted);
         }
-        if boundary.continues && outcome == RunOutcome::Done {
+        let is_stopped = self.run().is_some_and(Run::is_aborted);
+        if boundary.continues && outcome == RunOutcome::Done && !is_stopped {
             self.emit(Event::RunStart);
             return self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         }

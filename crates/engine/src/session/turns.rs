@@ -21,6 +21,8 @@ impl Session {
     pub(super) fn start_run(&mut self, model: Arc<Model>, prompt: &[Recorded], waiter: Option<Origin>) {
         let messages = prompt.iter().map(|recorded| Arc::clone(&recorded.message)).collect();
         self.activity = Activity::Running(Box::new(Run::new(model, messages, waiter)));
+        self.budget.start_run();
+        self.spent();
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
         for recorded in prompt {
@@ -67,7 +69,7 @@ impl Session {
             return self.fail_for_storage();
         }
         if run.is_aborted() {
-            return self.end_run(RunOutcome::Aborted);
+            return self.end_stopped_run();
         }
         if run.is_stopped() {
             return self.end_run(RunOutcome::Done);
@@ -90,10 +92,17 @@ impl Session {
     /// Takes the messages that wait for the next turn and calls the model again.
     pub(super) fn next_turn(&mut self, end: TurnEnd) {
         let queue = self.next_queue(end);
+        match queue {
+            Some(_) => self.budget.renew_turns(),
+            None => self.budget.take_turn(),
+        }
+        self.spent();
+        // What is queued stays so.
+        if let Some(failure) = self.budget.refuse_model() {
+            return self.fail_turn(&failure);
+        }
         if let Some(queue) = queue {
             self.announce_delivery(queue);
-        } else if let Some(failure) = self.count_turn() {
-            return self.fail_turn(&failure);
         }
         self.emit(Event::TurnStart);
         match queue {
@@ -102,20 +111,11 @@ impl Session {
         }
     }
 
-    /// Counts a turn without a message of the user, and returns the failure of a run that has had too many of them.
-    fn count_turn(&mut self) -> Option<Failure> {
-        let limit = self.agent.settings().max_turns?;
-        let turns = self.run_mut()?.count_turn();
-        (turns > limit).then(|| {
-            let text = format!(
-                "The run was stopped after {limit} turns without a message of yours. Send another prompt to go on, or raise maxTurns in settings.json."
-            );
-            Failure::new(ErrorKind::TooManyTurns, text)
-        })
-    }
-
     /// Starts another attempt of the run: the model is called again without a new message.
     pub(super) fn start_attempt(&mut self) {
+        if let Some(failure) = self.budget.refuse_model() {
+            return self.fail_turn(&failure);
+        }
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
         self.call_model();
@@ -167,6 +167,7 @@ impl Session {
         self.record_held_commands();
         self.add_held_custom_messages();
         self.emit(Event::Settled(outcome.clone()));
+        self.end_budget_of_run();
         let Some(run) = self.activity.take_run() else { return };
         self.instructions.end_run();
         let waiters = run.into_waiters();

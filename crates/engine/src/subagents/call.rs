@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bowline_core::command::InterruptMode;
+use bowline_core::limits::{LimitSet, Limits};
 use bowline_core::message::{Arguments, Content};
 use bowline_core::model::Model;
 use bowline_core::policy::{Order, PromptAnswer};
@@ -225,7 +226,10 @@ impl Delegation {
                 later: None,
                 ..parts.models.clone()
             };
-            parts.settings.max_turns = parts.settings.subagents.max_turns;
+            // What a child spends is limited by its parent, which learns of it.
+            let turns = parts.settings.subagents.max_turns.map(u64::from);
+            parts.settings.limits =
+                LimitSet { run: Limits { turns, ..Limits::default() }, ..LimitSet::default() };
             parts.system_prompt.additions.push(SITUATION.to_owned());
             if !plan.agent.instructions.is_empty() {
                 parts.system_prompt.additions.push(plan.agent.instructions);

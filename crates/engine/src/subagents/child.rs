@@ -8,6 +8,7 @@ use bowline_core::SessionTag;
 use bowline_core::ask::{Ask, AskAnswer, AskId, Question};
 use bowline_core::command::{Command, Draft, Origin, Request};
 use bowline_core::event::{Event, RunOutcome};
+use bowline_core::limits::Spent;
 use bowline_core::reply::Reply;
 use bowline_core::subagent::{Subagent, SubagentEvent, SubagentProgress, SubagentStatus, Subscription};
 use bowline_core::usage::Usage;
@@ -89,6 +90,8 @@ struct Driven {
     is_followed: bool,
     /// How the last run ended, or why it did not begin.
     outcome: Option<Result<RunOutcome, String>>,
+    /// What the parent was told that the child has spent.
+    reported: Spent,
     /// The questions that the parent asks the user. Dropping a guard withdraws its question.
     questions: Vec<(AskId, DropGuard)>,
     answers: (mpsc::UnboundedSender<AskAnswer>, mpsc::UnboundedReceiver<AskAnswer>),
@@ -144,6 +147,7 @@ impl Child {
             session_file,
             is_followed: false,
             outcome: None,
+            reported: Spent::default(),
             questions: Vec::new(),
             answers: mpsc::unbounded_channel(),
         };
@@ -174,6 +178,7 @@ impl Driven {
             while let Some(output) = self.session.next_output() {
                 self.take(output).await;
             }
+            self.report_spent().await;
             if self.session.is_idle()
                 && let Some(outcome) = self.outcome.take()
             {
@@ -231,6 +236,16 @@ impl Driven {
                 }
                 Some(Err(problem)) => failed(format!("Its answer does not fit the schema: {problem}")),
             },
+        }
+    }
+
+    /// Tells the parent what was spent since it was last told.
+    async fn report_spent(&mut self) {
+        let spent = self.session.spent_for_parent();
+        if spent != self.reported {
+            let step = ToolStep::Spent(spent.since(&self.reported));
+            self.reported = spent;
+            self.line.reporter.send(Step::Tool(step)).await;
         }
     }
 

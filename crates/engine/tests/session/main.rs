@@ -8,6 +8,7 @@
 mod aborting;
 mod answers;
 mod branches;
+mod budgets;
 mod changes_between_turns;
 mod compaction;
 mod context_files;

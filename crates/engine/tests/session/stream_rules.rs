@@ -266,7 +266,7 @@ async fn rule_that_breaks_a_retried_answer_ends_the_retries() {
 async fn rules_that_never_let_an_answer_pass_end_at_the_limit_of_turns() {
     let mut setup = with_rules(&[("a", "condition: bad")]);
     setup.settings.stream_rules.repeat = RuleRepeat::AfterGap(1);
-    setup.settings.max_turns = Some(5);
+    setup.settings.limits.run.turns = Some(5);
     setup.server.default_reply(Reply::text("bad "));
     let mut driver = setup.start();
     let records = driver.run("go").await;

@@ -37,8 +37,11 @@ pub(super) fn apply(policy: &Policy) -> Result<u32, Failed> {
 }
 
 /// Restricts what this thread starts a little more, so that it cannot signal this process.
+///
+/// Moving and linking files between folders is the one right that every set of rules takes away unless it gives it back.
 pub(crate) fn restrict_signals() -> Result<(), RulesetError> {
-    Ruleset::default().scope(Scope::Signal)?.create()?.restrict_self().map(|_| ())
+    let rules = Ruleset::default().handle_access(AccessFs::Refer)?.scope(Scope::Signal)?.create()?;
+    rules.add_rules(path_beneath_rules(["/"], AccessFs::Refer))?.restrict_self().map(|_| ())
 }
 
 fn restrict(policy: &Policy) -> Result<RestrictionStatus, RulesetError> {
@@ -97,7 +100,9 @@ fn writable(policy: &Policy, rules: RulesetCreated) -> Result<RulesetCreated, Ru
     if policy.level != SandboxLevel::Full {
         // The terminals of programs inside are made by the machine's own multiplexer.
         let rules = rules.add_rules(path_beneath_rules(["/dev/pts"], device))?;
-        return rules.add_rules(path_beneath_rules([&policy.private_tmp], all));
+        // Semaphores are files there, which many programs cannot do without.
+        let own = [policy.private_tmp.as_path(), Path::new("/dev/shm")];
+        return rules.add_rules(path_beneath_rules(own, all));
     }
     let overlay = policy.home_store.as_ref().and(policy.home.as_deref());
     let own = [Path::new("/tmp"), Path::new("/dev/pts"), Path::new("/dev/shm")];

@@ -16,18 +16,18 @@ use super::inside::Inside;
 use Reach::{Anyone, Machine};
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    row("32", "device.raw", "open a disk", REFUSED, Machine, disk),
-    row("33", "device.raw", "make a device file and open it", REFUSED, Machine, make_device),
-    row("34", "device.raw", "open /dev/mem", REFUSED, Machine, |_| open("/dev/mem")),
-    row("35", "kernel.settings", "write a kernel setting", REFUSED, Machine, setting),
-    row("36", "kernel.settings", "open /proc/sysrq-trigger", REFUSED, Machine, |_| {
+    row("32", "kernel.devices", "open a disk", REFUSED, Machine, disk),
+    row("33", "kernel.devices", "make a device file and open it", REFUSED, Machine, make_device),
+    row("34", "kernel.devices", "open /dev/mem", REFUSED, Machine, |_| open("/dev/mem")),
+    row("35", "kernel.devices", "write a kernel setting", REFUSED, Machine, setting),
+    row("36", "kernel.devices", "open /proc/sysrq-trigger", REFUSED, Machine, |_| {
         open("/proc/sysrq-trigger")
     }),
-    row("37", "kernel.settings", "open control group files", REFUSED, Machine, control_groups),
-    row("38", "tmp.private", "write the machine's /dev/shm", PRIVATE_OR_NOT_ENFORCED, Anyone, |inside| {
+    row("37", "kernel.devices", "open control group files", REFUSED, Machine, control_groups),
+    row("38", "ipc", "write the machine's /dev/shm", PRIVATE_OR_NOT_ENFORCED, Anyone, |inside| {
         write_shared(&inside.facts.file_in_shm)
     }),
-    row("39", "tmp.private", "write the machine's /tmp", PRIVATE_OR_REFUSED, Anyone, |inside| {
+    row("39", "file.create", "write the machine's /tmp", PRIVATE_OR_REFUSED, Anyone, |inside| {
         write_shared(&inside.facts.file_in_tmp)
     }),
 ];

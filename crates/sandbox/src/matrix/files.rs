@@ -20,22 +20,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("1", "file.write", "write a file", REFUSED, Anyone, |inside| append(&inside.file())),
     row("2", "file.create", "create a file", REFUSED, Anyone, create),
     row("3", "file.write", "truncate a file", REFUSED, Anyone, truncate),
-    row("4", "file.remove", "remove a file", REFUSED, Anyone, |inside| Ok(fs::remove_file(inside.file())?)),
+    row("4", "file.write", "remove a file", REFUSED, Anyone, |inside| Ok(fs::remove_file(inside.file())?)),
     row("5", "file.create", "create a folder", REFUSED, Anyone, |inside| {
         Ok(fs::create_dir(inside.outside.join("new"))?)
     }),
-    row("6", "file.remove", "remove a folder", REFUSED, Anyone, |inside| {
+    row("6", "file.write", "remove a folder", REFUSED, Anyone, |inside| {
         Ok(fs::remove_dir(inside.outside.join("empty"))?)
     }),
     row("7", "file.create", "create a symbolic link", REFUSED, Anyone, |inside| {
         Ok(std::os::unix::fs::symlink("/etc/passwd", inside.outside.join("new"))?)
     }),
     row("8", "file.create", "create a named pipe", REFUSED, Anyone, create_pipe),
-    row("9", "file.rename", "rename over a file", REFUSED, Anyone, rename_over),
-    row("10", "file.rename", "rename a file into the workspace", REFUSED, Anyone, |inside| {
+    row("9", "file.write", "rename over a file", REFUSED, Anyone, rename_over),
+    row("10", "file.write", "rename a file into the workspace", REFUSED, Anyone, |inside| {
         Ok(fs::rename(inside.file(), inside.scratch.join("taken"))?)
     }),
-    row("11", "file.rename", "exchange a file with one inside", REFUSED, Anyone, exchange),
+    row("11", "file.write", "exchange a file with one inside", REFUSED, Anyone, exchange),
     row("12", "file.write", "write through a link to a file", REFUSED, Anyone, |inside| {
         append(&inside.scratch.join("link-to-file"))
     }),
@@ -48,9 +48,14 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         fs::hard_link(inside.file(), &link)?;
         append(&link)
     }),
-    row("16", "file.hardlink", "write through a hard link that exists", NOT_ENFORCED, Anyone, |inside| {
-        append(&inside.scratch.join("hard-link"))
-    }),
+    row(
+        "16",
+        "file.hardlink.existing",
+        "write through a hard link that exists",
+        NOT_ENFORCED,
+        Anyone,
+        |inside| append(&inside.scratch.join("hard-link")),
+    ),
     row("17", "file.write", "write by .. from an open folder", REFUSED, Anyone, by_parent),
     row("18", "file.write", "write by /proc/self/root", REFUSED, Anyone, |inside| {
         below("/proc/self/root", &inside.file())
@@ -64,8 +69,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         append(&Path::new("../outside").join(name).join("file"))
     }),
     row("22", "file.write", "reopen a descriptor for writing", REFUSED, Anyone, reopen),
-    row("23", "fd.inherited", "write to an inherited file descriptor", REFUSED, Anyone, inherited_file),
-    row("24", "fd.inherited", "create by an inherited folder descriptor", REFUSED, Anyone, inherited_folder),
+    row("23", "file.write", "write to an inherited file descriptor", REFUSED, Anyone, inherited_file),
+    row("24", "file.write", "create by an inherited folder descriptor", REFUSED, Anyone, inherited_folder),
 ];
 
 /// Adds a byte to a file that exists.

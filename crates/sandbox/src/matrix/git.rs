@@ -16,37 +16,37 @@ use Reach::{Anyone, Nobody};
 const SCRIPT: &str = "#!/bin/sh\necho attempt\n";
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    row("99", "git.run", "leave a git hook", REFUSED_OR_UNDONE, Anyone, |inside| {
+    row("99", "file.protected", "leave a git hook", REFUSED_OR_UNDONE, Anyone, |inside| {
         Ok(fs::write(inside.workspace().join(".git/hooks/pre-commit"), SCRIPT)?)
     }),
-    row("100", "git.run", "change .git/config", REFUSED_OR_UNDONE, Anyone, |inside| {
+    row("100", "file.protected", "change .git/config", REFUSED_OR_UNDONE, Anyone, |inside| {
         append(&inside.workspace().join(".git/config"))
     }),
-    row("101", "git.run", "rename over .git/config", REFUSED_OR_UNDONE, Anyone, |inside| {
+    row("101", "file.protected", "rename over .git/config", REFUSED_OR_UNDONE, Anyone, |inside| {
         let new = inside.workspace().join(".git/config.new");
         fs::write(&new, "[core]\n\tfsmonitor = ./attempt\n").prepared("writing a file in .git")?;
         let renamed = fs::rename(&new, inside.workspace().join(".git/config"));
         let _ = fs::remove_file(new);
         Ok(renamed?)
     }),
-    row("102", "git.run", "move .git away", REFUSED_OR_UNDONE, Anyone, |inside| {
+    row("102", "file.protected", "move .git away", REFUSED_OR_UNDONE, Anyone, |inside| {
         Ok(fs::rename(inside.workspace().join(".git"), inside.workspace().join(".git-moved"))?)
     }),
-    row("103", "git.run", "redirect git by .git/commondir", UNDONE, Anyone, |inside| {
+    row("103", "file.protected.new", "redirect git by .git/commondir", UNDONE, Anyone, |inside| {
         Ok(fs::write(inside.workspace().join(".git/commondir"), "../elsewhere\n")?)
     }),
-    row("104", "git.run", "leave a hook in a nested repository", UNDONE, Anyone, |inside| {
+    row("104", "file.protected", "leave a hook in a nested repository", UNDONE, Anyone, |inside| {
         Ok(fs::write(inside.workspace().join("nested/.git/hooks/pre-commit"), SCRIPT)?)
     }),
-    row("105", "agent.folder", "change the folder of an agent", REFUSED_OR_UNDONE, Anyone, |inside| {
+    row("105", "file.protected", "change the folder of an agent", REFUSED_OR_UNDONE, Anyone, |inside| {
         Ok(fs::write(inside.workspace().join(".claude/settings.json"), "{\"hooks\":{}}")?)
     }),
-    row("106", "agent.folder", "make the folder of an agent", UNDONE, Anyone, |inside| {
+    row("106", "file.protected.new", "make the folder of an agent", UNDONE, Anyone, |inside| {
         let folder = inside.workspace().join(".codex");
         fs::create_dir(&folder)?;
         Ok(fs::write(folder.join("config.toml"), "attempt = true\n")?)
     }),
-    row("107", "home.write", "change a start file of the shell", REFUSED, Anyone, |inside| {
+    row("107", "file.write", "change a start file of the shell", REFUSED, Anyone, |inside| {
         append(&inside.home().join(".bashrc"))
     }),
     // A shell of its own is what every command has, so this gets through nowhere; the point is that it stays so.
@@ -55,7 +55,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         then: Some(left_for_the_next),
         ..row(
             "108",
-            "shell.private",
+            "command.environment",
             "leave variables for the next command",
             HARMLESS,
             Nobody,

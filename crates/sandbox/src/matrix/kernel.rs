@@ -32,22 +32,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         // KEYCTL_GET_KEYRING_ID of KEY_SPEC_SESSION_KEYRING.
         Caller::new().call(libc::SYS_keyctl, [0.into(), (-3).into(), 0.into()]).run_in(&inside.scratch)
     }),
-    row("55", "exec.confined", "write from a program in memory", REFUSED, Anyone, from_memory),
-    row("56", "exec.confined", "write from a program started by ld.so", REFUSED, Anyone, by_loader),
-    row("57", "exec.confined", "write from a static program", REFUSED, Anyone, |inside| {
+    row("55", "file.write", "write from a program in memory", REFUSED, Anyone, from_memory),
+    row("56", "file.write", "write from a program started by ld.so", REFUSED, Anyone, by_loader),
+    row("57", "file.write", "write from a static program", REFUSED, Anyone, |inside| {
         Caller::new().then_write(&inside.file()).run_in(&inside.scratch)
     }),
-    row("58", "exec.confined", "write by 32-bit calls", REFUSED, Machine, by_interrupt),
-    row("59", "exec.confined", "write by x32 calls", REFUSED, Machine, by_x32),
-    row("60", "rights.none", "gain rights by a setuid program", REFUSED, Machine, setuid),
-    row("61", "terminal.input", "type into a terminal by TIOCSTI", REFUSED, Machine, |inside| {
+    row("58", "file.write", "write by 32-bit calls", REFUSED, Machine, by_interrupt),
+    row("59", "file.write", "write by x32 calls", REFUSED, Machine, by_x32),
+    row("60", "kernel.rights", "gain rights by a setuid program", REFUSED, Machine, setuid),
+    row("61", "kernel.calls", "type into a terminal by TIOCSTI", REFUSED, Machine, |inside| {
         on_terminal(inside, libc::TIOCSTI, b"!")
     }),
-    row("61b", "terminal.input", "paste into a terminal by TIOCLINUX", REFUSED, Machine, |inside| {
+    row("61b", "kernel.calls", "paste into a terminal by TIOCLINUX", REFUSED, Machine, |inside| {
         // TIOCL_PASTESEL.
         on_terminal(inside, libc::TIOCLINUX, &[3])
     }),
-    row("62", "rights.none", "have any capability", REFUSED, Anyone, capabilities),
+    row("62", "kernel.rights", "have any capability", REFUSED, Anyone, capabilities),
 ];
 
 fn bpf(inside: &Inside) -> Tried {

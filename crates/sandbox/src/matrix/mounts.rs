@@ -16,27 +16,34 @@ use super::inside::Inside;
 use Reach::{Machine, Nobody, Root};
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    row("40", "mount.change", "mount a file system", REFUSED, Root, mount),
-    row("41", "mount.change", "remount the files outside writable", REFUSED, Root, |inside| {
+    row("40", "kernel.mount", "mount a file system", REFUSED, Root, mount),
+    row("41", "kernel.mount", "remount the files outside writable", REFUSED, Root, |inside| {
         remount(&inside.outside)?;
         append(&inside.file())
     }),
-    row("42", "mount.change", "unmount the workspace", REFUSED, Nobody, |inside| {
+    row("42", "kernel.mount", "unmount the workspace", REFUSED, Nobody, |inside| {
         Ok(nix::mount::umount2(&inside.workspace(), MntFlags::MNT_DETACH)?)
     }),
-    row("43", "mount.change", "mount an overlay over the files outside", REFUSED, Root, overlay),
-    row("44", "namespace.new", "make a user namespace by unshare", REFUSED, Machine, |_| {
+    row("43", "kernel.mount", "mount an overlay over the files outside", REFUSED, Root, overlay),
+    row("44", "kernel.namespaces", "make a user namespace by unshare", REFUSED, Machine, |_| {
         Ok(nix::sched::unshare(CloneFlags::CLONE_NEWUSER)?)
     }),
-    row("45", "namespace.new", "make a user namespace by clone3", REFUSED, Machine, by_clone3),
-    row("45b", "namespace.new", "make a user namespace by clone", REFUSED, Machine, by_clone),
-    row("46", "namespace.new", "write from a namespace of one's own", REFUSED, Machine, namespace_and_write),
-    row("47", "namespace.join", "join the namespaces of another process", REFUSED, Machine, join),
-    row("48", "mount.change", "change the root folder", REFUSED, Root, |inside| {
+    row("45", "kernel.namespaces", "make a user namespace by clone3", REFUSED, Machine, by_clone3),
+    row("45b", "kernel.namespaces", "make a user namespace by clone", REFUSED, Machine, by_clone),
+    row(
+        "46",
+        "kernel.namespaces",
+        "write from a namespace of one's own",
+        REFUSED,
+        Machine,
+        namespace_and_write,
+    ),
+    row("47", "kernel.namespaces", "join the namespaces of another process", REFUSED, Machine, join),
+    row("48", "kernel.mount", "change the root folder", REFUSED, Root, |inside| {
         rustix::process::chroot(&inside.scratch)?;
         Ok(())
     }),
-    row("49", "file.handle", "open a file by its handle", REFUSED, Root, by_handle),
+    row("49", "file.write", "open a file by its handle", REFUSED, Root, by_handle),
 ];
 
 fn mount(inside: &Inside) -> Tried {

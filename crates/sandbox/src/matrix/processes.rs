@@ -21,7 +21,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("63", "process.signal", "kill another process", REFUSED, Anyone, |inside| {
         on_victim(inside, |_, process| Ok(rustix::process::kill_process(pid(process)?, Signal::TERM)?))
     }),
-    row("64", "process.trace", "trace another process", REFUSED, Machine, |inside| on_victim(inside, trace)),
+    row("64", "process.memory", "trace another process", REFUSED, Machine, |inside| on_victim(inside, trace)),
     row("65", "process.memory", "read its memory by process_vm_readv", REFUSED, Machine, |inside| {
         on_victim(inside, |inside, process| read_by_call(inside, process, inside.facts.secret_address))
     }),
@@ -34,51 +34,51 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("68", "process.memory", "take one of its descriptors", REFUSED, Machine, |inside| {
         on_victim(inside, take_descriptor)
     }),
-    row("69", "process.limits", "change its limits", REFUSED, Anyone, |inside| {
+    row("69", "process.memory", "change its limits", REFUSED, Anyone, |inside| {
         on_victim(inside, |_, process| limit(process))
     }),
-    row("70", "process.agent", "signal bowline", REFUSED, Anyone, |inside| signal(agent(inside)?)),
-    row("70b", "process.agent", "trace bowline", REFUSED, Machine, |inside| trace(inside, agent(inside)?)),
-    row("70c", "process.agent", "read its memory by process_vm_readv", REFUSED, Machine, |inside| {
+    row("70", "process.signal", "signal bowline", REFUSED, Anyone, |inside| signal(agent(inside)?)),
+    row("70b", "process.memory", "trace bowline", REFUSED, Machine, |inside| trace(inside, agent(inside)?)),
+    row("70c", "process.memory", "read its memory by process_vm_readv", REFUSED, Machine, |inside| {
         let agent = agent(inside)?;
         read_by_call(inside, agent, mapped_address(agent))
     }),
-    row("70d", "process.agent", "open its memory by /proc/PID/mem", REFUSED, Machine, |inside| {
+    row("70d", "process.memory", "open its memory by /proc/PID/mem", REFUSED, Machine, |inside| {
         open_memory(agent(inside)?)
     }),
-    row("70e", "process.agent", "read its environment", REFUSED, Machine, |inside| {
+    row("70e", "process.memory", "read its environment", REFUSED, Machine, |inside| {
         environment(inside, agent(inside)?)
     }),
-    row("70f", "process.agent", "change its limits", REFUSED, Machine, |inside| same_limit(agent(inside)?)),
+    row("70f", "process.memory", "change its limits", REFUSED, Machine, |inside| same_limit(agent(inside)?)),
     Attempt {
         then: Some(keeper_was_killed),
-        ..row("71", "process.keeper", "kill the keeper", REFUSED, Nobody, kill_keeper)
+        ..row("71", "process.signal", "kill the keeper", REFUSED, Nobody, kill_keeper)
     },
-    row("71b", "process.keeper", "trace the keeper", REFUSED, Nobody, |inside| trace(inside, keeper()?)),
-    row("71c", "process.keeper", "read its memory by process_vm_readv", REFUSED, Nobody, |inside| {
+    row("71b", "process.memory", "trace the keeper", REFUSED, Nobody, |inside| trace(inside, keeper()?)),
+    row("71c", "process.memory", "read its memory by process_vm_readv", REFUSED, Nobody, |inside| {
         let keeper = keeper()?;
         read_by_call(inside, keeper, mapped_address(keeper))
     }),
-    row("71d", "process.keeper", "open its memory by /proc/PID/mem", REFUSED, Nobody, |_| {
+    row("71d", "process.memory", "open its memory by /proc/PID/mem", REFUSED, Nobody, |_| {
         open_memory(keeper()?)
     }),
-    row("71e", "process.keeper", "read its environment", REFUSED, Nobody, |inside| {
+    row("71e", "process.memory", "read its environment", REFUSED, Nobody, |inside| {
         environment(inside, keeper()?)
     }),
-    row("71f", "process.keeper", "change its limits", REFUSED, Nobody, |_| same_limit(keeper()?)),
-    row("72", "process.sight", "see other processes", REFUSED_IN_FULL, Anyone, |inside| {
+    row("71f", "process.memory", "change its limits", REFUSED, Nobody, |_| same_limit(keeper()?)),
+    row("72", "process.visible", "see other processes", REFUSED_IN_FULL, Anyone, |inside| {
         match is_victim(inside) {
             true => Ok(()),
             false => refused("the process is not in /proc"),
         }
     }),
-    row("73", "ipc.private", "reach shared memory of others", REFUSED_IN_FULL, Anyone, |inside| {
+    row("73", "ipc", "reach shared memory of others", REFUSED_IN_FULL, Anyone, |inside| {
         Caller::new()
             .call(libc::SYS_shmget, [inside.facts.memory_key.into(), 0.into(), 0.into()])
             .call(libc::SYS_shmat, [Argument::Result(0), 0.into(), 0.into()])
             .run_in(&inside.scratch)
     }),
-    row("74", "ipc.private", "send to a message queue of others", REFUSED_IN_FULL, Anyone, |inside| {
+    row("74", "ipc", "send to a message queue of others", REFUSED_IN_FULL, Anyone, |inside| {
         // The type of the message and one byte of text.
         let message = [1u64.to_le_bytes(), *b"!\0\0\0\0\0\0\0"].concat();
         Caller::new()

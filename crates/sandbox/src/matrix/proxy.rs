@@ -59,7 +59,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
 ];
 
 const fn proxied(number: &'static str, name: &'static str, act: fn(&Inside) -> Tried) -> Attempt {
-    Attempt { proxied: true, ..row(number, "network.list", name, REFUSED_OR_ABSENT, Reach::Nobody, act) }
+    Attempt { proxied: true, ..row(number, "network.outside", name, REFUSED_OR_ABSENT, Reach::Nobody, act) }
 }
 
 /// Asks for each of these, none of which the list allows.

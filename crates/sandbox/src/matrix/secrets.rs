@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::attempt::expected::{REFUSED, REFUSED_IN_FULL};
+use super::attempt::expected::REFUSED;
 use super::attempt::{Attempt, Reach, Stop, Tried, refused, row};
 use super::files::append;
 use super::fixture::{KEY, KEY_VARIABLE};
@@ -12,22 +12,22 @@ use Reach::{Anyone, Machine};
 
 pub(super) const ATTEMPTS: &[Attempt] =
     &[
-        row("109", "secret.read", "read a key of ssh", REFUSED_IN_FULL, Anyone, |inside| {
+        row("109", "file.masked", "read a key of ssh", REFUSED, Anyone, |inside| {
             read(&inside.home().join(".ssh/id_ed25519"))
         }),
-        row("110", "secret.read", "read bowline's auth.json", REFUSED_IN_FULL, Anyone, |inside| {
+        row("110", "file.masked", "read bowline's auth.json", REFUSED, Anyone, |inside| {
             read(&inside.fixture.join("bowline/auth.json"))
         }),
-        row("111", "session.write", "change a session file", REFUSED, Anyone, |inside| {
+        row("111", "file.write", "change a session file", REFUSED, Anyone, |inside| {
             append(&inside.fixture.join("bowline/sessions/session.jsonl"))
         }),
-        row("112", "secret.environment", "find a key in the environment", REFUSED, Anyone, |inside| {
+        row("112", "secrets.environment", "find a key in the environment", REFUSED, Anyone, |inside| {
             match inside.environment.iter().any(|(name, value)| name == KEY_VARIABLE || value.contains(KEY)) {
                 true => Ok(()),
                 false => refused("the variable is not there"),
             }
         }),
-        row("113", "secret.memory", "find a key in bowline's memory", REFUSED, Machine, |inside| {
+        row("113", "process.memory", "find a key in bowline's memory", REFUSED, Machine, |inside| {
             search_memory(inside.facts.bowline)
         }),
     ];

@@ -22,7 +22,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     row("91", "socket.path", "connect to a socket in the machine's /tmp", REFUSED, Anyone, |inside| {
         connect(&inside.facts.socket_in_tmp)
     }),
-    row("92", "socket.services", "connect to docker, D-Bus, an agent of ssh", REFUSED, Anyone, services),
+    row("92", "socket.path", "connect to docker, D-Bus, an agent of ssh", REFUSED, Anyone, services),
     row("93", "socket.abstract", "connect to an abstract name", REFUSED, Anyone, |inside| {
         let name = SocketAddr::from_abstract_name(&inside.facts.abstract_name).prepared("forming a name")?;
         Ok(UnixStream::connect_addr(&name).map(drop)?)

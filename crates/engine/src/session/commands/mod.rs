@@ -97,6 +97,8 @@ impl Session {
             Command::GetEntries { since } => return self.entries(origin, since),
             Command::GetTree { format } => return self.tree(origin, format),
             Command::GetSessionStatistics => return self.session_statistics(origin),
+            Command::SetLimits { changes } => return self.limits(origin, changes),
+            Command::GetLimits => return self.limits(origin, Vec::new()),
             Command::GetState => return self.get_state(origin),
             Command::GetCommands => return self.get_commands(origin),
             Command::GetCompletions { command, prefix } => {

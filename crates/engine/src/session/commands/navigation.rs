@@ -80,6 +80,9 @@ impl Session {
     ) -> Result<Answer, Refusal> {
         let old_leaf = self.transcript.leaf();
         self.transcript.move_to(navigation)?;
+        if let Some(summary) = &summary {
+            self.budget.spend(&summary.usage);
+        }
         let summary_entry = match summary {
             None => None,
             Some(summary) => Some(self.transcript.append(EntryBody::BranchSummary {

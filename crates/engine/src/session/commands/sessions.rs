@@ -83,10 +83,12 @@ impl Session {
         + Send
         + 'static,
     ) {
-        let file = self.transcript.lend();
+        let (file, agent) = (self.transcript.lend(), self.agent.clone());
         self.change_in_background(origin, ChangeKind::Copy, move || {
             let (session, answer) = copy(&file).map_err(session_unavailable)?;
-            Ok((OpenedSession::new(session)?, answer))
+            let mut opened = OpenedSession::new(session)?;
+            opened.count_spent(&agent)?;
+            Ok((opened, answer))
         });
     }
 
@@ -135,10 +137,12 @@ impl Session {
         let (previous, target) = (self.file().map(ToOwned::to_owned), opened.file().map(ToOwned::to_owned));
         let directory = self.transcript.working_directory().to_owned();
         self.leave_session(reason, target);
+        let spent = opened.spent();
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
         self.take_notes(notes);
+        self.budget.enter(spent);
         self.futile_compaction = None;
         self.subagents.clear();
         self.drop_queued();
