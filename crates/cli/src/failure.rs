@@ -28,6 +28,8 @@ pub(crate) enum Failure {
     Engine(#[from] bowline_core::Refusal),
     #[error(transparent)]
     File(#[from] bowline_files::Error),
+    #[error(transparent)]
+    Approvals(#[from] bowline_approval::Error),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]

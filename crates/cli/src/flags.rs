@@ -1,6 +1,7 @@
 //! The flags: one definition each feeds the parser and the help.
 
 use bowline_core::ThinkingLevel;
+use bowline_core::sandbox::AskMode;
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
@@ -343,6 +344,19 @@ pub(crate) const FLAGS: &[Flag] = &[
         arguments.no_builtin_tools = true;
         Ok(())
     }),
+    flag(
+        Tools,
+        "--ask",
+        None,
+        Value("never|on-request|untrusted"),
+        "When the user is asked about tool calls (default: never)",
+        |arguments, value| match AskMode::parse(&value) {
+            Some(mode) => set(&mut arguments.ask, mode),
+            None => {
+                Err(format!("\"{value}\" is not a time to ask; there are never, on-request and untrusted"))
+            }
+        },
+    ),
     flag(
         Prompt,
         "--system-prompt",

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use bowline_core::command::QueueMode;
 use bowline_core::policy;
+use bowline_core::sandbox::AskMode;
 use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
-    CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    Settings, StreamRuleSettings, SubagentSettings, TodoSettings,
+    ApprovalSettings, CompactionLimits, CompactionSettings, DEFAULT_APPROVAL_TIMEOUT,
+    DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings, StreamRuleSettings,
+    SubagentSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -38,6 +40,9 @@ const LARGEST: u64 = 1024 * 1024;
 
 /// After how many turns a rule steps in again.
 const DEFAULT_REPEAT_GAP: u64 = 10;
+
+/// The groups in which an unknown key keeps bowline from starting.
+const STRICT_GROUPS: [&str; 1] = ["approvals."];
 
 /// Stands for no time limit.
 const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
@@ -100,8 +105,33 @@ pub(crate) struct SettingsFile {
     pub mcp_servers: Map<String, Value>,
     /// How long the first prompt waits for MCP servers.
     pub mcp_start_timeout_ms: Option<u64>,
+    pub approvals: ApprovalsFile,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
+}
+
+/// What is set about asking the user.
+#[derive(Debug, Default)]
+pub(crate) struct ApprovalsFile {
+    pub ask: Option<AskMode>,
+    /// The rules, not checked yet.
+    pub rules: Vec<Value>,
+    /// 0 is without end.
+    pub timeout_ms: Option<u64>,
+    pub full_dialogs: bool,
+}
+
+impl ApprovalsFile {
+    fn settings(&self) -> ApprovalSettings {
+        ApprovalSettings {
+            timeout: match self.timeout_ms {
+                None => Some(DEFAULT_APPROVAL_TIMEOUT),
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            full_dialogs: self.full_dialogs,
+            client_may_widen: false,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -287,6 +317,10 @@ impl SettingsFile {
                     return Err(in_words_of_group(&path, setting, value));
                 };
                 self.take_members(&format!("{path}."), members)?;
+            } else if STRICT_GROUPS.contains(&prefix) {
+                // What is set there limits what tools may do. A mistyped limit is none.
+                let meant = suggestion(prefix, key).map(|meant| format!("; did you mean \"{meant}\"?"));
+                return Err(format!("\"{path}\" is not a setting{}", meant.unwrap_or_default()));
             } else if !KEYS_OF_PI.contains(&path.as_str()) {
                 self.warnings.extend(suggestion(prefix, key).map(|meant| {
                     format!("\"{path}\" is not a setting and is ignored; did you mean \"{meant}\"?")
@@ -331,6 +365,7 @@ impl SettingsFile {
             },
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
+            approvals: self.approvals.settings(),
         }
     }
 

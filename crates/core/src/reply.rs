@@ -12,6 +12,7 @@ use crate::extension_info::ExtensionInfo;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
+use crate::sandbox::AskMode;
 pub use crate::slash_command::SlashCommand;
 use crate::subagent::{Subagent, Subscription};
 use crate::thinking::ThinkingLevel;
@@ -245,6 +246,8 @@ pub struct State {
     /// The list of tasks.
     pub todos: Arc<[TodoPhase]>,
     pub extensions: Vec<ExtensionInfo>,
+    /// How the user is asked about calls; absent if that is as usual.
+    pub approvals: Option<ApprovalState>,
 }
 
 /// An entry in a list of the entries of a tree.
@@ -266,6 +269,14 @@ pub struct SessionDamage {
     pub relinked_entries: usize,
     /// Messages of the conversation whose content cannot be read.
     pub unreadable_messages: usize,
+}
+
+/// How the user is asked about tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalState {
+    pub ask: AskMode,
+    /// Whether the client is asked: it is not if it never answered.
+    pub client_answers: bool,
 }
 
 /// The system prompt and the tools.

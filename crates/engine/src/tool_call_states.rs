@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::sandbox::Grants;
 use bowline_core::subagent::SubagentEvent;
 use bowline_core::ui::ExtensionError;
 use bowline_tools::{Outcome, Progress};
@@ -33,6 +34,8 @@ pub(crate) struct Call {
     pub arguments: Arc<Arguments>,
     /// Why it is not carried out, if its arguments could not be accepted.
     pub refusal: Option<String>,
+    /// What it may do beyond the sandbox.
+    pub grants: Grants,
     state: CallState,
 }
 
@@ -98,7 +101,8 @@ impl Batch {
         reason: StopReason,
     ) -> Self {
         let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
-            Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
+            let (arguments, grants) = (Arc::new(arguments), Grants::default());
+            Call { id, tool: name, arguments, refusal, grants, state: CallState::Waiting }
         });
         Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0, is_sequential: false }
     }
@@ -162,6 +166,18 @@ impl Batch {
         if let Some(call) = self.calls.get_mut(index) {
             call.arguments = arguments;
         }
+    }
+
+    /// Sets what a call may do beyond the sandbox.
+    pub fn set_grants(&mut self, index: usize, grants: Grants) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.grants = grants;
+        }
+    }
+
+    /// Returns the calls that are running.
+    pub fn running(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| matches!(call.state, CallState::Running { .. }))
     }
 
     /// Tells whether it is still being decided about a call.

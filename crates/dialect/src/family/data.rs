@@ -219,6 +219,7 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         cwd: cache.working_directory(),
         context_usage: state.context.as_ref().map(context_usage),
         extensions: extensions::records(&state.extensions),
+        approvals: state.approvals.as_ref().map(Into::into),
     }
 }
 

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::hook_points::HookPoint;
-use crate::call_gate::{GatedCall, Verdict};
 use crate::extension::FoundTool;
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
@@ -114,21 +113,6 @@ impl Session {
         self.check_call(index, started, None);
     }
 
-    /// Lets the gate decide about a call, unless an extension wants the user to.
-    pub(super) fn check_call(&mut self, index: usize, started: Instant, asks: Option<String>) {
-        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let gated = GatedCall { call_id: &call.id, tool: &call.tool, arguments: &call.arguments };
-        let verdict = match (self.agent.gate().check(&gated), asks) {
-            (Verdict::Run, Some(reason)) => Verdict::Ask { reason },
-            (verdict, _) => verdict,
-        };
-        match verdict {
-            Verdict::Run => self.set_call_state(index, CallState::Cleared { started }),
-            Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
-            Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
-        }
-    }
-
     /// Returns why a call is not carried out, if it is not.
     fn refuse_call(&self, index: usize, reason: StopReason, tool: &str) -> Option<String> {
         if self.activity.is_stopping() {
@@ -178,6 +162,7 @@ impl Session {
         let delegation = self.delegation(index, &*tool);
         let tool = self.with_addresses(tool, &arguments);
         let todos = self.todos.list.clone();
+        let grants = call.grants.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -188,7 +173,7 @@ impl Session {
                 session_id,
                 call_id,
                 todos,
-                grants: Grants::default(),
+                grants,
             };
             let arguments = (*arguments).clone();
             let call = match delegation {
@@ -338,6 +323,8 @@ impl Session {
         }
         let batch = self.batch()?;
         let closed = (Arc::clone(batch.message()), batch.results());
+        self.withdraw_host_questions();
+        self.approvals.end_turn();
         self.set_phase(Phase::Deciding);
         Some(closed)
     }

@@ -110,6 +110,7 @@ impl Driver {
             Report::Step(step) => self.handle(Input::Step(step)),
             Report::Extension { host, input } => self.handle(Input::Extension { host, input }),
             Report::HostCall(request) => self.handle(Input::HostCall(request)),
+            Report::HostQuestion(question) => self.handle(Input::HostQuestion(question)),
             Report::Opened(_) => {}
         }
     }

@@ -84,6 +84,7 @@ impl Session {
             instructions: None,
             todos: self.todos.list.phases(),
             extensions: self.extensions.describe(),
+            approvals: self.approval_state(),
         })
     }
 
