@@ -214,6 +214,10 @@ impl Lexer<'_> {
     }
 
     fn glob(&mut self, character: char) {
+        if character == '[' && self.command.words.is_empty() {
+            // It may begin an assignment to an element, which may contain anything.
+            self.lexed.is_plain = false;
+        }
         self.word().has_glob = true;
         self.push(character);
     }
@@ -268,7 +272,9 @@ impl Lexer<'_> {
         let is_number = |word: &Word| {
             !word.is_quoted && !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit())
         };
-        if self.word.as_ref().is_some_and(is_number) && !self.redirects {
+        if self.word.as_ref().is_some_and(is_number) {
+            // `>2>a` has no target before the second sign.
+            self.lexed.is_plain &= !self.redirects;
             self.word = None;
         }
         self.end_word();
@@ -278,7 +284,7 @@ impl Lexer<'_> {
             // Here-documents, here-strings and process substitutions.
             self.lexed.is_plain = false;
         }
-        if !duplicates && !self.takes('>') {
+        if !duplicates && !self.takes('>') && operator == '>' {
             let _ = self.takes('|');
         }
         while matches!(self.rest.chars().next(), Some(' ' | '\t')) {

@@ -184,5 +184,7 @@ fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
+#[cfg(all(test, unix))]
+mod against_bash;
 #[cfg(test)]
 mod tests;
