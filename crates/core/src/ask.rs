@@ -53,6 +53,8 @@ pub struct Terms {
     /// Why consent is needed, for programs.
     pub code: ReasonCode,
     pub kind: ApprovalKind,
+    /// Which question about a call it is that the user of this session sees, from 1; 0 before it is shown.
+    pub number: u64,
     /// The folder that the call runs in.
     pub working_directory: PathBuf,
     /// What the call gets beyond the sandbox.

@@ -83,7 +83,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     records.retain(is_emitted);
     records.extend(variants::<OwnRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
-    records.push(Style::Pi.schema(generator));
+    records.push(Style::Pi.approval_schema(generator));
     records
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Approvals {
     /// The question that the user sees. There is one at a time, so that an answer cannot be for another.
     open: Option<PendingId>,
     waiting: VecDeque<PendingId>,
+    /// How many the user has seen.
+    shown: u64,
     client: Client,
     /// Whether the client wants records instead of dialogs.
     wants_records: bool,
@@ -73,6 +75,17 @@ impl Approvals {
     /// Tells whether the user sees a question.
     pub fn is_open(&self, id: PendingId) -> bool {
         self.open == Some(id)
+    }
+
+    /// Returns the number of a question that is shown now.
+    pub fn number(&mut self) -> u64 {
+        self.shown += 1;
+        self.shown
+    }
+
+    /// Returns the question with this number, if the user sees it.
+    pub fn with_number(&self, number: u64) -> Option<PendingId> {
+        self.open.filter(|_| self.shown == number)
     }
 
     /// Forgets a question that is decided.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::ask::{Approval, AskId, Decision};
+use bowline_core::ask::{Approval, Decision};
 use bowline_core::message::Message;
 use bowline_core::todo::TodoPhase;
 use bowline_session::{Context, EntryBody, Session};
@@ -58,7 +58,6 @@ pub(crate) fn rules_entry(names: &[&str]) -> EntryBody {
 
 /// Returns the entry that says who decided what about a call, and when.
 pub(crate) fn approval_entry(
-    id: AskId,
     approval: &Approval,
     decision: &Decision,
     by: &str,
@@ -67,7 +66,6 @@ pub(crate) fn approval_entry(
 ) -> EntryBody {
     let Approval { call_id, tool, reason, terms, .. } = approval;
     let mut data = json!({
-        "id": format!("ap_{}", id.0),
         "tool": tool,
         "digest": terms.digest,
         "reason": { "code": terms.code.as_str(), "text": reason },
@@ -76,6 +74,10 @@ pub(crate) fn approval_entry(
         "askedAt": asked_at,
         "decidedAt": decided_at,
     });
+    // One that was answered together with an equal one was never shown.
+    if terms.number > 0 {
+        data["id"] = json!(format!("ap_{}", terms.number));
+    }
     if !call_id.is_empty() {
         data["toolCallId"] = json!(call_id);
     }

@@ -62,3 +62,38 @@ impl Tool for Escapable {
         self.bash.call(context, arguments)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Workshop;
+    use crate::toolbox::Options;
+
+    #[tokio::test]
+    async fn command_leaves_the_sandbox_only_with_a_grant() {
+        let workshop = Workshop::new();
+        let toolbox = with_unsandboxed_commands(&Toolbox::builtin(&Options::default()));
+        let bash = toolbox.get(BASH).unwrap();
+        assert_eq!(bash.definition().parameters["properties"][UNSANDBOXED]["type"], "string");
+        assert!(bash.traits().is_some_and(|traits| traits.mutates));
+        for (arguments, is_granted, runs) in [
+            (json!({ "command": "echo hi" }), false, true),
+            (json!({ "command": "echo hi", UNSANDBOXED: null }), false, true),
+            (json!({ "command": "echo hi", UNSANDBOXED: "why" }), false, false),
+            (json!({ "command": "echo hi", UNSANDBOXED: "" }), false, false),
+            (json!({ "command": "echo hi", UNSANDBOXED: "why" }), true, true),
+        ] {
+            let mut context = workshop.context();
+            context.grants.unsandboxed = is_granted;
+            let arguments = arguments.as_object().cloned().unwrap();
+            assert_eq!(
+                wants_unsandboxed(&arguments),
+                arguments.get(UNSANDBOXED).is_some_and(|why| !why.is_null())
+            );
+            let outcome = bash.call(context, arguments).await;
+            assert_eq!(!outcome.is_error, runs, "{outcome:?}");
+        }
+        let without = Toolbox::builtin(&Options::default()).without(BASH);
+        assert!(with_unsandboxed_commands(&without).get(BASH).is_none());
+    }
+}

@@ -73,7 +73,9 @@ fn one_dialog_is_open_at_a_time_and_the_others_wait_in_order() {
             question["message"].as_str().unwrap().starts_with(&format!("Command: touch {name}\n")),
             "{question}"
         );
-        assert!(agent.next_within(Duration::from_millis(50)).is_none(), "nothing else is asked meanwhile");
+        while let Some(record) = agent.next_within(Duration::from_millis(50)) {
+            assert_ne!(record["type"], "extension_ui_request", "nothing else is asked meanwhile");
+        }
         confirm(&mut agent, &question, name != "two");
     }
     agent.collect_until_settled();

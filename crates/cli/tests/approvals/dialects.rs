@@ -88,8 +88,8 @@ fn questions_of_subagents_are_asked_in_turn_by_their_parent() {
     server.reply(Reply::new().tool(
         "task",
         json!({ "tasks": [
-        { "id": "One", "description": "d", "assignment": "do one" },
-        { "id": "Two", "description": "d", "assignment": "do two" },
+        { "name": "one", "task": "do one" },
+        { "name": "two", "task": "do two" },
     ] }),
     ));
     for name in ["one", "two"] {

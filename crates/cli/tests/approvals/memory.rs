@@ -22,6 +22,10 @@ fn session_answers_equal_calls_that_wait_and_later_ones() {
     assert_eq!(question["method"], "select");
     assert_eq!(question["options"], json!(["Approve", "Session", "Project", "Deny"]));
     assert!(question["title"].as_str().unwrap().starts_with("Allow bash?\nCommand: mkdir one\n"));
+    // By then the others wait.
+    while of_type(agent.transcript(), "tool_execution_start").len() < 4 {
+        agent.until_type("tool_execution_start");
+    }
     choose(&mut agent, &question, "Session");
     let question = dialog(&mut agent);
     assert_eq!(question["options"], json!(["Approve", "Session", "Deny"]), "no rule can stand for it");

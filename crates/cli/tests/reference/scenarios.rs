@@ -131,6 +131,21 @@ fn run_host(recorder: &mut Recorder, end: &str) {
     }
 }
 
+/// Has the user asked about calls, with records.
+fn run_approval(recorder: &mut Recorder, end: &str) {
+    recorder.request(json!({ "type": "set_client_capabilities", "approvals": "record" }));
+    recorder.request(json!({ "type": "set_approvals", "ask": "untrusted" }));
+    recorder.server.reply(Reply::new().tool("bash", json!({ "command": "git push" })));
+    recorder.server.reply(Reply::text("Then I do not push it."));
+    recorder.send(json!({ "type": "prompt", "message": "Push it." }));
+    let id = recorder.wait_for_id("approval_request");
+    let message = "Commit first.";
+    recorder.request(
+        json!({ "type": "approval_response", "approvalId": id, "decision": "deny", "message": message }),
+    );
+    recorder.wait_for(end);
+}
+
 /// Aborts an endless response. `text` is the field of a prompt that holds its text.
 fn run_abort(recorder: &mut Recorder, text: &str) {
     let gate = Gate::new();
@@ -166,6 +181,7 @@ pub(crate) fn pi() -> Recorder {
     run_host(&mut recorder, "agent_settled");
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
+    run_approval(&mut recorder, "agent_settled");
     recorder
 }
 
@@ -209,6 +225,7 @@ pub(crate) fn omp() -> Recorder {
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     log_in(&mut recorder);
     recorder.record_extension();
+    run_approval(&mut recorder, "agent_end");
     recorder
 }
 
@@ -240,6 +257,7 @@ pub(crate) fn pi_classic() -> Recorder {
     recorder.wait_for("error");
     recorder.send_verbatim(json!({ "type": "abort" }));
     recorder.wait_for("agent_end");
+    recorder.record_dialogs_about_calls("agent_end");
     recorder
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bowline_core::ask::{Approval, ApprovalForm, ApprovalKind, AskId, Decision, ReasonCode, Remembered};
+use bowline_core::ask::{Approval, ApprovalForm, ApprovalKind, Decision, ReasonCode, Remembered, Terms};
 use bowline_core::command::Command;
 use bowline_core::event::AskEnd;
 use bowline_core::message::Arguments;
@@ -154,19 +154,19 @@ impl From<&ApprovalState> for ApprovalStateRecord {
 }
 
 /// Returns the id of a question on the wire.
-pub(crate) fn wire_id(id: AskId) -> String {
-    format!("ap_{}", id.0)
+pub(crate) fn wire_id(terms: &Terms) -> String {
+    format!("ap_{}", terms.number)
 }
 
 /// Encodes a question.
-pub(crate) fn request(id: AskId, approval: &Approval) -> Record {
+pub(crate) fn request(approval: &Approval) -> Record {
     let Approval { call_id, tool, arguments, reason, terms } = approval;
     let is_command = matches!(terms.kind, ApprovalKind::Command | ApprovalKind::Network);
     let command = arguments.get("command").and_then(Value::as_str).filter(|_| is_command);
     let is_plain = command.is_some() && arguments.len() == 1;
     let remembered = terms.may_remember.iter().map(|remembered: &Remembered| remembered.as_str());
     encode(&ApprovalRecord::ApprovalRequest {
-        id: wire_id(id),
+        id: wire_id(terms),
         tool_call_id: Some(&**call_id).filter(|id| !id.is_empty()),
         kind: terms.kind.as_str(),
         tool,
@@ -184,13 +184,13 @@ pub(crate) fn request(id: AskId, approval: &Approval) -> Record {
 }
 
 /// Encodes the end of a question.
-pub(crate) fn resolved(id: AskId, decision: &Decision, cause: AskEnd) -> Record {
+pub(crate) fn resolved(id: String, decision: &Decision, cause: AskEnd) -> Record {
     let by = match cause {
         AskEnd::Answered => "client",
         AskEnd::TimedOut => "timeout",
         AskEnd::Withdrawn => "abort",
     };
-    encode(&ApprovalRecord::ApprovalResolved { id: wire_id(id), decision: decision.as_str(), by })
+    encode(&ApprovalRecord::ApprovalResolved { id, decision: decision.as_str(), by })
 }
 
 fn encode(record: &ApprovalRecord<'_>) -> Record {

@@ -208,9 +208,9 @@ impl UserInterface {
             Question::Dialog(dialog) => (dialog_request(dialog), Subject::Dialog, Wanted::of(&dialog.kind)),
             Question::Approval(approval) if approval.terms.form == ApprovalForm::Record => {
                 let (subject, wanted) = (Subject::Record, Wanted::Text);
-                let id = approvals::wire_id(ask.id);
+                let id = approvals::wire_id(&approval.terms);
                 self.open.add(Open { ask: ask.id, id, token: ask.token, subject, wanted });
-                return approvals::request(ask.id, approval);
+                return approvals::request(approval);
             }
             Question::Approval(approval) if offers_to_remember(approval) => {
                 (choice_request(self.style, approval), Subject::Choice, Wanted::Text)
@@ -233,7 +233,7 @@ impl UserInterface {
         }
         let open = self.open.remove(ask)?;
         if subject == Subject::Record {
-            return Some(approvals::resolved(ask, decision, cause));
+            return Some(approvals::resolved(open.id, decision, cause));
         }
         let is_told = matches!(self.style, Style::Omp { .. }) && cause == AskEnd::Withdrawn;
         // An id of its own, as random as that of the dialog.
@@ -317,6 +317,19 @@ impl Style {
             Self::Pi => uuid(token),
             Self::Omp { .. } => format!("{:016x}", token.0 & u128::from(u64::MAX)),
         }
+    }
+
+    /// Describes the requests about tool calls.
+    pub fn approval_schema(self, generator: &mut SchemaGenerator) -> Schema {
+        let mut methods = variants::<Request<'_>>(generator);
+        let name = |method: &Schema| method.as_value()["properties"]["method"]["const"].clone();
+        methods.retain(|method| name(method) == "confirm" || name(method) == "select");
+        record_union(
+            "A tool call needs the user's consent, for users who want to be asked. It waits for an `extension_ui_response` \
+             with its id.",
+            REQUEST,
+            methods,
+        )
     }
 
     /// Describes a request.

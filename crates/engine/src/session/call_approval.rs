@@ -148,15 +148,18 @@ impl Session {
 
     fn show_question(&mut self, id: PendingId) {
         let (now, form) = (self.now(), self.approvals.form(&self.agent.settings().approvals));
+        let number = self.approvals.number();
         let question = match self.pending.awaited_mut(id) {
             Some(Awaited::Question(open)) => {
                 open.shown_at = Some(now);
                 open.approval.terms.form = form;
+                open.approval.terms.number = number;
                 open.approval.clone()
             }
             Some(Awaited::PassedOn(asker)) => {
                 let Question::Approval(approval) = &mut asker.question else { return };
                 approval.terms.form = form;
+                approval.terms.number = number;
                 approval.clone()
             }
             _ => return,
@@ -383,7 +386,7 @@ impl Session {
         self.approvals.remove(id);
         let Some(Awaited::Question(open)) = self.pending.remove(id) else { return None };
         if open.shown_at.is_some() || by == By::EqualCall {
-            self.note_decision(id, &open, decision, by);
+            self.note_decision(&open, decision, by);
         }
         if let (Some(_), By::End(cause)) = (open.shown_at, by) {
             self.question_closed(id, decision.clone(), cause, open.approval.reason.clone());
@@ -423,7 +426,7 @@ impl Session {
     }
 
     /// Writes down who decided what.
-    fn note_decision(&mut self, id: PendingId, open: &OpenQuestion, decision: &Decision, by: By) {
+    fn note_decision(&mut self, open: &OpenQuestion, decision: &Decision, by: By) {
         let by = match by {
             By::End(AskEnd::Answered) => "client",
             By::End(AskEnd::TimedOut) => "timeout",
@@ -431,8 +434,7 @@ impl Session {
             By::EqualCall => "equal-call",
         };
         let now = self.now();
-        let entry =
-            approval_entry(id.into(), &open.approval, decision, by, open.shown_at.unwrap_or(now), now);
+        let entry = approval_entry(&open.approval, decision, by, open.shown_at.unwrap_or(now), now);
         self.append_note(entry);
     }
 }

@@ -91,6 +91,11 @@ impl Driver {
         self.handle(Input::Answer(AskAnswer { id, decision }));
     }
 
+    /// Returns what asks the session about hosts.
+    pub fn host_questions(&self) -> bowline_engine::HostQuestions {
+        self.session.host_questions()
+    }
+
     pub fn shut_down(&mut self) {
         self.handle(Input::Shutdown);
     }

@@ -4,7 +4,7 @@ use bowline_core::ask::{ApprovalForm, AskAnswer, AskId, Decision, Question, Reme
 use bowline_core::reply::{Answer, ApprovalState, Refusal, RefusalCode};
 use bowline_core::sandbox::AskMode;
 
-use crate::pending::{Awaited, PendingId};
+use crate::pending::Awaited;
 use crate::session::Session;
 
 impl Session {
@@ -42,8 +42,8 @@ impl Session {
         message: Option<String>,
     ) -> Result<Answer, Refusal> {
         let number = approval.strip_prefix("ap_").and_then(|number| number.parse().ok());
-        let id = number.map(AskId).filter(|id| self.is_open_approval(PendingId::from(*id)));
-        let Some(id) = id else {
+        let open = number.and_then(|number| self.approvals.with_number(number));
+        let Some(id) = open.map(AskId::from) else {
             self.approvals.client_answered();
             let text = format!("No approval {approval:?} is open: it was decided, or never asked");
             return Err(Refusal::new(RefusalCode::InvalidArgument, text));
@@ -65,15 +65,6 @@ impl Session {
         }
         let text = format!("{decision:?} is none of the options, so the call was denied");
         Err(Refusal::new(RefusalCode::InvalidArgument, text))
-    }
-
-    fn is_open_approval(&self, id: PendingId) -> bool {
-        let is_approval = match self.pending.awaited(id) {
-            Some(Awaited::Question(_)) => true,
-            Some(Awaited::PassedOn(asker)) => matches!(asker.question, Question::Approval(_)),
-            _ => false,
-        };
-        is_approval && self.approvals.is_open(id)
     }
 
     fn is_offered(&self, id: AskId, decision: &Decision) -> bool {
