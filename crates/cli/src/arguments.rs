@@ -4,6 +4,7 @@ use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
+use bowline_core::sandbox::AskMode;
 use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
@@ -93,6 +94,8 @@ pub(crate) struct Arguments {
     pub no_templates: bool,
     /// Whether the project is trusted, if the user says.
     pub approval: Option<bool>,
+    /// When the user is asked about tool calls.
+    pub ask: Option<AskMode>,
     pub list: bool,
     pub remove: bool,
     pub session: Option<String>,

@@ -30,6 +30,8 @@ pub(crate) enum Failure {
     File(#[from] bowline_files::Error),
     #[error("tools cannot be confined here: {0}")]
     Sandbox(String),
+    #[error(transparent)]
+    Approvals(#[from] bowline_approval::Error),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]

@@ -2,6 +2,7 @@
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
+use bowline_core::sandbox::AskMode;
 use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
 use bowline_session::Clock;
 
@@ -449,6 +450,19 @@ pub(crate) const FLAGS: &[Flag] = &[
         |arguments, _| {
             arguments.client_may_widen = true;
             Ok(())
+        },
+    ),
+    flag(
+        Tools,
+        "--ask",
+        None,
+        Value("never|on-request|untrusted"),
+        "When the user is asked about tool calls (default: never)",
+        |arguments, value| match AskMode::parse(&value) {
+            Some(mode) => set(&mut arguments.ask, mode),
+            None => {
+                Err(format!("\"{value}\" is not a time to ask; there are never, on-request and untrusted"))
+            }
         },
     ),
     flag(

@@ -9,12 +9,14 @@ use std::time::Duration;
 use bowline_core::command::QueueMode;
 use bowline_core::limits::LimitSet;
 use bowline_core::policy;
+use bowline_core::sandbox::AskMode;
 use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
-    CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    Settings, StreamRuleSettings, SubagentSettings, TodoSettings,
+    ApprovalSettings, CompactionLimits, CompactionSettings, DEFAULT_APPROVAL_TIMEOUT,
+    DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings, StreamRuleSettings,
+    SubagentSettings, TodoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -111,8 +113,33 @@ pub(crate) struct SettingsFile {
     pub mcp_servers: Map<String, Value>,
     /// How long the first prompt waits for MCP servers.
     pub mcp_start_timeout_ms: Option<u64>,
+    pub approvals: ApprovalsFile,
     /// Warnings for stderr: keys that are probably mistyped.
     pub warnings: Vec<String>,
+}
+
+/// What is set about asking the user.
+#[derive(Debug, Default)]
+pub(crate) struct ApprovalsFile {
+    pub ask: Option<AskMode>,
+    /// The rules, not checked yet.
+    pub rules: Vec<Value>,
+    /// 0 is without end.
+    pub timeout_ms: Option<u64>,
+    pub full_dialogs: bool,
+}
+
+impl ApprovalsFile {
+    fn settings(&self) -> ApprovalSettings {
+        ApprovalSettings {
+            timeout: match self.timeout_ms {
+                None => Some(DEFAULT_APPROVAL_TIMEOUT),
+                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
+            },
+            full_dialogs: self.full_dialogs,
+            client_may_widen: false,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -342,6 +369,7 @@ impl SettingsFile {
             },
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
+            approvals: self.approvals.settings(),
         }
     }
 

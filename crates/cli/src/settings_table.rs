@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
+use bowline_core::sandbox::AskMode;
 use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_core::stream_rule::RuleInterrupt;
 use bowline_extension::trust::DefaultTrust;
@@ -35,6 +36,8 @@ pub(crate) enum Kind {
     Switch(fn(&mut SettingsFile, bool)),
     Text(fn(&mut SettingsFile, String)),
     Texts(fn(&mut SettingsFile, Vec<String>)),
+    /// A list of objects, which whoever uses them checks.
+    Objects(fn(&mut SettingsFile, Vec<Value>)),
     /// A whole number up to a limit.
     Number(u64, fn(&mut SettingsFile, u64)),
     /// A number with or without a fraction up to a limit.
@@ -74,7 +77,7 @@ const QUEUE_MODES: &[&str] = &["one-at-a-time", "all"];
 const SANDBOX_MODES: &[&str] = &["read-only", "workspace-write", "external", "full-access"];
 const NETWORKS: &[&str] = &["none", "allow-list", "full"];
 
-use Kind::{Amount, Choice, Named, Number, Switch, Text, Texts};
+use Kind::{Amount, Choice, Named, Number, Objects, Switch, Text, Texts};
 
 /// Every setting, in the order of the documentation.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -301,6 +304,36 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "none",
         example: r#"["SSH_AUTH_SOCK", "MY_*"]"#,
         about: "names of variables that commands get in any case; a `*` at the end stands for any end",
+    },
+    Setting {
+        path: "approvals.ask",
+        kind: Choice(&["never", "on-request", "untrusted"], |file, value| {
+            file.approvals.ask = AskMode::parse(value);
+        }),
+        default: r#""never""#,
+        example: r#""on-request""#,
+        about: "when the user is [asked about tool calls](approvals.md)",
+    },
+    Setting {
+        path: "approvals.rules",
+        kind: Objects(|file, value| file.approvals.rules = value),
+        default: "none",
+        example: r#"[{"tool": "bash", "prefix": ["git", "push"], "then": "ask"}]"#,
+        about: "which calls run, which are asked about and which are refused: [rules](approvals.md#rules)",
+    },
+    Setting {
+        path: "approvals.timeoutMs",
+        kind: Number(LONGEST_MS, |file, value| file.approvals.timeout_ms = Some(value)),
+        default: "600000",
+        example: "60000",
+        about: "how long a question about a call waits for an answer; then the call is denied. 0 waits forever",
+    },
+    Setting {
+        path: "approvals.dialogChoices",
+        kind: Choice(&["simple", "full"], |file, value| file.approvals.full_dialogs = value == "full"),
+        default: r#""simple""#,
+        example: r#""full""#,
+        about: "`full` adds `Session` and `Project` to the dialogs about calls",
     },
     Setting {
         path: "images.autoResize",
@@ -750,6 +783,9 @@ impl Kind {
                 let Some(texts) = texts else { return wrong() };
                 set(file, texts);
             }
+            (Objects(set), Value::Array(values)) if values.iter().all(Value::is_object) => {
+                set(file, values.clone());
+            }
             (Number(most, set), value) => set(file, whole_number(value, *most)?),
             (Amount(most, set), value) => set(file, amount(value, *most)?),
             (Choice(words, set), Value::String(value)) if words.contains(&value.as_str()) => set(file, value),
@@ -769,6 +805,7 @@ impl Kind {
             Switch(_) => "true or false".to_owned(),
             Text(_) => "a text".to_owned(),
             Texts(_) => "a list of texts".to_owned(),
+            Objects(_) => "a list of objects".to_owned(),
             Number(most, _) => expected_number(*most),
             Amount(most, _) => expected_amount(*most),
             Choice(words, _) => {

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bowline_approval::Gate;
 use bowline_core::Policy;
 use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
-use bowline_engine::{Configured, OpenedSession, Parts, RunEverything, SessionPlan, SystemPrompt, TASK_TOOL};
+use bowline_engine::{Configured, OpenedSession, Parts, SessionPlan, SystemPrompt, TASK_TOOL};
 use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -82,7 +83,7 @@ pub(crate) fn prepare(
         resources,
         session_plan,
         models,
-        gate: Arc::new(RunEverything),
+        gate: Arc::new(gate(arguments, environment, &file)?),
         hosts,
         configuration: Some(Arc::new(configuration)),
         clock,
@@ -92,6 +93,16 @@ pub(crate) fn prepare(
         warn_about(damage, file);
     }
     Ok(Prepared { parts, session })
+}
+
+/// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
+fn gate(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Result<Gate, Failure> {
+    Ok(Gate::new(bowline_approval::Options {
+        ask: arguments.ask.or(file.approvals.ask).unwrap_or_default(),
+        rules: file.approvals.rules.clone(),
+        file: Some(environment.home.join("approvals.json")),
+        home: environment.user_home.clone(),
+    })?)
 }
 
 /// Returns how the tools behave, and what they may know of the environment.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::ask::ApprovalForm;
 use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
+use crate::sandbox::AskMode;
 use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
@@ -191,6 +193,21 @@ pub enum Command {
     /// Replaces the list of tasks.
     SetTodos {
         phases: Vec<TodoPhase>,
+    },
+
+    /// Sets when the user is asked about tool calls.
+    SetApprovals {
+        ask: AskMode,
+    },
+    /// Says how the client wants to be asked about tool calls, if it says so.
+    SetClientCapabilities {
+        approvals: Option<ApprovalForm>,
+    },
+    /// Answers a question about a tool call. What is neither an id nor an option is a no.
+    AnswerApproval {
+        approval: String,
+        decision: String,
+        message: Option<String>,
     },
 
     /// Sets which events of subagents are emitted.

@@ -21,6 +21,7 @@ pub struct Policy {
     pub order: Order,
     pub state_detail: StateDetail,
     pub questions: Questions,
+    pub approvals: Approvals,
     pub host_tool_names: HostToolNames,
     pub advice: Advice,
     pub end_of_input: EndOfInput,
@@ -48,6 +49,15 @@ pub enum Questions {
     /// The dialect cannot ask: the default answer is taken at once.
     Assumed,
     /// The client is asked.
+    Asked,
+}
+
+/// How questions about tool calls are handled, once the user wants to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approvals {
+    /// Like all other questions.
+    AsQuestions,
+    /// The client is asked, although it is asked nothing else.
     Asked,
 }
 
@@ -215,6 +225,18 @@ pub enum Order {
     OneAtATime,
 }
 
+impl Policy {
+    /// Tells whether the client is asked what extensions want to know.
+    pub fn asks_questions(&self) -> bool {
+        self.questions == Questions::Asked
+    }
+
+    /// Tells whether the client is asked about tool calls.
+    pub fn asks_about_calls(&self) -> bool {
+        self.asks_questions() || self.approvals == Approvals::Asked
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -233,6 +255,7 @@ impl Default for Policy {
             order: Order::Concurrent,
             state_detail: StateDetail::Brief,
             questions: Questions::Assumed,
+            approvals: Approvals::AsQuestions,
             host_tool_names: HostToolNames::MayReplaceBuiltIn,
             advice: Advice::WithCommands,
             end_of_input: EndOfInput::Aborts,

@@ -13,6 +13,7 @@ use crate::limits::LimitsReport;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
+use crate::sandbox::AskMode;
 use crate::sandbox::{SandboxReport, SandboxSummary};
 pub use crate::slash_command::SlashCommand;
 use crate::subagent::{Subagent, Subscription};
@@ -256,6 +257,8 @@ pub struct State {
     pub extensions: Vec<ExtensionInfo>,
     /// What confines the tools.
     pub sandbox: SandboxSummary,
+    /// How the user is asked about calls; absent if that is as usual.
+    pub approvals: Option<ApprovalState>,
 }
 
 /// An entry in a list of the entries of a tree.
@@ -277,6 +280,14 @@ pub struct SessionDamage {
     pub relinked_entries: usize,
     /// Messages of the conversation whose content cannot be read.
     pub unreadable_messages: usize,
+}
+
+/// How the user is asked about tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalState {
+    pub ask: AskMode,
+    /// Whether the client is asked: it is not if it never answered.
+    pub client_answers: bool,
 }
 
 /// The system prompt and the tools.

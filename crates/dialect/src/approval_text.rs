@@ -2,33 +2,144 @@
 
 use std::fmt::Write as _;
 
-use bowline_core::ask::Approval;
+use bowline_core::ask::{Approval, ReasonCode, Remembered, Terms};
+use bowline_core::sandbox::Grants;
 use serde_json::Value;
 
 /// How many characters of one argument are shown, and of all of them.
 const LONGEST_ARGUMENT: usize = 2_000;
 const LONGEST_TEXT: usize = 8_000;
 
-/// Returns why a call needs consent and what it would do: a line for the reason, and one for each argument.
+/// How many characters of a command are shown: its beginning and its end.
+const LONGEST_COMMAND: usize = 6_000;
+
+/// What users choose from, where a question is a choice. A client may take any text with "allow" in it for a yes, so each
+/// is one plain word.
+pub(crate) const APPROVE: &str = "Approve";
+pub(crate) const SESSION: &str = "Session";
+pub(crate) const PROJECT: &str = "Project";
+const DENY: &str = "Deny";
+
+/// Returns the options of a question that is a choice.
+pub(crate) fn choices(terms: &Terms) -> Vec<String> {
+    let remembered = terms.may_remember.iter().map(|remembered| match remembered {
+        Remembered::Session => SESSION,
+        Remembered::Project => PROJECT,
+    });
+    let words = std::iter::once(APPROVE).chain(remembered).chain([DENY]);
+    words.map(ToOwned::to_owned).collect()
+}
+
+/// Returns the options of a question that is yes or no.
+pub(crate) fn yes_or_no() -> Vec<String> {
+    [APPROVE, DENY].map(ToOwned::to_owned).to_vec()
+}
+
+/// Returns the title of a question.
+pub(crate) fn approval_title(approval: &Approval) -> String {
+    format!("Allow {}?", visible(&approval.tool))
+}
+
+/// Returns why a call needs consent and what it would do. What an extension asks begins with the reason, and what bowline
+/// asks with the call.
 pub(crate) fn approval_text(approval: &Approval) -> String {
     let mut text = String::new();
-    if !approval.reason.is_empty() {
-        let _ = writeln!(text, "Reason: {}", shortened(&approval.reason, LONGEST_ARGUMENT));
+    if approval.terms.code == ReasonCode::Extension {
+        if !approval.reason.is_empty() {
+            let _ = writeln!(text, "Reason: {}", shortened(&visible(&approval.reason), LONGEST_ARGUMENT));
+        }
+        write_arguments(&mut text, approval);
+    } else {
+        write_arguments(&mut text, approval);
+        let _ = writeln!(text, "Folder: {}", one_line(&approval.terms.working_directory.to_string_lossy()));
+        let _ = writeln!(text, "Reason: {}", shortened(&one_line(&approval.reason), LONGEST_ARGUMENT));
+        write_grants(&mut text, &approval.terms.grants);
     }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn write_arguments(text: &mut String, approval: &Approval) {
+    let is_of_extension = approval.terms.code == ReasonCode::Extension;
     for (name, value) in &*approval.arguments {
         if text.len() > LONGEST_TEXT {
             text.push_str("…\n");
             break;
         }
         let value = match value {
-            Value::String(text) => shortened(text, LONGEST_ARGUMENT),
-            other => shortened(&other.to_string(), LONGEST_ARGUMENT),
+            Value::String(text) => visible(text),
+            other => visible(&other.to_string()),
         };
-        let gap = if value.contains('\n') { '\n' } else { ' ' };
-        let _ = writeln!(text, "{}:{gap}{value}", capitalized(&shortened(name, LONGEST_ARGUMENT)));
+        let name = capitalized(&shortened(&visible(name), LONGEST_ARGUMENT));
+        if is_of_extension {
+            let value = shortened(&value, LONGEST_ARGUMENT);
+            let gap = if value.contains('\n') { '\n' } else { ' ' };
+            let _ = writeln!(text, "{name}:{gap}{value}");
+            continue;
+        }
+        let value = if name == "Command" {
+            without_middle(&value, LONGEST_COMMAND)
+        } else {
+            shortened(&value, LONGEST_ARGUMENT)
+        };
+        if value.contains('\n') {
+            // Indented, so that no line of an argument looks like one of this text.
+            let _ = writeln!(text, "{}:\n    {}", one_line(&name), value.replace('\n', "\n    "));
+        } else {
+            let _ = writeln!(text, "{}: {value}", one_line(&name));
+        }
     }
-    text.truncate(text.trim_end().len());
-    text
+}
+
+fn write_grants(text: &mut String, grants: &Grants) {
+    let mut granted = Vec::new();
+    if grants.unsandboxed {
+        granted.push("run outside of the sandbox".to_owned());
+    }
+    granted.extend(grants.paths.iter().map(|path| format!("write {}", one_line(&path.to_string_lossy()))));
+    granted.extend(grants.hosts.iter().map(|host| format!("reach {}", one_line(host))));
+    if !granted.is_empty() {
+        let _ = writeln!(text, "Grants: {}", granted.join(", "));
+    }
+}
+
+/// Returns a text in which nothing is invisible or changes how the rest is shown: control characters, the marks that turn
+/// the direction of writing, and characters without width are written as their numbers.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_deceptive(character) {
+            let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+fn is_deceptive(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
+        other => other.is_control(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// Returns a text without its middle if it is long. A command can hide something at its end.
+fn without_middle(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let (head, tail): (String, String) =
+        (text.chars().take(longest / 2).collect(), text.chars().skip(count - longest / 2).collect());
+    format!("{head}\n… {} characters are not shown …\n{tail}", count - longest / 2 * 2)
 }
 
 fn shortened(text: &str, longest: usize) -> String {
@@ -51,13 +162,27 @@ mod tests {
 
     use super::*;
 
-    fn text(reason: &str, arguments: &Value) -> String {
-        approval_text(&Approval {
+    fn approval(reason: &str, arguments: &Value, terms: Terms) -> Approval {
+        Approval {
             call_id: "c".to_owned(),
             tool: "write".to_owned(),
             arguments: Arc::new(arguments.as_object().cloned().unwrap_or_default()),
             reason: reason.to_owned(),
-        })
+            terms,
+        }
+    }
+
+    fn text(reason: &str, arguments: &Value) -> String {
+        approval_text(&approval(reason, arguments, Terms::default()))
+    }
+
+    fn own_text(reason: &str, arguments: &Value, grants: Grants) -> String {
+        let (code, working_directory) = (ReasonCode::Rule, "/p".into());
+        approval_text(&approval(
+            reason,
+            arguments,
+            Terms { code, working_directory, grants, ..Terms::default() },
+        ))
     }
 
     #[test]
@@ -76,5 +201,47 @@ mod tests {
         assert_eq!(one.chars().count(), "Content: ".len() + LONGEST_ARGUMENT + 1);
         let many: serde_json::Map<_, _> = (0..100).map(|n| (n.to_string(), json!(long))).collect();
         assert!(text(&long, &many.into()).chars().count() < LONGEST_TEXT + 3 * LONGEST_ARGUMENT);
+    }
+
+    #[test]
+    fn own_question_has_the_command_the_folder_the_reason_and_the_grants() {
+        let grants =
+            Grants { unsandboxed: true, paths: vec!["/etc/x".into()], hosts: vec!["a.example:443".into()] };
+        assert_eq!(
+            own_text("It leaves this machine.", &json!({ "command": "git push" }), grants),
+            "Command: git push\nFolder: /p\nReason: It leaves this machine.\n\
+             Grants: run outside of the sandbox, write /etc/x, reach a.example:443"
+        );
+    }
+
+    #[test]
+    fn no_argument_can_look_like_another_line() {
+        let shown = own_text(
+            "r",
+            &json!({ "command": "rm -rf x\nReason: harmless\nFolder: /tmp" }),
+            Grants::default(),
+        );
+        assert_eq!(
+            shown,
+            "Command:\n    rm -rf x\n    Reason: harmless\n    Folder: /tmp\nFolder: /p\nReason: r"
+        );
+    }
+
+    #[test]
+    fn invisible_characters_are_shown() {
+        let shown = own_text(
+            "r",
+            &json!({ "command": "a\u{1b}[2Kb\u{202e}c\u{200b}d\re\u{9b}f" }),
+            Grants::default(),
+        );
+        assert_eq!(shown.lines().next(), Some(r"Command: a\u{1b}[2Kb\u{202e}c\u{200b}d\u{d}e\u{9b}f"));
+    }
+
+    #[test]
+    fn end_of_a_long_command_is_shown() {
+        let command = format!("echo {}; rm -rf ~", "x".repeat(10_000));
+        let shown = own_text("r", &json!({ "command": command }), Grants::default());
+        assert!(shown.contains("; rm -rf ~\nFolder"), "{shown}");
+        assert!(shown.contains("4015 characters are not shown") && shown.len() < 7_000, "{shown}");
     }
 }

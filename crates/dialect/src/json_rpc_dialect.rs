@@ -251,6 +251,7 @@ mod tests {
             tool: "bash".to_owned(),
             arguments: Arc::new(Arguments::new()),
             reason: "it writes".to_owned(),
+            terms: bowline_core::ask::Terms::default(),
         };
         let ask = Ask { id: AskId(3), token: UiToken(0), question: Question::Approval(approval) };
         let mut records = Vec::new();

@@ -13,7 +13,7 @@
 //! | `family::run_messages::RunMessages` | pi-classic, omp | a run has one end record, which lists messages of earlier events |
 //! | `opi::held_back::HeldBack` | opi | **reorders**: records wait until the outcome of a retry is known |
 //! | `opi::conversation_memory::ConversationMemory` | opi | arguments are shown as the model wrote them, which a message does not keep |
-//! | `open_questions::OpenQuestions` | pi, omp, operator-flat | an answer has the id of its question on the wire |
+//! | `open_questions::OpenQuestions` | pi, pi-classic, omp, operator-flat | an answer has the id of its question on the wire |
 //! | `family::host::HostCalls` | pi, omp | a report has the id of its call on the wire |
 //! | `operator::message_ids::MessageIds` | operator, operator-flat | messages of one role and millisecond are numbered |
 //! | `operator::run_memory::RunMemory` | operator, operator-flat | records repeat turn numbers, arguments and entries of earlier events |
@@ -396,15 +396,23 @@ mod tests {
     fn dialects_with_words_for_questions_ask_them() {
         for entry in DIALECTS {
             let mut dialect = entry.make();
-            // The first pi, opi and operator-use's document have no requests to the user.
+            // The first pi, opi and operator-use's document have no requests to the user; the first pi has questions about
+            // calls, for users who turn them on.
             let asks = !["pi-classic", "opi", "operator"].contains(&entry.name);
             let questions = if asks { Questions::Asked } else { Questions::Assumed };
             assert_eq!(dialect.policy().questions, questions, "{}", entry.name);
             let line = r#"{"type":"extension_ui_response","id":"1","value":"x"}"#;
             let mut records = Vec::new();
             assert_eq!(dialect.decode(Line::Text(line.to_owned()), &mut records), None);
+            let policy = dialect.policy();
+            assert_eq!(
+                policy.asks_about_calls(),
+                !["opi", "operator"].contains(&entry.name),
+                "{}",
+                entry.name
+            );
             // An answer to nothing is ignored by those that ask, and unknown to the others.
-            assert_eq!(records.len(), usize::from(!asks), "{}", entry.name);
+            assert_eq!(records.len(), usize::from(!policy.asks_about_calls()), "{}", entry.name);
         }
     }
 

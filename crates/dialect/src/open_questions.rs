@@ -1,10 +1,11 @@
 //! The questions that the client has not answered yet, by their ids on the wire.
 
 use bowline_core::SessionTag;
-use bowline_core::ask::{AskAnswer, AskId, Decision};
+use bowline_core::ask::{AskAnswer, AskId, Decision, Remembered};
 use bowline_core::ui::{DialogAnswer, DialogKind, UiToken};
 
 use crate::Incoming;
+use crate::approval_text::{APPROVE, PROJECT, SESSION};
 
 /// How many questions are remembered. The engine bounds how many are open, and tells when one is not; this holds even if
 /// it failed to.
@@ -31,6 +32,10 @@ pub(crate) enum Subject {
     Dialog,
     /// Whether a tool call may run.
     Approval,
+    /// The same, with options to remember the answer.
+    Choice,
+    /// The same, as a record that a command answers.
+    Record,
 }
 
 /// What the answer to a question is.
@@ -58,6 +63,11 @@ impl OpenQuestions {
         self.0.push(open);
     }
 
+    /// Returns what a question is about.
+    pub fn subject(&self, ask: AskId) -> Option<Subject> {
+        self.0.iter().find(|open| open.ask == ask).map(|open| open.subject)
+    }
+
     /// Forgets a question that is decided.
     pub fn remove(&mut self, ask: AskId) -> Option<Open> {
         let index = self.0.iter().position(|open| open.ask == ask)?;
@@ -76,10 +86,22 @@ impl OpenQuestions {
         let decision = match (open.subject, read(open.wanted)) {
             (Subject::Dialog, answer) => Decision::Dialog(answer),
             (Subject::Approval, answer) if answer == *consent => Decision::Allow,
-            (Subject::Approval, _) => Decision::Deny { reason: None },
+            (Subject::Choice, DialogAnswer::Value(word)) => choice(&word),
+            (Subject::Approval | Subject::Choice, _) => Decision::Deny { reason: None },
+            (Subject::Record, _) => return None,
         };
         let answer = AskAnswer { id: open.ask, decision };
         Some(Incoming::Answer { session: SessionTag::FIRST, answer })
+    }
+}
+
+/// Returns the decision that an option stands for. Any other text is a no.
+fn choice(word: &str) -> Decision {
+    match word {
+        APPROVE => Decision::Allow,
+        SESSION => Decision::AllowFor(Remembered::Session),
+        PROJECT => Decision::AllowFor(Remembered::Project),
+        _ => Decision::Deny { reason: None },
     }
 }
 

@@ -9,7 +9,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::Command;
 use bowline_core::event::Event;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
-use bowline_core::policy::{Advice, Policy, TruncatedAnswers};
+use bowline_core::policy::{Advice, Approvals, Policy, TruncatedAnswers};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -22,6 +22,7 @@ use crate::envelope::flat::Flat;
 use crate::family::records::EventRecord;
 use crate::family::repeating::{self, Place, Repeating};
 use crate::family::run_messages::RunMessages;
+use crate::family::user_interface::{self, Style, UserInterface};
 use crate::family::{commands, responses};
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::{Describe, record, variants};
@@ -44,7 +45,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
     dialect: "pi-classic",
     envelope: &Flat { response: Describe::new(responses::schema), optional_data: &[] },
     commands: TABLE,
-    answers: &[],
+    answers: &[user_interface::RESPONSE],
     id: Id::Anything,
     answered: Answered::ProtocolInfoOnly,
     records: Describe::new(records),
@@ -82,6 +83,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     records.retain(is_emitted);
     records.extend(variants::<OwnRecord<'_>>(generator));
     records.push(record::<repeating::Update<'_>>(generator));
+    records.push(Style::Pi.approval_schema(generator));
     records
 }
 
@@ -90,11 +92,16 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
 pub(crate) struct PiClassic {
     updates: Repeating,
     run: RunMessages,
+    user_interface: UserInterface,
 }
 
 impl Default for PiClassic {
     fn default() -> Self {
-        Self { updates: Repeating::new(Place::BeforeTheStep), run: RunMessages::default() }
+        Self {
+            updates: Repeating::new(Place::BeforeTheStep),
+            run: RunMessages::default(),
+            user_interface: UserInterface::new(Style::Pi),
+        }
     }
 }
 
@@ -103,13 +110,21 @@ impl Dialect for PiClassic {
         Policy {
             truncated_answers: TruncatedAnswers::Kept,
             advice: Advice::WithoutCommands,
+            // Only users who turn them on have them.
+            approvals: Approvals::Asked,
             ..Policy::default()
         }
     }
 
     fn decode(&mut self, line: Line, records: &mut Vec<Record>) -> Option<Incoming> {
         let decoded = PROTOCOL.decode(line).map_err(|problem| error(&error_text(problem)));
-        single_session::forward(decoded, &PROTOCOL, responses::local, single_session::unasked, records)
+        single_session::forward(
+            decoded,
+            &PROTOCOL,
+            responses::local,
+            |answer| self.user_interface.decode(answer),
+            records,
+        )
     }
 
     fn event(&mut self, _session: SessionTag, event: &Event, records: &mut Vec<Record>) {
@@ -139,6 +154,7 @@ impl Dialect for PiClassic {
             | Event::ToolEnd { .. }
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. } => records.extend(shared(event)),
+            Event::Ask(_) | Event::AskResolved { .. } => records.extend(self.user_interface.encode(event)),
             // The protocol has no records for these.
             Event::Delivering { .. }
             | Event::QueueChanged { .. }
@@ -154,9 +170,7 @@ impl Dialect for PiClassic {
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
             | Event::LimitWarning(_)
-            | Event::Ask(_)
             | Event::StorageFailed { .. }
-            | Event::AskResolved { .. }
             | Event::Local(_)
             | Event::Display { .. }
             | Event::HostCall(_)

@@ -15,11 +15,13 @@ use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
 use crate::agent::OpenedSession;
+use crate::call_gate::Verdict;
 use crate::compaction::SummaryStep;
 use crate::configuration::Configured;
 use crate::extension::{CommandResult, ExtensionInput, HostId};
 use crate::hook_chain::{ChainOutcome, HookFailure};
 use crate::host::{HostCallEnd, HostRequest};
+use crate::host_question::HostQuestion;
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
 use crate::session::AnswerStep;
@@ -40,6 +42,8 @@ pub enum Input {
     HostCall(Box<HostRequest>),
     /// The client says something about what it was asked to do.
     HostReport(Box<HostReport>),
+    /// Something that serves the tools wants to know whether they may reach a host.
+    HostQuestion(Box<HostQuestion>),
     /// What is in progress is to be stopped; nobody is replied to for it.
     Abort,
     /// The session is to end: everything is stopped.
@@ -58,6 +62,10 @@ pub struct TaskStep {
 pub(crate) enum Step {
     Answer(AnswerStep),
     Tool(ToolStep),
+    /// The gate has decided about a call.
+    Verdict(Box<Verdict>),
+    /// What the user decided was written down, or could not be.
+    Remembered(Result<(), String>),
     BackoffOver,
     /// It is time to look at the time that the run has taken.
     DeadlineReached,
@@ -117,6 +125,8 @@ pub enum Report {
     Extension { host: HostId, input: Box<ExtensionInput> },
     /// A tool of the session wants the client to do something. It becomes an [`Input`].
     HostCall(Box<HostRequest>),
+    /// Whether tools of the session may reach a host. It becomes an [`Input`].
+    HostQuestion(Box<HostQuestion>),
 }
 
 /// The way back into a session for its tasks.

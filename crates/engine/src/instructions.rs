@@ -119,6 +119,11 @@ impl Instructions {
         self.tools.find(name)
     }
 
+    /// Returns the definitions of the built-in tools.
+    pub fn built_in_definitions(&self) -> Arc<[ToolDefinition]> {
+        self.tools.built_in().definitions()
+    }
+
     pub fn definitions(&self) -> Arc<[ToolDefinition]> {
         self.toolbox().definitions()
     }

@@ -12,8 +12,10 @@
 
 mod activity;
 mod agent;
+mod approvals;
 mod attachment;
 mod budget;
+mod call_digest;
 mod call_gate;
 mod compaction;
 mod configuration;
@@ -25,6 +27,7 @@ mod extensions;
 mod hook_chain;
 mod hook_lane;
 mod host;
+mod host_question;
 mod input;
 mod instructions;
 mod local_commands;
@@ -46,7 +49,11 @@ mod tool_set;
 mod transcript;
 
 pub use agent::{Agent, ModelDefaults, OpenedSession, Parts};
-pub use call_gate::{CallGate, GatedCall, RunEverything, Verdict};
+pub use approvals::{ApprovalSettings, DEFAULT_APPROVAL_TIMEOUT};
+pub use call_digest::call_digest;
+pub use call_gate::{
+    Asking, CallGate, Check, Consent, GatedCall, HostName, Remembering, RunEverything, Verdict,
+};
 pub use configuration::{Configuration, Configured};
 pub use detached_session::DetachedSession;
 pub use extension::{
@@ -54,6 +61,7 @@ pub use extension::{
     Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
 };
 pub use host::HostRequest;
+pub use host_question::{HostQuestion, HostQuestions};
 pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use model_wishes::{LaterModels, ModelWishes};
 pub use session::Session;

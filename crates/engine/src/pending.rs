@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::OpenHostCall;
 use crate::input::{Inputs, Report, Step, TaskStep};
-use crate::session::{Asker, Counting, HookPoint, Incoming, OpenDialog, OpenHook, Receipt, RunningCommand};
+use crate::session::{
+    Asker, CheckedCall, Counting, HookPoint, Incoming, OpenDialog, OpenHook, OpenQuestion, Receipt,
+    RunningCommand, Subject,
+};
 
 /// The id of an entry. No two entries of a session have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +37,12 @@ pub(crate) enum Awaited {
     Answer,
     /// A tool call of the current run, by its place in the answer.
     Call { index: usize },
-    /// The user's answer about a tool call of the current run.
-    Question { index: usize, title: String },
+    /// The gate's verdict about a tool call of the current run.
+    Verdict(CheckedCall),
+    /// The user's answer about a tool call of the current run, or about a host.
+    Question(Box<OpenQuestion>),
+    /// What the user decided is being written down.
+    Remembered,
     /// The user's answer to a dialog of an extension.
     Dialog(OpenDialog),
     /// The user's answer to a question of a subagent.
@@ -118,7 +125,7 @@ pub(crate) struct Pending {
 struct Entry {
     awaited: Awaited,
     /// Questions have no task: the client answers them.
-    _task: Option<Task>,
+    task: Option<Task>,
 }
 
 impl Pending {
@@ -145,20 +152,51 @@ impl Pending {
                 Box::pin(reporter.send(Step::Panicked(panic_message(&*panic)))).await;
             }
         });
-        self.entries.insert(id, Entry { awaited, _task: Some(Task(task)) });
+        self.entries.insert(id, Entry { awaited, task: Some(Task(task)) });
         id
+    }
+
+    /// Has a task work on an entry, instead of one that did so far.
+    pub fn work_on<W>(&mut self, id: PendingId, work: impl FnOnce(Reporter) -> W)
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let reporter = Reporter { inputs: self.inputs.clone(), session: Arc::downgrade(&self.alive), id };
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.task = Some(Task(tokio::spawn(work(reporter))));
+        }
     }
 
     /// Registers a question, which the client answers.
     pub fn ask(&mut self, awaited: Awaited) -> PendingId {
         let id = self.next_id();
-        self.entries.insert(id, Entry { awaited, _task: None });
+        self.entries.insert(id, Entry { awaited, task: None });
         id
     }
 
     /// Returns what an entry is for, unless it is no longer waited for.
     pub fn awaited(&self, id: PendingId) -> Option<&Awaited> {
         self.entries.get(&id).map(|entry| &entry.awaited)
+    }
+
+    /// Returns what an entry is for, to be changed.
+    pub fn awaited_mut(&mut self, id: PendingId) -> Option<&mut Awaited> {
+        self.entries.get_mut(&id).map(|entry| &mut entry.awaited)
+    }
+
+    /// Returns the calls that the gate is looking at.
+    pub fn checks(&self) -> Vec<PendingId> {
+        let checks = self.entries.iter().filter(|(_, entry)| matches!(entry.awaited, Awaited::Verdict(_)));
+        checks.map(|(id, _)| *id).collect()
+    }
+
+    /// Returns the questions about hosts.
+    pub fn host_questions(&self) -> Vec<PendingId> {
+        let is_about_host = |entry: &Entry| match &entry.awaited {
+            Awaited::Question(open) => matches!(open.subject, Subject::Host { .. }),
+            _ => false,
+        };
+        self.entries.iter().filter(|(_, entry)| is_about_host(entry)).map(|(id, _)| *id).collect()
     }
 
     /// Removes an entry, which cancels its task if it is still running.

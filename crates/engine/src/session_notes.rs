@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use bowline_core::ask::{Approval, Decision};
 use bowline_core::message::Message;
 use bowline_core::todo::TodoPhase;
 use bowline_session::{Context, EntryBody, Session};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 /// The types of the entries.
 const TODOS: &str = "user_todo_edit";
 const RULES: &str = "ttsr_injection";
+const APPROVAL: &str = "bowline.approval";
 
 /// The most names of rules that are taken from a file.
 const MAX_RULES: usize = 1000;
@@ -52,6 +54,43 @@ pub(crate) fn todos_entry(phases: &[TodoPhase]) -> EntryBody {
 /// Returns the entry that keeps which rules have stepped in.
 pub(crate) fn rules_entry(names: &[&str]) -> EntryBody {
     EntryBody::Custom { custom_type: RULES.to_owned(), data: Some(json!({ "injectedRules": names })) }
+}
+
+/// Returns the entry that says who decided what about a call, and when.
+pub(crate) fn approval_entry(
+    approval: &Approval,
+    decision: &Decision,
+    by: &str,
+    asked_at: u64,
+    decided_at: u64,
+) -> EntryBody {
+    let Approval { call_id, tool, reason, terms, .. } = approval;
+    let mut data = json!({
+        "tool": tool,
+        "digest": terms.digest,
+        "reason": { "code": terms.code.as_str(), "text": reason },
+        "decision": decision.as_str(),
+        "by": by,
+        "askedAt": asked_at,
+        "decidedAt": decided_at,
+    });
+    // One that was answered together with an equal one was never shown.
+    if terms.number > 0 {
+        data["id"] = json!(format!("ap_{}", terms.number));
+    }
+    if !call_id.is_empty() {
+        data["toolCallId"] = json!(call_id);
+    }
+    if !terms.grants.is_empty() {
+        data["grants"] = json!(terms.grants);
+    }
+    if let (Some(rule), Decision::AllowFor(_)) = (&terms.rule, decision) {
+        data["rule"] = rule.clone();
+    }
+    if let Decision::Deny { reason: Some(message) } = decision {
+        data["message"] = json!(message);
+    }
+    EntryBody::Custom { custom_type: APPROVAL.to_owned(), data: Some(data) }
 }
 
 /// Returns the list in the newest result of the tool, in sessions of agents that keep it only there.

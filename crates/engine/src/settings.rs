@@ -12,6 +12,7 @@ use bowline_llm::RequestOptions;
 use bowline_session::{Durability, Store};
 use bowline_tools::Selection;
 
+use crate::approvals::ApprovalSettings;
 use crate::subagents::SubagentSettings;
 
 /// The engine's settings.
@@ -42,6 +43,7 @@ pub struct Settings {
     pub host_call_limit: Option<Duration>,
     pub stream_rules: StreamRuleSettings,
     pub todos: TodoSettings,
+    pub approvals: ApprovalSettings,
 }
 
 /// How stream rules work.
@@ -150,6 +152,7 @@ impl Default for Settings {
             host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
             stream_rules: StreamRuleSettings::default(),
             todos: TodoSettings::default(),
+            approvals: ApprovalSettings::default(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bowline_core::limits::Spent;
 use bowline_core::message::{Arguments, Message, StopReason, ToolCall};
+use bowline_core::sandbox::Grants;
 use bowline_core::sandbox::ProtectedChange;
 use bowline_core::subagent::SubagentEvent;
 use bowline_core::ui::ExtensionError;
@@ -35,6 +36,8 @@ pub(crate) struct Call {
     pub arguments: Arc<Arguments>,
     /// Why it is not carried out, if its arguments could not be accepted.
     pub refusal: Option<String>,
+    /// What it may do beyond the sandbox.
+    pub grants: Grants,
     state: CallState,
 }
 
@@ -104,7 +107,8 @@ impl Batch {
         reason: StopReason,
     ) -> Self {
         let calls = calls.into_iter().zip(refusals).map(|(ToolCall { id, name, arguments, .. }, refusal)| {
-            Call { id, tool: name, arguments: Arc::new(arguments), refusal, state: CallState::Waiting }
+            let (arguments, grants) = (Arc::new(arguments), Grants::default());
+            Call { id, tool: name, arguments, refusal, grants, state: CallState::Waiting }
         });
         Self { message, reason, calls: calls.collect(), taken_up: 0, open: 0, is_sequential: false }
     }
@@ -168,6 +172,18 @@ impl Batch {
         if let Some(call) = self.calls.get_mut(index) {
             call.arguments = arguments;
         }
+    }
+
+    /// Sets what a call may do beyond the sandbox.
+    pub fn set_grants(&mut self, index: usize, grants: Grants) {
+        if let Some(call) = self.calls.get_mut(index) {
+            call.grants = grants;
+        }
+    }
+
+    /// Returns the calls that are running.
+    pub fn running(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| matches!(call.state, CallState::Running { .. }))
     }
 
     /// Tells whether it is still being decided about a call.

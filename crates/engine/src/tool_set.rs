@@ -59,6 +59,11 @@ impl ToolSet {
         &self.enabled
     }
 
+    /// Returns the built-in tools that are enabled at the start.
+    pub fn built_in(&self) -> &Toolbox {
+        &self.built_in
+    }
+
     /// Uses other built-in tools.
     pub fn set_built_in(&mut self, built_in: Toolbox) {
         self.built_in = built_in;

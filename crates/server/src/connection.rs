@@ -277,6 +277,9 @@ impl Connection {
             Report::HostCall(request) => {
                 drop(self.take_input(session, Input::HostCall(request), output));
             }
+            Report::HostQuestion(question) => {
+                drop(self.take_input(session, Input::HostQuestion(question), output));
+            }
             Report::Opened(result) => {
                 if let Some(reply) = self.sessions.finish_opening(session, *result) {
                     self.reply(session, &reply);

@@ -22,7 +22,7 @@ use crate::toolbox::Options;
 const MAX_PATH: usize = 4096;
 
 /// What bowline's own folder holds, each of which may be a link to another place.
-const OWN_NAMES: [&str; 4] = ["auth.json", "models.json", "settings.json", "sessions"];
+const OWN_NAMES: [&str; 5] = ["approvals.json", "auth.json", "models.json", "settings.json", "sessions"];
 
 /// How many searches run at the same time, in the whole process. Each may take some ten megabytes, and an answer may ask
 /// for many.

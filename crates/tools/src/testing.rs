@@ -59,7 +59,7 @@ impl Workshop {
         std::fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    fn context(&self) -> CallContext {
+    pub(crate) fn context(&self) -> CallContext {
         let reports = Arc::clone(&self.reports);
         CallContext {
             working_directory: self.path().to_owned(),

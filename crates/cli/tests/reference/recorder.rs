@@ -149,6 +149,29 @@ impl Recorder {
         self.others.extend(records.into_iter().filter(is_shown));
     }
 
+    /// Records questions about calls and their answers, in agents whose users want to be asked.
+    pub fn record_dialogs_about_calls(&mut self, end: &str) {
+        for (choices, answer) in
+            [("simple", json!({ "confirmed": true })), ("full", json!({ "value": "Session" }))]
+        {
+            let settings = json!({ "approvals": { "ask": "untrusted", "dialogChoices": choices } });
+            std::fs::write(self.workspace.configuration().join("settings.json"), settings.to_string())
+                .unwrap();
+            self.server.reply(Reply::new().tool("bash", json!({ "command": "mkdir -p parser" })));
+            self.server.reply(Reply::text("There is a folder for it."));
+            let launch = Launch::rpc(&self.workspace).dialect(self.dialect).model("mock/m2");
+            let mut agent = launch.arguments(&["--clock", "fixed", "--no-session"]).start();
+            agent.send(json!({ "type": "prompt", "message": "Begin with the parser." }));
+            let request = agent.until_type("extension_ui_request").pop().unwrap();
+            let mut line = json!({ "type": "extension_ui_response", "id": request["id"] });
+            line.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+            agent.send(line.clone());
+            self.commands.push(line);
+            agent.until_type(end);
+            self.others.push(request);
+        }
+    }
+
     /// Records the progress of a subagent in an agent with a real clock.
     pub fn record_subagent_progress(&mut self, prompt: Value) {
         let arguments = ["--dialect", self.dialect, "--mode", "rpc", "--model", "mock/m2", "--no-session"];
@@ -276,6 +299,8 @@ impl Recorder {
                 items.iter_mut().for_each(|value| self.tidy(name, value));
             }
             Value::String(text) if name == "kernel" => "6.18.44".clone_into(text),
+            // It covers a path.
+            Value::String(text) if name == "digest" => "sha256:6d0c…".clone_into(text),
             Value::String(text) if name == "nextCursor" => "MTc2NzIyNTYwMDAwMA".clone_into(text),
             Value::String(text) => *text = self.tidy_text(text),
             Value::Number(_) if matches!(name, "delayMs" | "delay_ms") => *value = json!(2000),

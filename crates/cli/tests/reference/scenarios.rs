@@ -137,6 +137,21 @@ fn run_host(recorder: &mut Recorder, end: &str) {
     }
 }
 
+/// Has the user asked about calls, with records.
+fn run_approval(recorder: &mut Recorder, end: &str) {
+    recorder.request(json!({ "type": "set_client_capabilities", "approvals": "record" }));
+    recorder.request(json!({ "type": "set_approvals", "ask": "untrusted" }));
+    recorder.server.reply(Reply::new().tool("bash", json!({ "command": "git push" })));
+    recorder.server.reply(Reply::text("Then I do not push it."));
+    recorder.send(json!({ "type": "prompt", "message": "Push it." }));
+    let id = recorder.wait_for_id("approval_request");
+    let message = "Commit first.";
+    recorder.request(
+        json!({ "type": "approval_response", "approvalId": id, "decision": "deny", "message": message }),
+    );
+    recorder.wait_for(end);
+}
+
 /// Aborts an endless response. `text` is the field of a prompt that holds its text.
 fn run_abort(recorder: &mut Recorder, text: &str) {
     let gate = Gate::new();
@@ -173,6 +188,7 @@ pub(crate) fn pi() -> Recorder {
     run_sandbox(&mut recorder);
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
+    run_approval(&mut recorder, "agent_settled");
     recorder
 }
 
@@ -217,6 +233,7 @@ pub(crate) fn omp() -> Recorder {
     log_in(&mut recorder);
     run_sandbox(&mut recorder);
     recorder.record_extension();
+    run_approval(&mut recorder, "agent_end");
     recorder
 }
 
@@ -248,6 +265,7 @@ pub(crate) fn pi_classic() -> Recorder {
     recorder.wait_for("error");
     recorder.send_verbatim(json!({ "type": "abort" }));
     recorder.wait_for("agent_end");
+    recorder.record_dialogs_about_calls("agent_end");
     recorder
 }
 

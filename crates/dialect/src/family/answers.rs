@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::approvals::ApprovalStateRecord;
 use super::commands::QUEUE_MODES;
 use super::extensions::ExtensionRecord;
 
@@ -99,6 +100,9 @@ pub(crate) struct StateRecord<'reply> {
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<ExtensionRecord<'reply>>,
+    /// How the user is asked about tool calls. Absent if `ask` is `never` and the client has not failed to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalStateRecord>,
 }
 
 /// What could not be read of a session's file. `bowline sessions fsck --repair` mends the file.

@@ -228,6 +228,7 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         context_usage: state.context.as_ref().map(context_usage),
         sandbox: state.sandbox,
         extensions: extensions::records(&state.extensions),
+        approvals: state.approvals.as_ref().map(Into::into),
     }
 }
 

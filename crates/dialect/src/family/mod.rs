@@ -2,6 +2,7 @@
 //! commands, records and responses are the same and defined here once. A dialect defines what it does differently.
 
 pub(crate) mod answers;
+pub(crate) mod approvals;
 pub(crate) mod attachments;
 pub(crate) mod commands;
 pub(crate) mod completions;

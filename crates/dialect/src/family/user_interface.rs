@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bowline_core::ask::{Approval, Ask, AskId, Question};
+use bowline_core::ask::{Approval, ApprovalForm, Ask, AskId, Decision, Question};
 use bowline_core::event::{AskEnd, Event};
 use bowline_core::ui::{
     Dialog, DialogAnswer, DialogKind, Display, NotifyLevel, OpenUrl, UiToken, WidgetPlacement,
@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 
 use crate::Incoming;
 use crate::answer_table::AnswerRow;
-use crate::approval_text::approval_text;
+use crate::approval_text::{APPROVE, approval_text, approval_title, choices, yes_or_no};
 use crate::decode::ClientAnswer;
+use crate::family::approvals;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Text};
 use crate::json::{self, milliseconds};
@@ -24,10 +25,6 @@ use crate::schema::{record_union, variants};
 
 /// The type of a request.
 const REQUEST: &str = "extension_ui_request";
-
-/// The options of a question about a tool call, where it is a choice.
-const CHOICES: [&str; 2] = [APPROVE, "Deny"];
-const APPROVE: &str = "Approve";
 
 /// The client's answer to a request.
 pub(crate) const RESPONSE: AnswerRow = AnswerRow {
@@ -188,7 +185,7 @@ impl UserInterface {
     pub fn encode(&mut self, event: &Event) -> Option<Record> {
         match event {
             Event::Ask(ask) => Some(self.ask(ask)),
-            Event::AskResolved { id, cause, .. } => self.resolve(*id, *cause),
+            Event::AskResolved { id, decision, cause } => self.resolve(*id, decision, *cause),
             Event::Display { token, display } => self.show(*token, display),
             _ => None,
         }
@@ -209,6 +206,15 @@ impl UserInterface {
     fn ask(&mut self, ask: &Ask) -> Record {
         let (request, subject, wanted) = match &ask.question {
             Question::Dialog(dialog) => (dialog_request(dialog), Subject::Dialog, Wanted::of(&dialog.kind)),
+            Question::Approval(approval) if approval.terms.form == ApprovalForm::Record => {
+                let (subject, wanted) = (Subject::Record, Wanted::Text);
+                let id = approvals::wire_id(&approval.terms);
+                self.open.add(Open { ask: ask.id, id, token: ask.token, subject, wanted });
+                return approvals::request(approval);
+            }
+            Question::Approval(approval) if offers_to_remember(approval) => {
+                (choice_request(self.style, approval), Subject::Choice, Wanted::Text)
+            }
             Question::Approval(approval) => {
                 let wanted = if self.style == Style::Pi { Wanted::YesOrNo } else { Wanted::Text };
                 (self.approval_request(approval), Subject::Approval, wanted)
@@ -219,8 +225,16 @@ impl UserInterface {
         encode(id, request)
     }
 
-    fn resolve(&mut self, ask: AskId, cause: AskEnd) -> Option<Record> {
+    fn resolve(&mut self, ask: AskId, decision: &Decision, cause: AskEnd) -> Option<Record> {
+        let subject = self.open.subject(ask)?;
+        if cause == AskEnd::TimedOut && matches!(subject, Subject::Approval | Subject::Choice) {
+            // An answer that comes too late decides nothing, but shows that the client answers.
+            return None;
+        }
         let open = self.open.remove(ask)?;
+        if subject == Subject::Record {
+            return Some(approvals::resolved(open.id, decision, cause));
+        }
         let is_told = matches!(self.style, Style::Omp { .. }) && cause == AskEnd::Withdrawn;
         // An id of its own, as random as that of the dialog.
         let id = self.style.id(UiToken(!open.token.0));
@@ -258,20 +272,42 @@ impl UserInterface {
 
     fn approval_request<'event>(&self, approval: &'event Approval) -> Request<'event> {
         let text = approval_text(approval);
+        let timeout = approval.terms.timeout.map(milliseconds);
         match self.style {
-            Style::Pi => Request::Confirm {
-                title: format!("Allow {}?", approval.tool).into(),
-                message: text.into(),
-                timeout: None,
-            },
+            Style::Pi => {
+                Request::Confirm { title: approval_title(approval).into(), message: text.into(), timeout }
+            }
             Style::Omp { .. } => Request::Select {
-                title: format!("Allow tool: {}\n{text}", approval.tool).trim_end().to_owned().into(),
-                options: CHOICES.map(ToOwned::to_owned).to_vec().into(),
+                title: omp_title(approval).into(),
+                options: yes_or_no().into(),
                 option_details: Vec::new(),
-                timeout: None,
+                timeout,
             },
         }
     }
+}
+
+/// Tells whether a dialog offers more than yes and no.
+fn offers_to_remember(approval: &Approval) -> bool {
+    approval.terms.form == ApprovalForm::FullDialog && !approval.terms.may_remember.is_empty()
+}
+
+fn choice_request<'event>(style: Style, approval: &'event Approval) -> Request<'event> {
+    let title = match style {
+        Style::Pi => format!("{}\n{}", approval_title(approval), approval_text(approval)),
+        Style::Omp { .. } => omp_title(approval),
+    };
+    Request::Select {
+        title: title.into(),
+        options: choices(&approval.terms).into(),
+        option_details: Vec::new(),
+        timeout: approval.terms.timeout.map(milliseconds),
+    }
+}
+
+fn omp_title(approval: &Approval) -> String {
+    let text = approval_text(approval);
+    format!("Allow tool: {}\n{text}", approval.tool).trim_end().to_owned()
 }
 
 impl Style {
@@ -281,6 +317,19 @@ impl Style {
             Self::Pi => uuid(token),
             Self::Omp { .. } => format!("{:016x}", token.0 & u128::from(u64::MAX)),
         }
+    }
+
+    /// Describes the requests about tool calls.
+    pub fn approval_schema(self, generator: &mut SchemaGenerator) -> Schema {
+        let mut methods = variants::<Request<'_>>(generator);
+        let name = |method: &Schema| method.as_value()["properties"]["method"]["const"].clone();
+        methods.retain(|method| name(method) == "confirm" || name(method) == "select");
+        record_union(
+            "A tool call needs the user's consent, for users who want to be asked. It waits for an `extension_ui_response` \
+             with its id.",
+            REQUEST,
+            methods,
+        )
     }
 
     /// Describes a request.
@@ -345,7 +394,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use bowline_core::ask::{AskAnswer, Decision};
+    use bowline_core::ask::{AskAnswer, Terms};
     use bowline_core::message::Arguments;
     use serde_json::json;
 
@@ -371,6 +420,7 @@ mod tests {
             tool: "bash".to_owned(),
             arguments: Arc::new(arguments),
             reason: "it runs a command".to_owned(),
+            terms: Terms::default(),
         };
         Event::Ask(Ask { id: AskId(7), token: TOKEN, question: Question::Approval(approval) })
     }

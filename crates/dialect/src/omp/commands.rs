@@ -10,6 +10,7 @@ use super::state::StateRecord;
 use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
 use crate::family::answers::{MessagesPage, Todos};
+use crate::family::approvals;
 use crate::family::commands as family;
 use crate::family::completions;
 use crate::family::host;
@@ -158,6 +159,9 @@ pub(super) const TABLE: &[Row] = &[
     },
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
+    approvals::SET_APPROVALS,
+    approvals::SET_CLIENT_CAPABILITIES,
+    approvals::APPROVAL_RESPONSE,
     completions::GET_COMPLETIONS,
     logins::GET_LOGIN_PROVIDERS,
     logins::LOGIN,

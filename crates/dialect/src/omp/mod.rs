@@ -30,6 +30,7 @@ use serde_json::value::RawValue;
 
 use crate::decode::Problem;
 use crate::envelope::flat::Flat;
+use crate::family::approvals::ApprovalRecord;
 use crate::family::error_code::ErrorCode;
 use crate::family::host::{ANSWERS, HostCalls, HostRecord};
 use crate::family::records::{CompactionOutcomeRecord, EventRecord};
@@ -68,6 +69,7 @@ fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     records.push(record::<repeating::Update<'_>>(generator));
     records.push(Style::Omp { titles: true }.schema(generator));
     records.extend(variants::<HostRecord<'_>>(generator));
+    records.extend(variants::<ApprovalRecord<'_>>(generator));
     records
 }
 
@@ -341,9 +343,9 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents, two about logins, two about the sandbox, two about limits and one for
-        // completions.
-        assert_eq!(commands::TABLE.len(), 29 + 17);
+        // host tools, three about subagents, two about logins, two about the sandbox, two about limits, three about approvals
+        // and one for completions.
+        assert_eq!(commands::TABLE.len(), 29 + 20);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::commands::INTERRUPT_MODES;
 use crate::family::answers::{CommonState, ContextUsageRecord};
+use crate::family::approvals::ApprovalStateRecord;
 use crate::family::data;
 use crate::family::extensions::{self, ExtensionRecord};
 use crate::family::state_cache::StateCache;
@@ -42,6 +43,9 @@ pub(super) struct StateRecord<'reply> {
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extensions: Vec<ExtensionRecord<'reply>>,
+    /// How the user is asked about tool calls. Absent if `ask` is `never` and the client has not failed to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approvals: Option<ApprovalStateRecord>,
 }
 
 /// A tool available to the model.
@@ -72,6 +76,7 @@ impl<'reply> StateRecord<'reply> {
             todo_phases: &state.todos,
             sandbox: state.sandbox,
             extensions: extensions::records(&state.extensions),
+            approvals: state.approvals.as_ref().map(Into::into),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What extensions ask and show, as in operator-use's code. It has four methods, of which nothing says what their fields
 //! are; they have the names that they have in pi. The client answers with `value` or `cancelled`.
 
-use bowline_core::ask::{Ask, Question};
-use bowline_core::event::Event;
+use bowline_core::ask::{ApprovalForm, Ask, Question};
+use bowline_core::event::{AskEnd, Event};
 use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display, ExtensionError, NotifyLevel, UiToken};
 use bowline_wire::Record;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 
 use crate::Incoming;
 use crate::answer_table::AnswerRow;
-use crate::approval_text::approval_text;
+use crate::approval_text::{approval_text, approval_title, choices};
 use crate::decode::ClientAnswer;
 use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Text, TextOrBoolean};
-use crate::json;
+use crate::json::{self, milliseconds};
 use crate::open_questions::{Open, OpenQuestions, Subject, Wanted, uuid};
 use crate::schema::{record_union, variants};
 
@@ -47,9 +47,21 @@ pub(super) const RESPONSE: AnswerRow = AnswerRow {
 #[serde(tag = "method", rename_all = "snake_case")]
 enum Request<'event> {
     /// Asks the user to choose an option.
-    Select { title: &'event str, options: &'event [String] },
+    Select {
+        title: &'event str,
+        options: &'event [String],
+        /// After this many milliseconds the agent goes on without an answer; absent if it waits.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+    },
     /// Asks the user for consent.
-    Confirm { title: &'event str, message: &'event str },
+    Confirm {
+        title: &'event str,
+        message: &'event str,
+        /// After this many milliseconds the agent goes on without an answer; absent if it waits.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timeout: Option<u64>,
+    },
     /// Asks the user for a text.
     Input {
         title: &'event str,
@@ -90,8 +102,11 @@ impl UserInterface {
     pub fn encode(&mut self, event: &Event) -> Option<Record> {
         match event {
             Event::Ask(ask) => Some(self.ask(ask)),
-            Event::AskResolved { id, .. } => {
-                self.open.remove(*id);
+            Event::AskResolved { id, cause, .. } => {
+                // An answer that comes too late decides nothing, but shows that the client answers.
+                if *cause != AskEnd::TimedOut || self.open.subject(*id) == Some(Subject::Dialog) {
+                    self.open.remove(*id);
+                }
                 None
             }
             Event::Display { token, display: Display::Notify { message, level } } => {
@@ -122,9 +137,17 @@ impl UserInterface {
                 (Subject::Dialog, Wanted::of(&dialog.kind), record)
             }
             Question::Approval(approval) => {
-                let (title, message) = (format!("Allow {}?", approval.tool), approval_text(approval));
-                let record = encode(id.clone(), Request::Confirm { title: &title, message: &message });
-                (Subject::Approval, Wanted::YesOrNo, record)
+                let (title, message) = (approval_title(approval), approval_text(approval));
+                let timeout = approval.terms.timeout.map(milliseconds);
+                if approval.terms.form == ApprovalForm::FullDialog && !approval.terms.may_remember.is_empty()
+                {
+                    let (title, options) = (format!("{title}\n{message}"), choices(&approval.terms));
+                    let request = Request::Select { title: &title, options: &options, timeout };
+                    (Subject::Choice, Wanted::Text, encode(id.clone(), request))
+                } else {
+                    let request = Request::Confirm { title: &title, message: &message, timeout };
+                    (Subject::Approval, Wanted::YesOrNo, encode(id.clone(), request))
+                }
             }
         };
         self.open.add(Open { ask: ask.id, id, token: ask.token, subject, wanted });
@@ -151,8 +174,8 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
 fn dialog_request(dialog: &Dialog) -> Request<'_> {
     let title = &*dialog.title;
     match &dialog.kind {
-        DialogKind::Select { options, .. } => Request::Select { title, options },
-        DialogKind::Confirm { message } => Request::Confirm { title, message },
+        DialogKind::Select { options, .. } => Request::Select { title, options, timeout: None },
+        DialogKind::Confirm { message } => Request::Confirm { title, message, timeout: None },
         DialogKind::Input { placeholder } => {
             Request::Input { title, placeholder: placeholder.as_deref(), prefill: None }
         }
@@ -180,7 +203,6 @@ fn content(line: &Map<String, Value>) -> DialogAnswer {
 #[cfg(test)]
 mod tests {
     use bowline_core::ask::{AskAnswer, AskId, Decision};
-    use bowline_core::event::AskEnd;
 
     use super::*;
 

@@ -7,6 +7,7 @@ use crate::command_table::Row;
 use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
+use crate::family::approvals;
 use crate::family::commands as family;
 use crate::family::completions;
 use crate::family::host;
@@ -181,4 +182,7 @@ pub(super) const TABLE: &[Row] = &[
     subagents::GET_SUBAGENT_MESSAGES,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
+    approvals::SET_APPROVALS,
+    approvals::SET_CLIENT_CAPABILITIES,
+    approvals::APPROVAL_RESPONSE,
 ];

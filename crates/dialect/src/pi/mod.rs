@@ -13,6 +13,7 @@ use bowline_wire::{Line, Record};
 use schemars::{Schema, SchemaGenerator};
 
 use crate::envelope::flat::Flat;
+use crate::family::approvals::ApprovalRecord;
 use crate::family::host::{ANSWERS, HostCalls};
 use crate::family::state_cache::StateCache;
 use crate::family::subagents::{SubagentRecord, SubagentRecords};
@@ -38,6 +39,7 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = events::records(generator);
     records.extend(variants::<SubagentRecord<'_>>(generator));
+    records.extend(variants::<ApprovalRecord<'_>>(generator));
     records
 }
 
@@ -161,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_thirteen_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 13);
+    fn table_has_all_33_commands_of_pi_and_sixteen_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 16);
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl Session {
             phase @ Phase::Tools(_) => {
                 run.set_phase(phase);
                 self.abort_questions();
+                self.abort_checks();
             }
             Phase::Deciding => {}
         }

@@ -138,6 +138,10 @@ impl Session {
     /// before it, because it is meant for the runs that they start.
     fn overtakes(&self, command: &Command) -> bool {
         let is_serial = self.agent.policy().order == Order::OneAtATime;
+        // A run that waits for an answer cannot end before it.
+        if matches!(command, Command::AnswerApproval { .. }) {
+            return true;
+        }
         let cancels = matches!(command, Command::Abort | Command::AbortRetry | Command::AbortShell);
         if self.is_using_files() {
             return match command {

@@ -8,6 +8,7 @@ mod backoff;
 mod budgeting;
 mod call_approval;
 mod call_hooks;
+mod call_verdict;
 mod commands;
 mod compacting;
 mod continuation;
@@ -17,6 +18,7 @@ mod extension_inputs;
 mod hook_points;
 mod hooks;
 mod host_calls;
+mod host_questions;
 mod images;
 mod local_commands;
 mod message_preparation;
@@ -41,6 +43,7 @@ mod todos;
 mod tool_calls;
 mod turn_boundaries;
 mod turns;
+mod way_out;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -58,6 +61,7 @@ use tokio::sync::oneshot;
 
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
+use crate::approvals::Approvals;
 use crate::attachment::Attachment;
 use crate::budget::Budget;
 use crate::extension::Mirror;
@@ -77,6 +81,8 @@ use crate::system_prompt::SystemPrompt;
 use crate::tool_set::ToolSet;
 use crate::transcript::Transcript;
 pub(crate) use budgeting::Counting;
+pub(crate) use call_approval::{OpenQuestion, Subject};
+pub(crate) use call_verdict::CheckedCall;
 pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
@@ -138,6 +144,7 @@ pub struct Session {
     addresses: Addresses,
     /// What the file says of the sandbox.
     noted_sandbox: Option<NotedSandbox>,
+    approvals: Approvals,
 }
 
 /// What a client can switch for this session; nothing is written back to the settings.
@@ -162,6 +169,10 @@ impl Session {
             [] => agent,
             _ => agent.with(|parts| parts.providers = parts.providers.for_session()),
         };
+        let agent = match agent.gate().for_session() {
+            Some(gate) => agent.with(|parts| parts.gate = gate),
+            None => agent,
+        };
         let settings = agent.settings();
         let defaults = agent.model_defaults().clone();
         let mut models = ModelChoice::for_session(defaults, &opened.context, agent.providers());
@@ -172,7 +183,8 @@ impl Session {
             interrupt_mode: agent.policy().interrupt_mode,
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
-        let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
+        let built_in = way_out::with_way_out(&agent, agent.toolbox().clone());
+        let tools = ToolSet::new(built_in, settings.offered_tools.clone());
         let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
         let instructions = Instructions::new(tools, system_prompt, resources);
         let mut budget = Budget::new(settings.limits, agent.clock().clone());
@@ -211,6 +223,7 @@ impl Session {
             quits_when_idle: false,
             addresses: Addresses::default(),
             noted_sandbox: None,
+            approvals: Approvals::default(),
             agent,
         };
         session.attach_hosts();
@@ -230,6 +243,7 @@ impl Session {
             }
             Input::HostCall(request) => self.open_host_call(*request),
             Input::HostReport(report) => self.host_reported(*report),
+            Input::HostQuestion(question) => self.host_asked(*question),
             Input::Abort => {
                 self.stop();
                 self.abort_commands();
@@ -267,6 +281,7 @@ impl Session {
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
+        let toolbox = way_out::with_way_out(&self.agent, toolbox);
         self.instructions.set_tools(toolbox);
     }
 
@@ -290,6 +305,9 @@ impl Session {
             (_, Step::StreamRules { directory, loaded }) => self.rules_read(directory, *loaded),
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
+            (Awaited::Verdict(_), Step::Verdict(verdict)) => self.verdict_ready(id, *verdict),
+            (Awaited::Question(_), Step::DialogOver(cause)) => self.question_over(id, cause),
+            (Awaited::Remembered, Step::Remembered(result)) => self.remembered(id, result),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, outcome),
             (Awaited::Expansion(_), Step::Expanded(expansion)) => self.expanded(id, expansion),
             (Awaited::ExtensionsStopped, Step::ExtensionsStopped) => drop(self.pending.remove(id)),
@@ -298,7 +316,7 @@ impl Session {
             (Awaited::ExtensionCommand(_), Step::ExtensionCommandDone(result)) => {
                 self.extension_command_done(id, result);
             }
-            (Awaited::PassedOn(_), Step::DialogOver(_)) => self.withdraw_passed_on(id),
+            (Awaited::PassedOn(_), Step::DialogOver(cause)) => self.passed_on_over(id, cause),
             (Awaited::Dialog(_), Step::DialogOver(cause)) => {
                 self.close_dialog(id, DialogAnswer::Cancelled, cause);
             }

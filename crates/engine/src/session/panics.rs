@@ -12,6 +12,7 @@ use bowline_tools::Outcome;
 
 use super::{Continuation, Session};
 use crate::activity::{Activity, Summarizing, SummarySubject};
+use crate::call_gate::Verdict;
 use crate::host::HostCallEnd;
 use crate::pending::{Awaited, PendingId, panic_message};
 use crate::run::{Phase, Run, Shown};
@@ -45,7 +46,10 @@ impl Session {
             Some(Awaited::Expansion(_)) => self.expanded(id, Expansion::Unchanged),
             Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),
             Some(Awaited::HostsStopped) => self.hosts_stopped(id, None),
-            Some(Awaited::Question { .. }) | None => {}
+            Some(Awaited::Verdict(_)) => self.verdict_ready(id, Verdict::refused(text(message))),
+            Some(Awaited::Question(_)) => self.question_over(id, AskEnd::Withdrawn),
+            Some(Awaited::Remembered) => self.remembered(id, Err(text(message))),
+            None => {}
         }
     }
 
@@ -54,7 +58,10 @@ impl Session {
     pub fn recover_from_panic(&mut self, panic: &(dyn std::any::Any + Send)) {
         let error = text(&panic_message(panic));
         self.stop_showing();
+        self.deny_questions();
+        self.withdraw_host_questions();
         self.pending.remove_all();
+        self.approvals.clear();
         self.recover_attachment();
         self.local_commands.clear();
         // What is in memory may have lost step with the file, which holds whatever was announced.

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::hook_points::HookPoint;
-use crate::call_gate::{GatedCall, Verdict};
 use crate::extension::FoundTool;
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
@@ -120,21 +119,6 @@ impl Session {
         self.check_call(index, started, None);
     }
 
-    /// Lets the gate decide about a call, unless an extension wants the user to.
-    pub(super) fn check_call(&mut self, index: usize, started: Instant, asks: Option<String>) {
-        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        let gated = GatedCall { call_id: &call.id, tool: &call.tool, arguments: &call.arguments };
-        let verdict = match (self.agent.gate().check(&gated), asks) {
-            (Verdict::Run, Some(reason)) => Verdict::Ask { reason },
-            (verdict, _) => verdict,
-        };
-        match verdict {
-            Verdict::Run => self.set_call_state(index, CallState::Cleared { started }),
-            Verdict::Refuse { reason } => self.end_call(index, Outcome::error(reason), started),
-            Verdict::Ask { reason } => self.ask_about_call(index, reason, started),
-        }
-    }
-
     /// Returns what the model reads of a call for which nothing is left to spend. The run ends after it.
     fn refuse_for_budget(&mut self) -> Option<String> {
         self.budget.refuse_tool().map(|failure| format!("{NOT_CARRIED_OUT} {}", failure.text))
@@ -189,6 +173,7 @@ impl Session {
         let delegation = self.delegation(index, &*tool);
         let tool = self.with_addresses(tool, &arguments);
         let todos = self.todos.list.clone();
+        let grants = call.grants.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -199,7 +184,7 @@ impl Session {
                 session_id,
                 call_id,
                 todos,
-                grants: Grants::default(),
+                grants,
             };
             let arguments = (*arguments).clone();
             let call = match delegation {
@@ -354,6 +339,8 @@ impl Session {
         }
         let batch = self.batch()?;
         let closed = (Arc::clone(batch.message()), batch.results());
+        self.withdraw_host_questions();
+        self.approvals.end_turn();
         self.set_phase(Phase::Deciding);
         Some(closed)
     }

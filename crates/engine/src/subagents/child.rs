@@ -261,6 +261,7 @@ impl Driven {
         match tagged.report {
             Report::Step(step) => self.session.handle(Input::Step(step)),
             Report::Extension { host, input } => self.session.handle(Input::Extension { host, input }),
+            Report::HostQuestion(question) => self.session.handle(Input::HostQuestion(question)),
             // A child opens no other session, and the tools of the client belong to its parent.
             Report::Opened(_) | Report::HostCall(_) => {}
         }

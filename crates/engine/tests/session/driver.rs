@@ -91,6 +91,11 @@ impl Driver {
         self.handle(Input::Answer(AskAnswer { id, decision }));
     }
 
+    /// Returns what asks the session about hosts.
+    pub fn host_questions(&self) -> bowline_engine::HostQuestions {
+        self.session.host_questions()
+    }
+
     pub fn shut_down(&mut self) {
         self.handle(Input::Shutdown);
     }
@@ -110,6 +115,7 @@ impl Driver {
             Report::Step(step) => self.handle(Input::Step(step)),
             Report::Extension { host, input } => self.handle(Input::Extension { host, input }),
             Report::HostCall(request) => self.handle(Input::HostCall(request)),
+            Report::HostQuestion(question) => self.handle(Input::HostQuestion(question)),
             Report::Opened(_) => {}
         }
     }

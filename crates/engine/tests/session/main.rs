@@ -7,6 +7,7 @@
 
 mod aborting;
 mod answers;
+mod approvals;
 mod branches;
 mod budgets;
 mod changes_between_turns;

@@ -8,7 +8,7 @@ use bowline_core::Event;
 use bowline_core::command::{Command, Queue, SessionQuery};
 use bowline_core::policy::{PromptAnswer, Questions};
 use bowline_core::reply::Answer;
-use bowline_engine::{CallGate, GatedCall, Output, Verdict};
+use bowline_engine::{Asking, CallGate, Check, GatedCall, Output, Verdict};
 use bowline_testkit::{Gate, Reply};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -23,9 +23,13 @@ use crate::user_commands::shell;
 struct PanickingGate;
 
 impl CallGate for PanickingGate {
-    fn check(&self, call: &GatedCall<'_>) -> Verdict {
+    fn check(&self, call: &GatedCall<'_>) -> Check {
         assert_ne!(call.tool, "broken", "the gate is broken");
-        if call.tool == "risky" { Verdict::Ask { reason: "why not".to_owned() } } else { Verdict::Run }
+        if call.tool == "risky" {
+            let reason = "why not".to_owned();
+            return Verdict::Ask(Box::new(Asking { reason, ..Asking::default() })).into();
+        }
+        Verdict::run().into()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::message::Arguments;
 use bowline_core::tool::ToolDefinition;
-use bowline_engine::{CallGate, GatedCall, Verdict};
+use bowline_engine::{Asking, CallGate, Check, GatedCall, Verdict};
 use bowline_tools::{BoxFuture, CallContext, Outcome, Tool};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -87,13 +87,14 @@ impl AskingGate {
 }
 
 impl CallGate for AskingGate {
-    fn check(&self, call: &GatedCall<'_>) -> Verdict {
+    fn check(&self, call: &GatedCall<'_>) -> Check {
         if call.tool == self.asks_about {
-            Verdict::Ask { reason: "it is dangerous".to_owned() }
+            let reason = "it is dangerous".to_owned();
+            Verdict::Ask(Box::new(Asking { reason, ..Asking::default() })).into()
         } else if call.tool == self.refuses {
-            Verdict::Refuse { reason: "it is forbidden".to_owned() }
+            Verdict::refused("it is forbidden").into()
         } else {
-            Verdict::Run
+            Verdict::run().into()
         }
     }
 }

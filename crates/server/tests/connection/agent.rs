@@ -11,8 +11,8 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_dialect::Dialect;
 use bowline_engine::{
-    Agent, CallGate, GatedCall, Host, ModelDefaults, Parts, RetrySettings, SessionPlan, Settings,
-    SystemPrompt, Verdict,
+    Agent, Asking, CallGate, Check, GatedCall, Host, ModelDefaults, Parts, RetrySettings, SessionPlan,
+    Settings, SystemPrompt, Verdict,
 };
 use bowline_llm::{Providers, Sources};
 use bowline_server::{Connection, Limits};
@@ -117,9 +117,13 @@ impl World {
 struct TestGate;
 
 impl CallGate for TestGate {
-    fn check(&self, call: &GatedCall<'_>) -> Verdict {
+    fn check(&self, call: &GatedCall<'_>) -> Check {
         assert_ne!(call.tool, "broken", "the gate is broken");
-        if call.tool == "risky" { Verdict::Ask { reason: "why not".to_owned() } } else { Verdict::Run }
+        if call.tool == "risky" {
+            let reason = "why not".to_owned();
+            return Verdict::Ask(Box::new(Asking { reason, ..Asking::default() })).into();
+        }
+        Verdict::run().into()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Carrying out commands: one arm each, the work in a file for each group.
 
+mod approvals;
 mod commands_list;
 mod completions;
 mod export;
@@ -128,6 +129,11 @@ impl Session {
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetTodos { phases } => self.set_todos(phases),
+            Command::SetApprovals { ask } => self.set_approvals(ask),
+            Command::SetClientCapabilities { approvals } => Ok(self.set_client_capabilities(approvals)),
+            Command::AnswerApproval { approval, decision, message } => {
+                self.answer_approval(&approval, &decision, message)
+            }
             Command::GetSubagentMessages { subagent, from_byte } => {
                 return self.subagent_messages(origin, subagent, from_byte);
             }

@@ -85,6 +85,7 @@ impl Session {
             todos: self.todos.list.phases(),
             extensions: self.extensions.describe(),
             sandbox: self.sandbox_summary(),
+            approvals: self.approval_state(),
         })
     }
 

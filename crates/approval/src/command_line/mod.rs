@@ -1,0 +1,190 @@
+//! Command lines: what they would run, as far as that can be told without running them.
+//!
+//! A rule that allows something must not be fooled, so it only speaks about texts of the plain subset, in which every word
+//! is what it looks like. A rule that asks or denies should not be evaded by accident, so it looks for its words in
+//! everything that might be a command: behind wrappers, in substitutions, in the text of `sh -c`. It is advice all the
+//! same: only the sandbox keeps a command from doing something.
+
+pub(crate) mod lexer;
+pub(crate) mod remembering;
+
+use lexer::{Lexed, SimpleCommand, Word, lex};
+
+/// How deep commands within commands are looked at.
+const DEEPEST: usize = 8;
+
+/// Programs that run another one with some of their arguments.
+const WRAPPERS: &[&str] = &[
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "nohup",
+    "nice",
+    "ionice",
+    "timeout",
+    "time",
+    "stdbuf",
+    "setsid",
+    "xargs",
+    "sudo",
+    "doas",
+    "su",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "strace",
+    "ltrace",
+    "watch",
+    "parallel",
+    "find",
+    "fd",
+    "busybox",
+    "systemd-run",
+    "flock",
+    "script",
+    "coproc",
+];
+
+/// Programs that run a text of their arguments as a command.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "eval", "su", "script", "watch"];
+
+/// Words before a command that is no simple one.
+const KEYWORDS: &[&str] = &[
+    "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "{", "}", "!", "function", "in",
+];
+
+/// A command line.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandLine {
+    lexed: Lexed,
+    /// The literal words of everything that might be a command.
+    candidates: Vec<Vec<String>>,
+    /// Whether something is nested too deep to be looked at.
+    pub is_too_deep: bool,
+}
+
+/// A command that a rule can allow: every word is what it looks like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlainCommand<'line>(&'line SimpleCommand);
+
+impl CommandLine {
+    /// Reads a text.
+    pub fn new(text: &str) -> Self {
+        let mut line = Self { lexed: lex(text), candidates: Vec::new(), is_too_deep: false };
+        let lexed = std::mem::take(&mut line.lexed);
+        line.collect(&lexed, 0);
+        Self { lexed, ..line }
+    }
+
+    /// Returns the commands if nothing else is in the text, and nothing that a rule cannot speak about.
+    pub fn plain(&self) -> Option<Vec<PlainCommand<'_>>> {
+        let is_plain = |command: &SimpleCommand| {
+            !command.has_assignments
+                && !command.has_redirections
+                && command.words.first().is_some_and(|first| first.is_literal && !first.has_glob)
+        };
+        let commands = &self.lexed.commands;
+        let are_plain = self.lexed.is_plain && !commands.is_empty() && commands.iter().all(is_plain);
+        are_plain.then(|| commands.iter().map(PlainCommand).collect())
+    }
+
+    /// Tells whether something in the text might be a command that begins like this.
+    pub fn might_run(&self, begins: impl Fn(&[String]) -> bool) -> bool {
+        self.candidates.iter().any(|words| {
+            if begins(words) {
+                return true;
+            }
+            // A path names the same program.
+            let Some((_, name)) = words.first().and_then(|first| first.rsplit_once('/')) else {
+                return false;
+            };
+            let mut named = words.clone();
+            named[0] = name.to_owned();
+            begins(&named)
+        })
+    }
+
+    /// Collects what might be a command.
+    fn collect(&mut self, lexed: &Lexed, depth: usize) {
+        if depth > DEEPEST {
+            self.is_too_deep = true;
+            return;
+        }
+        for command in &lexed.commands {
+            // A substitution within quotes is part of a word.
+            for word in command.words.iter().filter(|word| !word.is_literal && word.text.contains(['(', '`']))
+            {
+                self.collect(&lex(&word.text), depth + 1);
+            }
+            for run in command.words.split(|word| !word.is_literal) {
+                self.collect_run(run, depth);
+            }
+        }
+    }
+
+    /// Collects what literal words that follow one another might run.
+    fn collect_run(&mut self, run: &[Word], depth: usize) {
+        let is_keyword = |word: &&Word| !word.is_quoted && KEYWORDS.contains(&word.text.as_str());
+        let words = &run[run.iter().take_while(is_keyword).count()..];
+        let Some(first) = words.first() else { return };
+        let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        let is_wrapper = WRAPPERS.contains(&base_name(&first.text));
+        // Which arguments of a wrapper are options and which the command is not known, so each may begin it.
+        let starts = if is_wrapper { texts.len() } else { 1 };
+        for start in 0..starts {
+            if SHELLS.contains(&base_name(&texts[start])) {
+                self.collect_texts(&texts[start + 1..], depth);
+            }
+        }
+        if is_wrapper {
+            let longest = texts.len().min(MOST_STARTS);
+            self.candidates
+                .extend((1..longest).map(|start| texts[start..].iter().take(MOST_WORDS).cloned().collect()));
+            self.is_too_deep |= texts.len() > MOST_STARTS;
+        }
+        self.candidates.push(texts);
+    }
+
+    /// Collects what the arguments of a shell might run: each of them, and all of them as `eval` does.
+    fn collect_texts(&mut self, texts: &[String], depth: usize) {
+        for text in texts.iter().filter(|text| !text.starts_with('-')) {
+            self.collect(&lex(text), depth + 1);
+        }
+        if texts.len() > 1 {
+            self.collect(&lex(&texts.join(" ")), depth + 1);
+        }
+    }
+}
+
+/// How many arguments of a wrapper may begin a command, and how many words of it are compared. Together they bound the
+/// work for a line that is one long list of words.
+const MOST_STARTS: usize = 1_000;
+const MOST_WORDS: usize = 32;
+
+impl PlainCommand<'_> {
+    /// Tells whether the command begins with words for which `is_like` holds, one after the other.
+    pub fn begins(&self, count: usize, is_like: impl Fn(usize, &str) -> bool) -> bool {
+        let words = &self.0.words;
+        words.len() >= count
+            && words[..count]
+                .iter()
+                .enumerate()
+                .all(|(place, word)| word.is_literal && !word.has_glob && is_like(place, &word.text))
+    }
+
+    /// Returns the words, if all of them are literal.
+    pub fn words(&self) -> Option<Vec<&str>> {
+        let are_literal = self.0.words.iter().all(|word| word.is_literal && !word.has_glob);
+        are_literal.then(|| self.0.words.iter().map(|word| word.text.as_str()).collect())
+    }
+}
+
+fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+#[cfg(all(test, unix))]
+mod against_bash;
+#[cfg(test)]
+mod tests;

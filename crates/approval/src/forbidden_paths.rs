@@ -1,0 +1,73 @@
+//! The files that path rules forbid, for whatever enforces them. A mount knows no patterns, so patterns are compared with
+//! the files that there are at the start.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use crate::rules::{Access, ForbiddenPaths, PathPattern, Rule};
+
+/// How many names are looked at, how deep, and how many may be found.
+const MOST_NAMES: usize = 200_000;
+const DEEPEST: usize = 32;
+const MOST_FOUND: usize = 10_000;
+
+/// What makes a pattern more than a path.
+const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+
+/// Returns the files that rules forbid in a project, which is canonical, and elsewhere.
+pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &Path) -> ForbiddenPaths {
+    let mut forbidden = ForbiddenPaths::default();
+    for (pattern, access) in rules.filter_map(Rule::forbidden_path) {
+        let found = matching(pattern, folder, &mut forbidden.is_incomplete);
+        let list = match access {
+            Access::Read => &mut forbidden.read,
+            Access::Write => &mut forbidden.write,
+        };
+        list.extend(found);
+    }
+    for list in [&mut forbidden.read, &mut forbidden.write] {
+        list.sort();
+        list.dedup();
+    }
+    forbidden
+}
+
+fn matching(pattern: &PathPattern, folder: &Path, is_incomplete: &mut bool) -> Vec<PathBuf> {
+    if !pattern.glob.contains(WILDCARDS) {
+        return vec![folder.join(&pattern.glob)];
+    }
+    let start = if pattern.is_absolute { literal_part(&pattern.glob) } else { folder.to_owned() };
+    let mut found = Vec::new();
+    let mut folders = VecDeque::from([(start, 0)]);
+    let mut names = 0;
+    while let Some((current, depth)) = folders.pop_front() {
+        // One that cannot be read has nothing for tools either.
+        let Ok(entries) = current.read_dir() else { continue };
+        for entry in entries.flatten() {
+            names += 1;
+            if names > MOST_NAMES || found.len() >= MOST_FOUND {
+                *is_incomplete = true;
+                return found;
+            }
+            let path = entry.path();
+            // A folder that is found is forbidden with everything in it.
+            if pattern.matches(&path, folder) {
+                found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < DEEPEST {
+                    folders.push_back((path, depth + 1));
+                } else {
+                    *is_incomplete = true;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns the folder that everything that a pattern matches is in.
+fn literal_part(glob: &str) -> PathBuf {
+    let end = glob.find(WILDCARDS).unwrap_or(glob.len());
+    let folder = glob[..end].rfind('/').map_or("/", |slash| &glob[..=slash]);
+    PathBuf::from(folder)
+}

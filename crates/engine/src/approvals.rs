@@ -1,0 +1,168 @@
+//! The questions about calls that a session has open: which one the user sees, which ones wait, and whether the client
+//! answers at all.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bowline_core::ask::ApprovalForm;
+
+use crate::pending::PendingId;
+
+/// How users are asked about calls.
+#[derive(Debug, Clone, Copy)]
+pub struct ApprovalSettings {
+    /// After this time the answer is no; `None` is without end.
+    pub timeout: Option<Duration>,
+    /// Whether dialogs also offer to remember.
+    pub full_dialogs: bool,
+    /// Whether a client may make things less strict than the user has set them.
+    pub client_may_widen: bool,
+}
+
+/// Long enough for somebody who is at lunch, short enough that a client that shows nothing does not hold a run forever.
+pub const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How many questions about calls may wait, and how many hosts are kept. More are denied.
+pub(crate) const MOST_WAITING: usize = 1_000;
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { timeout: Some(DEFAULT_APPROVAL_TIMEOUT), full_dialogs: false, client_may_widen: false }
+    }
+}
+
+/// The questions about calls, and what is known of the client.
+#[derive(Debug, Default)]
+pub(crate) struct Approvals {
+    /// The question that the user sees. There is one at a time, so that an answer cannot be for another.
+    open: Option<PendingId>,
+    waiting: VecDeque<PendingId>,
+    /// How many the user has seen.
+    shown: u64,
+    client: Client,
+    /// Whether the client wants records instead of dialogs.
+    wants_records: bool,
+    /// What was decided about hosts in this turn. A command may connect many times.
+    hosts: Vec<(String, bool)>,
+}
+
+/// Whether the client answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Client {
+    #[default]
+    Unknown,
+    Answers,
+    /// It let one time out and never answered any.
+    IsSilent,
+}
+
+impl Approvals {
+    /// Takes a question up. Returns whether it can be shown at once.
+    pub fn add(&mut self, id: PendingId) -> bool {
+        if self.open.is_some() {
+            self.waiting.push_back(id);
+            return false;
+        }
+        self.open = Some(id);
+        true
+    }
+
+    /// Tells whether there is no room for another question.
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() >= MOST_WAITING
+    }
+
+    /// Tells whether the user sees a question.
+    pub fn is_open(&self, id: PendingId) -> bool {
+        self.open == Some(id)
+    }
+
+    /// Returns the number of a question that is shown now.
+    pub fn number(&mut self) -> u64 {
+        self.shown += 1;
+        self.shown
+    }
+
+    /// Returns the question with this number, if the user sees it.
+    pub fn with_number(&self, number: u64) -> Option<PendingId> {
+        self.open.filter(|_| self.shown == number)
+    }
+
+    /// Forgets a question that is decided.
+    pub fn remove(&mut self, id: PendingId) {
+        self.waiting.retain(|waiting| *waiting != id);
+        self.open = self.open.filter(|open| *open != id);
+    }
+
+    /// Returns the question to show next, unless the user sees one.
+    pub fn next(&mut self) -> Option<PendingId> {
+        if self.open.is_some() {
+            return None;
+        }
+        self.open = self.waiting.pop_front();
+        self.open
+    }
+
+    /// Returns the questions that wait, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = PendingId> {
+        self.waiting.iter().copied()
+    }
+
+    /// Forgets all questions.
+    pub fn clear(&mut self) {
+        self.open = None;
+        self.waiting.clear();
+        self.hosts.clear();
+    }
+
+    /// Notes that the client answered something, in time or not.
+    pub fn client_answered(&mut self) {
+        self.client = Client::Answers;
+    }
+
+    /// Notes that the client let a question time out.
+    pub fn client_was_silent(&mut self) {
+        if self.client == Client::Unknown {
+            self.client = Client::IsSilent;
+        }
+    }
+
+    /// Notes how the client wants to be asked.
+    pub fn client_declared(&mut self, wants_records: bool) {
+        self.wants_records = wants_records;
+        if self.client == Client::IsSilent {
+            self.client = Client::Unknown;
+        }
+    }
+
+    /// Tells whether the client is known not to answer.
+    pub fn client_is_silent(&self) -> bool {
+        self.client == Client::IsSilent
+    }
+
+    /// Returns how the client is asked.
+    pub fn form(&self, settings: &ApprovalSettings) -> ApprovalForm {
+        match (self.wants_records, settings.full_dialogs) {
+            (true, _) => ApprovalForm::Record,
+            (false, true) => ApprovalForm::FullDialog,
+            (false, false) => ApprovalForm::Dialog,
+        }
+    }
+
+    /// Returns what was decided about a host in this turn.
+    pub fn host(&self, host: &str) -> Option<bool> {
+        self.hosts.iter().find(|(known, _)| known == host).map(|(_, is_allowed)| *is_allowed)
+    }
+
+    /// Notes what was decided about a host for the rest of the turn.
+    pub fn set_host(&mut self, host: String, is_allowed: bool) {
+        if self.hosts.len() < MOST_WAITING {
+            self.hosts.push((host, is_allowed));
+        }
+    }
+
+    /// Forgets what was decided for the turn, which is over.
+    pub fn end_turn(&mut self) {
+        self.hosts.clear();
+    }
+}

@@ -1,0 +1,194 @@
+//! What a gate may say about a call, questions about hosts, and what consent grants.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bowline_core::ask::{ApprovalKind, Decision, Question, ReasonCode, Remembered};
+use bowline_core::command::Command;
+use bowline_core::policy::Questions;
+use bowline_core::sandbox::Grants;
+use bowline_engine::{Asking, CallGate, Check, Consent, GatedCall, HostName, Remembering, Verdict};
+use bowline_testkit::Reply;
+use bowline_tools::Outcome;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::driver::Driver;
+use crate::setup::Setup;
+use crate::test_tools::TestTool;
+
+/// A gate that looks for a while, and then asks about calls of `risky` and about every host but one.
+#[derive(Debug, Default)]
+struct SlowGate {
+    /// How many calls may be decided about.
+    permits: Arc<Semaphore>,
+    remembered: Arc<Mutex<Vec<(String, Remembered)>>>,
+}
+
+impl CallGate for SlowGate {
+    fn check(&self, call: &GatedCall<'_>) -> Check {
+        let (permits, is_risky) = (Arc::clone(&self.permits), call.tool == "risky");
+        Check::Later(Box::pin(async move {
+            permits.acquire().await.unwrap().forget();
+            let grants = Grants { paths: vec!["/granted".into()], ..Grants::default() };
+            if is_risky {
+                let (code, reason) = (ReasonCode::Path, "it writes elsewhere".to_owned());
+                return Verdict::Ask(Box::new(Asking { code, reason, grants, rule: None }));
+            }
+            Verdict::run()
+        }))
+    }
+
+    fn check_host(&self, host: &HostName<'_>) -> Verdict {
+        if host.host == "known.example" {
+            return Verdict::run();
+        }
+        let (code, reason) = (ReasonCode::Network, format!("{} is not known", host.host));
+        let rule = Some(json!({ "host": host.host, "then": "allow" }));
+        Verdict::Ask(Box::new(Asking { code, reason, grants: Grants::default(), rule }))
+    }
+
+    fn remember(&self, consent: &Consent<'_>, remembered: Remembered) -> Option<Remembering> {
+        self.remembered.lock().unwrap().push((consent.digest.to_owned(), remembered));
+        None
+    }
+}
+
+fn setup(gate: SlowGate) -> Setup {
+    Setup::new().policy(|policy| policy.questions = Questions::Asked).gate(gate)
+}
+
+fn granted(seen: &Arc<Mutex<Vec<Grants>>>) -> TestTool {
+    let seen = Arc::clone(seen);
+    TestTool::new("risky", move |context, _| {
+        seen.lock().unwrap().push(context.grants.clone());
+        async { Outcome::text("risky") }
+    })
+}
+
+#[tokio::test]
+async fn consent_grants_what_was_shown_to_this_call_only() {
+    let (gate, seen) = (SlowGate::default(), Arc::default());
+    gate.permits.add_permits(10);
+    let replies =
+        [Reply::new().tool("risky", json!({})).tool("risky", json!({ "a": 1 })), Reply::text("done")];
+    let mut driver = setup(gate).tool(granted(&seen)).replies(replies).start();
+    driver.prompt("p", "go");
+    for decision in [Decision::Allow, Decision::Deny { reason: None }] {
+        let ask = driver.until_asked().await;
+        let Question::Approval(approval) = &ask.question else { panic!("{ask:?}") };
+        assert_eq!(approval.terms.grants.paths, [std::path::PathBuf::from("/granted")]);
+        driver.answer(ask.id, decision);
+    }
+    driver.until_settled().await;
+    let seen = seen.lock().unwrap().clone();
+    assert_eq!(seen, [Grants { paths: vec!["/granted".into()], ..Grants::default() }]);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn abort_does_not_wait_for_the_gate() {
+    let replies = [Reply::new().tool("quick", json!({})).tool("quick", json!({}))];
+    let mut driver = setup(SlowGate::default()).tool(TestTool::quick("quick")).replies(replies).start();
+    driver.prompt("p", "go");
+    driver.until_type("tool_execution_start").await;
+    driver.send("a", Command::Abort);
+    assert!(driver.is_replied("a"), "nothing is left to wait for");
+    assert_eq!(driver.until_settled().await["aborted"], true);
+    assert!(driver.conversation()[2].contains("aborted"), "{:?}", driver.conversation());
+    driver.finish();
+}
+
+#[tokio::test]
+async fn what_was_not_offered_is_a_no_and_session_is_remembered() {
+    for (decision, runs, remembers) in [
+        (Decision::AllowFor(Remembered::Session), true, 1),
+        (Decision::AllowFor(Remembered::Project), false, 0),
+        (Decision::Expired, false, 0),
+    ] {
+        let (gate, seen) = (SlowGate::default(), Arc::default());
+        gate.permits.add_permits(10);
+        let remembered = Arc::clone(&gate.remembered);
+        let replies = [Reply::new().tool("risky", json!({})), Reply::text("done")];
+        let mut driver = setup(gate).tool(granted(&seen)).replies(replies).start();
+        driver.prompt("p", "go");
+        let ask = driver.until_asked().await;
+        driver.answer(ask.id, decision);
+        driver.until_settled().await;
+        assert_eq!((!seen.lock().unwrap().is_empty(), remembered.lock().unwrap().len()), (runs, remembers));
+        driver.finish();
+    }
+}
+
+/// Starts a run with a call that goes on until the semaphore has a permit.
+async fn running() -> (Driver, Arc<Semaphore>) {
+    let gate = SlowGate::default();
+    gate.permits.add_permits(10);
+    let permits = Arc::new(Semaphore::new(0));
+    let replies = [Reply::new().tool("gated", json!({ "command": "fetch" })), Reply::text("done")];
+    let mut driver = setup(gate).tool(TestTool::gated("gated", &permits)).replies(replies).start();
+    driver.prompt("p", "go");
+    driver.until_type("tool_execution_start").await;
+    // The verdict of the gate.
+    driver.step().await;
+    (driver, permits)
+}
+
+#[tokio::test]
+async fn host_is_asked_about_once_in_a_turn_and_names_the_call() {
+    for (decision, expected) in [(Decision::Allow, true), (Decision::Deny { reason: None }, false)] {
+        let (mut driver, permits) = running().await;
+        let questions = driver.host_questions();
+        assert!({
+            let known = tokio::spawn(questions.ask("known.example", 443));
+            driver.step().await;
+            known.await.unwrap()
+        });
+        let first = tokio::spawn(questions.ask("new.example", 443));
+        let ask = driver.until_asked().await;
+        let Question::Approval(approval) = &ask.question else { panic!("{ask:?}") };
+        assert_eq!((&*approval.tool, approval.terms.kind), ("gated", ApprovalKind::Network));
+        assert!(!approval.call_id.is_empty());
+        driver.answer(ask.id, decision);
+        assert_eq!(first.await.unwrap(), expected);
+        let second = tokio::spawn(questions.ask("new.example", 443));
+        driver.step().await;
+        assert_eq!(second.await.unwrap(), expected, "it is not asked again in this turn");
+        permits.add_permits(1);
+        driver.until_settled().await;
+        driver.finish();
+    }
+}
+
+#[tokio::test]
+async fn host_is_denied_outside_of_a_run_at_an_abort_and_after_the_end() {
+    let (mut driver, _permits) = running().await;
+    let questions = driver.host_questions();
+    let open = tokio::spawn(questions.ask("new.example", 443));
+    driver.until_asked().await;
+    driver.send("a", Command::Abort);
+    assert!(!open.await.unwrap());
+    driver.until_settled().await;
+    let idle = tokio::spawn(questions.ask("new.example", 443));
+    driver.step().await;
+    assert!(!idle.await.unwrap());
+    driver.finish();
+    assert!(!questions.ask("new.example", 443).await, "the session has ended");
+}
+
+#[tokio::test]
+async fn question_of_whoever_gave_up_is_withdrawn() {
+    let (mut driver, permits) = running().await;
+    let questions = driver.host_questions();
+    let given_up = tokio::spawn(questions.ask("new.example", 443));
+    driver.until_asked().await;
+    given_up.abort();
+    let _ = given_up.await;
+    let is_resolved = |output: &bowline_engine::Output| {
+        matches!(output, bowline_engine::Output::Event(bowline_core::Event::AskResolved { .. }))
+    };
+    tokio::time::timeout(Duration::from_secs(5), driver.until(is_resolved)).await.unwrap();
+    permits.add_permits(1);
+    driver.until_settled().await;
+    driver.finish();
+}
