@@ -37,7 +37,7 @@ impl Recorder {
         let roots = Roots::open(&self.options.workspace)?;
         let plan = self.plan_undo(&history, &selected, &roots)?;
         let number = history.last_undo + 1;
-        self.carry_out(plan, &roots, number, dry_run, |steps| Line::Undone { undo: number, steps })
+        self.carry_out(plan, &roots, dry_run, |steps| Line::Undone { undo: number, steps })
     }
 
     /// Changes again what the last undo put back.
@@ -66,7 +66,7 @@ impl Recorder {
             undo: number,
             paths: steps.into_iter().map(|step| step.path).collect(),
         };
-        self.carry_out(plan, &roots, history.last_undo + 1, dry_run, line)
+        self.carry_out(plan, &roots, dry_run, line)
     }
 
     /// Finds out what each path has to become. Changes are taken back one after the other, newest first, as long as each
@@ -139,7 +139,6 @@ impl Recorder {
         &self,
         plan: Plan,
         roots: &Roots,
-        number: u64,
         dry_run: bool,
         line: impl FnOnce(Vec<Step>) -> Line,
     ) -> Result<RestoreReport, Error> {
@@ -150,7 +149,7 @@ impl Recorder {
             report.restored = steps.into_iter().map(|step| step.path).collect();
             return Ok(report);
         }
-        let quarantine = self.options.folder.join("quarantine").join(number.to_string());
+        let quarantine = self.free_quarantine();
         let mut restoring = Restoring { recorder: self, roots, quarantine, failed: BTreeMap::new() };
         restoring.apply(&mut steps);
         for (path, reason) in restoring.failed {
@@ -168,6 +167,15 @@ impl Recorder {
             self.journal.append(&line(steps))?;
         }
         Ok(report)
+    }
+}
+
+impl Recorder {
+    /// Returns a folder for files that are moved away, which does not exist yet.
+    fn free_quarantine(&self) -> PathBuf {
+        let above = self.options.folder.join("quarantine");
+        let mut numbers = (1_u64..).map(|number| above.join(number.to_string()));
+        numbers.find(|folder| folder.symlink_metadata().is_err()).unwrap_or(above)
     }
 }
 
