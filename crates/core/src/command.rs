@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::file_changes::{ChangesQuery, UndoTarget};
 use crate::host::{HostTool, UriScheme};
 use crate::message::{Content, Message, UserMessage};
 use crate::subagent::Subscription;
@@ -156,6 +157,24 @@ pub enum Command {
     },
     ExportHtml {
         path: Option<PathBuf>,
+    },
+
+    /// Returns what runs changed in files.
+    GetChanges {
+        query: ChangesQuery,
+    },
+    /// Puts files back that runs changed.
+    Undo {
+        target: UndoTarget,
+        dry_run: bool,
+    },
+    /// Changes files again that were put back.
+    Redo {
+        dry_run: bool,
+    },
+    /// Sets which records the client wants beside those that every client gets.
+    SetClientCapabilities {
+        changes: bool,
     },
 
     /// Replaces the tools that the client supplies.

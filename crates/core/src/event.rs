@@ -8,9 +8,11 @@ use serde_json::Value;
 use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
+use crate::file_changes::RunChanges;
 use crate::host::{HostCall, HostCallId};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::reply::FilesRestored;
 use crate::stream::{StreamError, Update};
 use crate::stream_rule::StreamRule;
 use crate::subagent::SubagentEvent;
@@ -136,6 +138,10 @@ pub enum Event {
         attempt: u32,
         max_attempts: u32,
     },
+    /// What a run changed in files, for clients that want to know.
+    RunChanges(Arc<RunChanges>),
+    /// Files were put back, or changed again.
+    FilesRestored(Arc<FilesRestored>),
     /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,

@@ -7,7 +7,7 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::todo::TodoPhase;
 use serde_json::{Map, Value, json};
 
-use crate::family::{attachments, todo_phases};
+use crate::family::{attachments, file_changes, todo_phases};
 use crate::operator::options;
 
 /// A field of a command.
@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     PromptOptions,
     /// A list of phases with tasks.
     TodoPhases,
+    /// A run, a turn or an entry to go back to.
+    UndoPoint,
 }
 
 /// Describes the items of a list.
@@ -156,6 +158,7 @@ impl Kind {
             Self::Attachments => json!({ "type": "array", "items": attachments::schema() }),
             Self::PromptOptions => options::schema(),
             Self::TodoPhases => todo_phases::schema(),
+            Self::UndoPoint => file_changes::point_schema(),
         }
     }
 
@@ -178,6 +181,7 @@ impl Kind {
             Self::Attachments => "a list of attachments".to_owned(),
             Self::PromptOptions => "an object".to_owned(),
             Self::TodoPhases => "a list of phases".to_owned(),
+            Self::UndoPoint => "an object with a run or an entry".to_owned(),
         }
     }
 
@@ -209,6 +213,10 @@ impl Kind {
             },
             Self::TodoPhases => match value.as_array() {
                 Some(phases) => return todo_phases::check(phases),
+                None => false,
+            },
+            Self::UndoPoint => match value.as_object() {
+                Some(point) => return file_changes::check_point(point),
                 None => false,
             },
             Self::PromptOptions => match value.as_object() {

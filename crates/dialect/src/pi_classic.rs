@@ -153,6 +153,8 @@ impl Dialect for PiClassic {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

@@ -21,6 +21,7 @@ mod detached_session;
 mod estimate;
 mod extension;
 mod extensions;
+mod file_changes;
 mod hook_chain;
 mod hook_lane;
 mod host;
@@ -52,13 +53,14 @@ pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, HostId, KnownTool,
     Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
 };
+pub use file_changes::UNDO_FOLDER;
 pub use host::HostRequest;
 pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use model_wishes::{LaterModels, ModelWishes};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    SessionPlan, Settings, StreamRuleSettings, TodoSettings,
+    SessionPlan, Settings, StreamRuleSettings, TodoSettings, UndoSettings,
 };
 pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
 pub use system_prompt::SystemPrompt;

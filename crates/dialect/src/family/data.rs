@@ -21,6 +21,7 @@ use super::answers::{
 };
 use super::completions::Completions;
 use super::extensions;
+use super::file_changes::{ChangesRecord, RestoredRecord};
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::{self, StateCache};
@@ -62,6 +63,8 @@ pub(crate) enum Data<'reply> {
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
     Todos(Todos<'reply>),
+    Changes(ChangesRecord<'reply>),
+    Restored(RestoredRecord<'reply>),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -154,6 +157,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
+        Answer::Changes(report) => Data::Changes(ChangesRecord(report)),
+        Answer::FilesRestored(restored) => Data::Restored(RestoredRecord(&restored.report)),
     })
 }
 

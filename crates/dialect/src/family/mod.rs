@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod error_code;
 pub(crate) mod extensions;
+pub(crate) mod file_changes;
 pub(crate) mod host;
 pub(crate) mod records;
 pub(crate) mod repeating;

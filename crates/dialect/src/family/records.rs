@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
+use bowline_core::file_changes::{RestoreReport, RunChanges};
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
 use bowline_core::todo::TodoTask;
@@ -84,6 +85,19 @@ pub(crate) enum EventRecord<'event> {
         /// The number of the reminder since the user's prompt, starting at 1.
         attempt: u32,
         max_attempts: u32,
+    },
+    /// What the run changed in files; before `agent_settled`, but after it if the run was aborted. Only for clients that asked
+    /// for it with `set_client_capabilities`.
+    RunChanges {
+        #[serde(flatten)]
+        changes: &'event RunChanges,
+    },
+    /// Files were put back, or changed again, by `undo` or `redo`.
+    FilesRestored {
+        /// Whether they were changed again.
+        redo: bool,
+        #[serde(flatten)]
+        report: &'event RestoreReport,
     },
     /// Retrying ended.
     AutoRetryEnd {
@@ -234,6 +248,10 @@ impl<'event> EventRecord<'event> {
             Event::TodoReminder { todos, attempt, max_attempts } => {
                 Self::TodoReminder { todos, attempt: *attempt, max_attempts: *max_attempts }
             }
+            Event::RunChanges(changes) => Self::RunChanges { changes },
+            Event::FilesRestored(restored) => {
+                Self::FilesRestored { redo: restored.is_redo, report: &restored.report }
+            }
             Event::RetryEnd { success, attempt, final_error } => Self::AutoRetryEnd {
                 success: *success,
                 attempt: *attempt,
@@ -282,6 +300,8 @@ impl<'event> EventRecord<'event> {
             Self::AutoRetryEnd { .. } => "auto_retry_end",
             Self::TtsrTriggered { .. } => "ttsr_triggered",
             Self::TodoReminder { .. } => "todo_reminder",
+            Self::RunChanges { .. } => "run_changes",
+            Self::FilesRestored { .. } => "files_restored",
             Self::ExtensionError { .. } => "extension_error",
         }
     }
@@ -367,6 +387,8 @@ impl<'event> CompactionOutcomeRecord<'event> {
 mod tests {
     use std::time::Duration;
 
+    use bowline_core::reply::FilesRestored;
+
     use super::*;
 
     #[test]
@@ -396,6 +418,8 @@ mod tests {
             Event::RetryEnd { success: true, attempt: 1, final_error: None },
             Event::RulesBroken { rules: Vec::new() },
             Event::TodoReminder { todos: Vec::new(), attempt: 1, max_attempts: 3 },
+            Event::RunChanges(Arc::default()),
+            Event::FilesRestored(Arc::new(FilesRestored { is_redo: false, report: RestoreReport::default() })),
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

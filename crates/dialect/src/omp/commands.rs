@@ -12,6 +12,7 @@ use crate::command_table::Row;
 use crate::family::answers::{MessagesPage, Todos};
 use crate::family::commands as family;
 use crate::family::completions;
+use crate::family::file_changes;
 use crate::family::host;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -152,6 +153,10 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Negotiated>()),
         action: Negotiate("protocolVersion"),
     },
+    file_changes::GET_CHANGES,
+    file_changes::UNDO,
+    file_changes::REDO,
+    file_changes::SET_CLIENT_CAPABILITIES,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
     completions::GET_COMPLETIONS,

@@ -232,6 +232,8 @@ impl Dialect for Omp {
             | Event::ToolEnd { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_) => records.extend(shared(event)),
@@ -339,8 +341,9 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents, two about logins and one for completions.
-        assert_eq!(commands::TABLE.len(), 29 + 13);
+        // host tools, three about subagents, two about logins, one for completions, three about changes of files and one for
+        // the client's capabilities.
+        assert_eq!(commands::TABLE.len(), 29 + 17);
     }
 
     #[test]

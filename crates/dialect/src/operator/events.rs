@@ -113,6 +113,8 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

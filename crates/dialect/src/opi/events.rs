@@ -120,6 +120,8 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Local(_)

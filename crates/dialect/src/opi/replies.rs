@@ -232,6 +232,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::LoginProviders(_)
         | Answer::LoggedIn { .. }
         | Answer::Todos(_)
+        | Answer::Changes(_)
+        | Answer::FilesRestored(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => None,

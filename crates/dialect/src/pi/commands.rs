@@ -9,6 +9,7 @@ use crate::family::answers::{
 };
 use crate::family::commands as family;
 use crate::family::completions;
+use crate::family::file_changes;
 use crate::family::host;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -173,6 +174,10 @@ pub(super) const TABLE: &[Row] = &[
     subagents::SET_SUBAGENT_SUBSCRIPTION,
     subagents::GET_SUBAGENTS,
     subagents::GET_SUBAGENT_MESSAGES,
+    file_changes::GET_CHANGES,
+    file_changes::UNDO,
+    file_changes::REDO,
+    file_changes::SET_CLIENT_CAPABILITIES,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
 ];

@@ -257,6 +257,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::ToolEnd { .. }
         | Event::RulesBroken { .. }
         | Event::TodoReminder { .. }
+        | Event::RunChanges(_)
+        | Event::FilesRestored(_)
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)

@@ -13,6 +13,7 @@ mod continuation;
 mod delegating;
 mod dialogs;
 mod extension_inputs;
+mod file_changes;
 mod hook_points;
 mod hooks;
 mod host_calls;
@@ -59,6 +60,7 @@ use crate::agent::{Agent, OpenedSession};
 use crate::attachment::Attachment;
 use crate::extension::Mirror;
 use crate::extensions::Extensions;
+use crate::file_changes::FileChanges;
 use crate::hook_lane::{Lane, Outputs};
 use crate::host::Addresses;
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
@@ -77,6 +79,7 @@ pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
+use file_changes::track_files;
 pub(crate) use hook_points::HookPoint;
 pub(crate) use hooks::OpenHook;
 use local_commands::LocalCommands;
@@ -113,6 +116,8 @@ pub struct Session {
     rules: RuleWatch,
     todos: Todos,
     subagents: Roster,
+    /// What runs change in files.
+    files: FileChanges,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -136,6 +141,8 @@ struct Switches {
     auto_compaction: bool,
     auto_retry: bool,
     interrupt_mode: InterruptMode,
+    /// Whether the client wants to know what runs change in files.
+    shows_changes: bool,
 }
 
 impl Session {
@@ -160,6 +167,7 @@ impl Session {
             auto_compaction: settings.auto_compaction,
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
+            shows_changes: false,
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
         let tools = ToolSet::new(agent.toolbox().clone(), settings.offered_tools.clone());
@@ -167,6 +175,7 @@ impl Session {
         let instructions = Instructions::new(tools, system_prompt, resources);
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
+        let files = track_files(&agent, &transcript);
         let mut session = Self {
             transcript,
             working_directory,
@@ -186,6 +195,7 @@ impl Session {
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
             subagents,
+            files,
             extensions: Extensions::default(),
             attachment: Attachment::starting(SessionReason::Startup),
             lane: Lane::default(),
@@ -294,6 +304,7 @@ impl Session {
             }
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
+            (Awaited::FileChanges(_), Step::FileChanges(changes)) => self.files_changed(id, changes),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
             (Awaited::UserCommand(_), Step::CommandOutput(text)) => self.command_output(id, text),
             (Awaited::UserCommand(_), Step::CommandDone(result)) => self.command_done(id, result),
@@ -317,6 +328,9 @@ impl Session {
 
     fn job_done(&mut self, id: crate::pending::PendingId, result: Result<Answer, Refusal>) {
         if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
+            if let Ok(Answer::FilesRestored(restored)) = &result {
+                self.note_restored(restored);
+            }
             self.reply(origin, result);
         }
     }

@@ -14,6 +14,7 @@ use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::file_changes::watched_call;
 use super::hook_points::HookPoint;
 use crate::call_gate::{GatedCall, Verdict};
 use crate::extension::FoundTool;
@@ -30,7 +31,7 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 const SKIPPED: &str = "Skipped due to queued user message.";
 
 /// What the model reads of a call that an abort overtook.
-const NOT_STARTED: &str = "Aborted before it was started.";
+pub(super) const NOT_STARTED: &str = "Aborted before it was started.";
 
 impl Session {
     /// Starts the tools that an answer calls.
@@ -176,6 +177,7 @@ impl Session {
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let delegation = self.delegation(index, &*tool);
+        let watched = self.watch_call(&*tool, call_id.as_deref().unwrap_or_default(), &arguments);
         let tool = self.with_addresses(tool, &arguments);
         let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
@@ -191,9 +193,14 @@ impl Session {
                 grants: Grants::default(),
             };
             let arguments = (*arguments).clone();
-            let call = match delegation {
-                Some(delegation) => delegation.run(context, arguments, reporter.clone()),
+            let task_reporter = reporter.clone();
+            let start = move || match delegation {
+                Some(delegation) => delegation.run(context, arguments, task_reporter),
                 None => tool.call(context, arguments),
+            };
+            let call = match watched {
+                Some(watched) => watched_call(watched, cancel.clone(), start),
+                None => start(),
             };
             run_tool(call, cancel, reporter)
         });
@@ -336,6 +343,7 @@ impl Session {
         for index in 0..self.batch().map_or(0, Batch::len) {
             self.record_result(index);
         }
+        self.end_turn_of_files();
         let batch = self.batch()?;
         let closed = (Arc::clone(batch.message()), batch.results());
         self.set_phase(Phase::Deciding);

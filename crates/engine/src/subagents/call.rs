@@ -226,6 +226,8 @@ impl Delegation {
                 ..parts.models.clone()
             };
             parts.settings.max_turns = parts.settings.subagents.max_turns;
+            // What it changes counts as changed by the call.
+            parts.settings.undo.enabled = false;
             parts.system_prompt.additions.push(SITUATION.to_owned());
             if !plan.agent.instructions.is_empty() {
                 parts.system_prompt.additions.push(plan.agent.instructions);

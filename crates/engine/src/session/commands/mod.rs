@@ -85,6 +85,9 @@ impl Session {
             Command::NavigateTree { entry, summarize, instructions } => {
                 return self.navigate(origin, &entry, summarize, instructions);
             }
+            Command::GetChanges { query } => return self.get_changes(origin, query),
+            Command::Undo { target, dry_run } => return self.undo(origin, target, dry_run),
+            Command::Redo { dry_run } => return self.redo(origin, dry_run),
             Command::ExportHtml { path } => return self.export_html(origin, path),
             Command::Shell { command, exclude_from_context } => {
                 let directory = self.transcript.working_directory().to_owned();
@@ -122,6 +125,9 @@ impl Session {
                 self.set(|session| session.switches.auto_compaction = enabled)
             }
             Command::SetAutoRetry { enabled } => self.set(|session| session.switches.auto_retry = enabled),
+            Command::SetClientCapabilities { changes } => {
+                self.set(|session| session.switches.shows_changes = changes)
+            }
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::GetSubagentMessages { subagent, from_byte } => {
