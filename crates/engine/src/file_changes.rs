@@ -84,7 +84,8 @@ impl FileChanges {
             _ if !settings.enabled => Err("undo.enabled is off in settings.json"),
             (None, _) | (_, None) => Err("the session is kept in memory only"),
             (Some(own), Some(file)) => {
-                let excluded = [Some(own.as_path()), file.parent(), place.tools.temporary_directory.as_deref()];
+                let excluded =
+                    [Some(own.as_path()), file.parent(), place.tools.temporary_directory.as_deref()];
                 let options = Options {
                     folder: own.join(UNDO_FOLDER).join(place.session_id),
                     workspace: place.working_directory.to_owned(),
@@ -95,7 +96,13 @@ impl FileChanges {
                     scans: settings.commands,
                 };
                 let recorder = Arc::new(Recorder::new(options));
-                Ok(Tracker { recorder, each_command: settings.each_command, jobs: None, run: None, last_index: None })
+                Ok(Tracker {
+                    recorder,
+                    each_command: settings.each_command,
+                    jobs: None,
+                    run: None,
+                    last_index: None,
+                })
             }
         };
         Self { tracker }

@@ -62,12 +62,7 @@ impl IgnoreRules {
     }
 
     /// Adds the rules of a folder, of which the names are known. `top` is what links must not leave.
-    pub fn enter<'a>(
-        &mut self,
-        folder: &Path,
-        top: &Path,
-        mut names: impl Iterator<Item = &'a OsStr>,
-    ) {
+    pub fn enter<'a>(&mut self, folder: &Path, top: &Path, mut names: impl Iterator<Item = &'a OsStr>) {
         let has_any = names.any(|name| name == ".gitignore" || name == ".ignore" || name == ".git");
         if has_any {
             self.read(folder, top);

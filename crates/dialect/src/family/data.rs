@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use bowline_core::file_changes::{ChangesReport, RestoreReport};
 use bowline_core::model::Model;
 use bowline_core::reply::{
     Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
@@ -21,7 +22,6 @@ use super::answers::{
 };
 use super::completions::Completions;
 use super::extensions;
-use super::file_changes::{ChangesRecord, RestoredRecord};
 use super::host::{HostToolNames, UriSchemes};
 use super::records::CompactionRecord;
 use super::state_cache::{self, StateCache};
@@ -63,8 +63,8 @@ pub(crate) enum Data<'reply> {
     HostTools(HostToolNames<'reply>),
     UriSchemes(UriSchemes<'reply>),
     Todos(Todos<'reply>),
-    Changes(ChangesRecord<'reply>),
-    Restored(RestoredRecord<'reply>),
+    Changes(&'reply ChangesReport),
+    Restored(&'reply RestoreReport),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -157,8 +157,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::HostTools(names) => Data::HostTools(HostToolNames { tool_names: names }),
         Answer::UriSchemes(schemes) => Data::UriSchemes(UriSchemes { schemes }),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
-        Answer::Changes(report) => Data::Changes(ChangesRecord(report)),
-        Answer::FilesRestored(restored) => Data::Restored(RestoredRecord(&restored.report)),
+        Answer::Changes(report) => Data::Changes(report),
+        Answer::FilesRestored(restored) => Data::Restored(&restored.report),
     })
 }
 

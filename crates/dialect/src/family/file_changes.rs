@@ -2,8 +2,6 @@
 
 use bowline_core::command::Command;
 use bowline_core::file_changes::{ChangesQuery, ChangesReport, RestoreReport, UndoTarget};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::command_table::Action::Engine;
@@ -20,7 +18,7 @@ pub(crate) const GET_CHANGES: Row = Row {
         Field::optional("entryId", Text, "Only runs that changed files after this entry."),
         Field::optional("diff", Boolean, "Adds a unified diff of each run."),
     ],
-    result: Some(schema_of::<ChangesRecord<'_>>()),
+    result: Some(schema_of::<ChangesReport>()),
     action: Engine(|mut fields| Command::GetChanges {
         query: ChangesQuery {
             run: fields.count("run").map(|run| run as u64),
@@ -36,10 +34,14 @@ pub(crate) const UNDO: Row = Row {
             changed since is a conflict and left alone; new files are moved away. The conversation stays. Refused during a run.",
     fields: &[
         Field::optional("run", Count, "Only this run, whatever followed it."),
-        Field::optional("to", UndoPoint, "How far back: everything from this run or turn on, or everything after this entry."),
+        Field::optional(
+            "to",
+            UndoPoint,
+            "How far back: everything from this run or turn on, or everything after this entry.",
+        ),
         Field::optional("dryRun", Boolean, "Only returns what would be done."),
     ],
-    result: Some(schema_of::<RestoredRecord<'_>>()),
+    result: Some(schema_of::<RestoreReport>()),
     action: Engine(|mut fields| Command::Undo {
         target: target(fields.count("run"), &fields.object("to")),
         dry_run: fields.flag("dryRun"),
@@ -50,7 +52,7 @@ pub(crate) const REDO: Row = Row {
     name: "redo",
     about: "Changes files again that the last `undo` put back, with the same checks. Refused during a run.",
     fields: &[Field::optional("dryRun", Boolean, "Only returns what would be done.")],
-    result: Some(schema_of::<RestoredRecord<'_>>()),
+    result: Some(schema_of::<RestoreReport>()),
     action: Engine(|fields| Command::Redo { dry_run: fields.flag("dryRun") }),
 };
 
@@ -61,16 +63,6 @@ pub(crate) const SET_CLIENT_CAPABILITIES: Row = Row {
     result: None,
     action: Engine(|fields| Command::SetClientCapabilities { changes: fields.flag("changes") }),
 };
-
-/// What runs changed.
-#[derive(Serialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct ChangesRecord<'reply>(pub &'reply ChangesReport);
-
-/// What was put back.
-#[derive(Serialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct RestoredRecord<'reply>(pub &'reply RestoreReport);
 
 fn target(run: Option<usize>, to: &Map<String, Value>) -> UndoTarget {
     let number = |name: &str| to.get(name).and_then(Value::as_u64);

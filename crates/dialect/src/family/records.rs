@@ -419,7 +419,10 @@ mod tests {
             Event::RulesBroken { rules: Vec::new() },
             Event::TodoReminder { todos: Vec::new(), attempt: 1, max_attempts: 3 },
             Event::RunChanges(Arc::default()),
-            Event::FilesRestored(Arc::new(FilesRestored { is_redo: false, report: RestoreReport::default() })),
+            Event::FilesRestored(Arc::new(FilesRestored {
+                is_redo: false,
+                report: RestoreReport::default(),
+            })),
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

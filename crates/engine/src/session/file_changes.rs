@@ -40,7 +40,12 @@ impl Session {
     }
 
     /// Returns what happens around a call, if it may change files.
-    pub(super) fn watch_call(&mut self, tool: &dyn Tool, call_id: &str, arguments: &Arguments) -> Option<Watched> {
+    pub(super) fn watch_call(
+        &mut self,
+        tool: &dyn Tool,
+        call_id: &str,
+        arguments: &Arguments,
+    ) -> Option<Watched> {
         self.begin_file_changes();
         let end = self.turn_end(Some(call_id.to_owned()));
         let options = self.instructions.toolbox().options();
@@ -224,7 +229,9 @@ pub(super) fn watched_call(
 fn restored_text(is_redo: bool, report: &RestoreReport) -> String {
     let what = match is_redo {
         true => "The user had these changes made again, which had been taken back",
-        false => "The user took back changes that were made earlier in this conversation. These paths are as they were before",
+        false => {
+            "The user took back changes that were made earlier in this conversation. These paths are as they were before"
+        }
     };
     let named: Vec<_> = report.restored.iter().take(MAX_NAMED).map(|path| format!("- {path}")).collect();
     let more = match report.restored.len().saturating_sub(MAX_NAMED) {
