@@ -137,10 +137,14 @@ impl Recorder {
     ) {
         let deadline = Instant::now() + COPYING_TIME;
         let mut entries = std::mem::take(&mut index.entries);
+        let mut known = previous.map(Index::cursor);
         for entry in &mut entries {
             if entry.stat.kind == Kind::File && entry.image == Image::None {
+                let kept = known.as_mut().and_then(|known| known.find(&entry.path));
+                let kept =
+                    previous.zip(kept).and_then(|(previous, kept)| kept_image(previous, kept, &entry.stat));
                 let is_racy = index.is_racy(&entry.stat);
-                entry.image = self.image_of(roots, entry, is_racy, previous, repository, deadline);
+                entry.image = self.image_of(roots, entry, is_racy, kept, repository, deadline);
             }
         }
         index.entries = entries;
@@ -151,7 +155,7 @@ impl Recorder {
         roots: &Roots,
         entry: &Entry,
         is_racy: bool,
-        previous: Option<&Index>,
+        kept: Option<ImageId>,
         repository: Option<&Repository>,
         deadline: Instant,
     ) -> Image {
@@ -167,13 +171,7 @@ impl Recorder {
         if stat.size > self.options.max_file_bytes {
             return Image::Missing(Missing::TooLarge);
         }
-        if let Some(previous) = previous
-            && let Some(known) = previous.get(path)
-            && let Image::Stored(image) = known.image
-            && known.stat == *stat
-            && !previous.is_racy(stat)
-            && self.store.has(image)
-        {
+        if let Some(image) = kept.filter(|image| self.store.has(*image)) {
             return Image::Stored(image);
         }
         if Instant::now() > deadline {
@@ -184,6 +182,14 @@ impl Recorder {
             Ok(Some(State { missing: Some(missing), .. })) => Image::Missing(missing),
             _ => Image::Missing(Missing::Unreadable),
         }
+    }
+}
+
+/// Returns the content that was kept of a file for an index, if the file has not changed since.
+fn kept_image(index: &Index, entry: &Entry, stat: &Stat) -> Option<ImageId> {
+    match entry.image {
+        Image::Stored(image) if entry.stat == *stat && !index.is_racy(stat) => Some(image),
+        _ => None,
     }
 }
 

@@ -71,8 +71,8 @@ pub(crate) struct Index {
 pub(crate) struct Filter {
     /// Where the user's own ignore rules are.
     pub home: Option<PathBuf>,
-    /// Folders and files that bowline itself writes to.
-    pub excluded: Vec<PathBuf>,
+    /// Folders and files that bowline itself writes to, relative to the workspace.
+    pub excluded: HashSet<String>,
 }
 
 impl Index {
@@ -87,10 +87,9 @@ impl Index {
         Ok(is_complete.then_some(scan.index))
     }
 
-    /// Returns an entry.
-    pub fn get(&self, path: &str) -> Option<&Entry> {
-        let found = self.entries.binary_search_by(|entry| order(&entry.path, path));
-        found.ok().map(|place| &self.entries[place])
+    /// Returns what finds entries in the order of their paths.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor { rest: &self.entries }
     }
 
     /// Tells whether a file changed so shortly before the scan that it may have changed after it at the same time.
@@ -126,9 +125,37 @@ impl Index {
     }
 }
 
+/// Finds entries whose paths are asked for in their order, which takes no longer than reading them all.
+pub(crate) struct Cursor<'a> {
+    rest: &'a [Entry],
+}
+
+impl<'a> Cursor<'a> {
+    /// Returns the entry of a path that comes after those that were asked for.
+    pub fn find(&mut self, path: &str) -> Option<&'a Entry> {
+        while let [first, rest @ ..] = self.rest {
+            match order(&first.path, path) {
+                Ordering::Less => self.rest = rest,
+                Ordering::Equal => return Some(first),
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
+}
+
 /// Compares paths part by part, as a scan finds them.
 pub(crate) fn order(one: &str, other: &str) -> Ordering {
-    one.split('/').cmp(other.split('/'))
+    // A slash comes before every other letter.
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    match one.iter().zip(other).position(|(one, other)| one != other) {
+        None => one.len().cmp(&other.len()),
+        Some(place) => match (one[place], other[place]) {
+            (b'/', _) => Ordering::Less,
+            (_, b'/') => Ordering::Greater,
+            (one, other) => one.cmp(&other),
+        },
+    }
 }
 
 /// Returns the paths at which two indexes differ, with the entries of both.
@@ -221,7 +248,7 @@ impl Scan<'_> {
             || stat.device != self.device
             || self.depth == MAX_DEPTH
             || self.known.contains(&self.below)
-            || self.filter.excluded.contains(&self.path)
+            || self.filter.excluded.contains(&self.below)
             || self.rules.leave_out(&self.path, is_folder);
         if is_left_out {
             self.index.left_out.insert(self.below.clone());

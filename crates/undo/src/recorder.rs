@@ -264,13 +264,13 @@ impl Recorder {
         let known: HashSet<&str> = known.iter().map(|change| change.path.as_str()).collect();
         let mut found = Vec::new();
         let mut looked_at: BTreeMap<String, Option<State>> = BTreeMap::new();
-        for (path, old, _) in differences(&baseline.index, now) {
+        for (path, old, new) in differences(&baseline.index, now) {
             if found.len() == MAX_CHANGES {
                 break;
             }
             // Rules that are new may leave out what is still there.
             if let Some(old) = old
-                && now.get(path).is_none()
+                && new.is_none()
                 && let Ok((folder, name)) = roots.parent_of(path)
                 && let Ok(Some(stat)) = folder.stat(name)
                 && is_unchanged(&baseline.index, &old.stat, &stat)
@@ -288,6 +288,7 @@ impl Recorder {
                 found.push(change);
             }
         }
+        let mut before = baseline.index.cursor();
         for entry in &mut now.entries {
             match looked_at.get(&*entry.path) {
                 Some(Some(State { image: Some(image), missing: None, .. })) => {
@@ -296,7 +297,7 @@ impl Recorder {
                 Some(Some(State { missing: Some(missing), .. })) => entry.image = Image::Missing(*missing),
                 Some(_) => {}
                 None => {
-                    if let Some(old) = baseline.index.get(&entry.path) {
+                    if let Some(old) = before.find(&entry.path) {
                         entry.image = old.image.clone();
                     }
                 }
@@ -412,7 +413,9 @@ impl Recorder {
 
     pub(crate) fn filter(&self) -> Filter {
         let own = self.options.excluded.iter().chain([&self.options.folder]);
-        let excluded = own.map(|path| canonical(path)).collect();
+        let workspace = canonical(&self.options.workspace);
+        let below = |path: PathBuf| path.strip_prefix(&workspace).ok()?.to_str().map(str::to_owned);
+        let excluded = own.filter_map(|path| below(canonical(path))).collect();
         Filter { home: self.options.home.clone(), excluded }
     }
 
