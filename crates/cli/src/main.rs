@@ -28,6 +28,7 @@ mod models;
 mod online_check;
 mod resources;
 mod rpc;
+mod session_undo;
 mod sessions;
 mod settings_file;
 mod settings_table;

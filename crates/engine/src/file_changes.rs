@@ -6,19 +6,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_core::file_changes::RunChanges;
-use bowline_core::message::Arguments;
+use bowline_core::file_changes::{RestoreReport, RunChanges};
+use bowline_core::message::{Arguments, Content};
 use bowline_core::tool::ToolTraits;
+use bowline_session::EntryBody;
 use bowline_tools::BoxFuture;
 use bowline_undo::{Options, Recorder, TurnEnd};
 use futures_util::FutureExt as _;
 use futures_util::future::Shared;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::settings::UndoSettings;
 
 /// The folder in bowline's own that has a folder for each session.
 pub const UNDO_FOLDER: &str = "undo";
+
+/// The type of the message that tells the model that files were put back.
+const RESTORED_MESSAGE: &str = "bowline.files_restored";
+
+/// The most files that it names.
+const MAX_NAMED: usize = 100;
 
 type Job = Box<dyn FnOnce(&Recorder) + Send>;
 
@@ -252,4 +260,33 @@ fn ask<R: Send + 'static>(
         let _ = sender.send(job(recorder));
     }));
     receiver
+}
+
+/// Returns the message that tells the model that files were put back, or changed again.
+pub fn restored_note(is_redo: bool, report: &RestoreReport) -> EntryBody {
+    EntryBody::CustomMessage {
+        custom_type: RESTORED_MESSAGE.to_owned(),
+        content: vec![Content::text(restored_text(is_redo, report))],
+        display: false,
+        details: Some(json!({ "redo": is_redo, "runs": report.runs })),
+    }
+}
+
+/// Returns what the model reads when files were put back.
+fn restored_text(is_redo: bool, report: &RestoreReport) -> String {
+    let what = match is_redo {
+        true => "The user had these changes made again, which had been taken back",
+        false => {
+            "The user took back changes that were made earlier in this conversation. These paths are as they were before"
+        }
+    };
+    let named: Vec<_> = report.restored.iter().take(MAX_NAMED).map(|path| format!("- {path}")).collect();
+    let more = match report.restored.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!("\n- and {more} more"),
+    };
+    format!(
+        "<system-reminder>\n{what}:\n{}{more}\n\nRead a file again before you rely on its content.\n</system-reminder>",
+        named.join("\n")
+    )
 }

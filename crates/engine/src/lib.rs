@@ -53,7 +53,7 @@ pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, HostId, KnownTool,
     Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
 };
-pub use file_changes::UNDO_FOLDER;
+pub use file_changes::{UNDO_FOLDER, restored_note};
 pub use host::HostRequest;
 pub use input::{Input, Inputs, Output, Report, Tagged};
 pub use model_wishes::{LaterModels, ModelWishes};

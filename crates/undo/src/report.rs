@@ -57,6 +57,13 @@ impl Recorder {
         })
     }
 
+    /// Returns what is recorded of runs, without looking at the workspace or writing anything.
+    pub fn recorded(&self, query: &ChangesQuery) -> Result<Vec<RunChanges>, Error> {
+        let history = self.journal.read()?;
+        let runs = history.runs.keys().filter(|run| query.run.is_none_or(|wanted| wanted == **run));
+        Ok(runs.filter_map(|run| self.run_changes(&history, *run, query.with_diff)).collect())
+    }
+
     /// Returns what one run changed in the end; `None` if that is nothing.
     pub(crate) fn run_changes(&self, history: &History, number: u64, with_diff: bool) -> Option<RunChanges> {
         let run = history.runs.get(&number)?;

@@ -314,3 +314,34 @@ fn session_lists_its_changes_and_takes_the_data_with_it() {
     scene.data(json!({ "type": "delete_session", "sessionPath": session }));
     assert_eq!(fs::read_dir(&undo).unwrap().count(), 0);
 }
+
+#[test]
+fn stored_session_is_undone_from_the_command_line() {
+    let mut scene = Scene::new();
+    scene.write("a", "old\n");
+    scene.bash("echo new > a; echo made > b");
+    let session = scene.workspace.session_files().remove(0);
+    let session = session.to_str().unwrap();
+    let run =
+        |scene: &Scene, arguments: &[&str]| Launch::bowline(&scene.workspace).arguments(arguments).run();
+    let in_use = run(&scene, &["sessions", "undo", session]);
+    assert_ne!(in_use.code, 0, "{}", in_use.stdout);
+    scene.agent.close_stdin();
+    scene.agent.wait();
+
+    let shown = run(&scene, &["sessions", "show", session]).stdout;
+    assert!(shown.contains("changes   run 1 changed 2 files (+2 -1)"), "{shown}");
+    let dry = run(&scene, &["sessions", "undo", session, "--dry-run"]).stdout;
+    assert!(dry.contains("would restore     a") && scene.read("b").is_some(), "{dry}");
+    scene.write("a", "mine\n");
+    let done = run(&scene, &["sessions", "undo", session, "--run", "1", "--json"]);
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((&report["restored"], &report["conflicts"][0]["path"]), (&json!(["b"]), &json!("a")));
+    assert_eq!((scene.read("a").as_deref(), scene.read("b")), (Some("mine\n"), None));
+    let unknown = run(&scene, &["sessions", "undo", session, "--run", "7"]);
+    assert!(unknown.code != 0 && unknown.stderr.contains("no run 7"), "{}", unknown.stderr);
+    let file = fs::read_to_string(session).unwrap();
+    assert!(file.contains("bowline.files_restored"));
+    run(&scene, &["sessions", "rm", session]);
+    assert_eq!(fs::read_dir(scene.workspace.configuration().join("undo")).unwrap().count(), 0);
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bowline_core::command::Origin;
 use bowline_core::event::{Event, RunOutcome};
 use bowline_core::file_changes::{ChangesQuery, ChangesReport, RestoreReport, RunChanges, UndoTarget};
-use bowline_core::message::{Arguments, Content, CustomMessage};
+use bowline_core::message::{Arguments, CustomMessage};
 use bowline_core::reply::{Answer, FilesRestored, Refusal, RefusalCode};
 use bowline_session::EntryBody;
 use bowline_tools::{BoxFuture, Outcome, Tool, effective_arguments};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::Session;
 use super::tool_calls::NOT_STARTED;
 use crate::agent::Agent;
-use crate::file_changes::{FileChanges, Place, Watched};
+use crate::file_changes::{FileChanges, Place, Watched, restored_note};
 use crate::input::Step;
 use crate::pending::{Awaited, JobOrder, PendingId};
 use crate::run::Run;
@@ -26,10 +26,7 @@ use crate::transcript::Transcript;
 /// The type of the entry that lists what a run changed.
 const CHANGES_ENTRY: &str = "bowline.file_changes";
 
-/// The type of the message that tells the model that files were put back.
-const RESTORED_MESSAGE: &str = "bowline.files_restored";
-
-/// The most files that an entry or a message names.
+/// The most files that an entry names.
 const MAX_NAMED: usize = 100;
 
 impl Session {
@@ -179,14 +176,13 @@ impl Session {
         if report.dry_run || report.restored.is_empty() {
             return;
         }
-        let details = json!({ "redo": restored.is_redo, "runs": report.runs });
-        self.record_hidden(CustomMessage {
-            custom_type: RESTORED_MESSAGE.to_owned(),
-            content: vec![Content::text(restored_text(restored.is_redo, report))],
-            display: false,
-            details: Some(details),
-            timestamp: self.now(),
-        });
+        let EntryBody::CustomMessage { custom_type, content, display, details } =
+            restored_note(restored.is_redo, report)
+        else {
+            return;
+        };
+        let timestamp = self.now();
+        self.record_hidden(CustomMessage { custom_type, content, display, details, timestamp });
         self.emit(Event::FilesRestored(Arc::new(restored.clone())));
     }
 }
@@ -223,25 +219,6 @@ pub(super) fn watched_call(
         }
         outcome
     })
-}
-
-/// Returns what the model reads when files were put back.
-fn restored_text(is_redo: bool, report: &RestoreReport) -> String {
-    let what = match is_redo {
-        true => "The user had these changes made again, which had been taken back",
-        false => {
-            "The user took back changes that were made earlier in this conversation. These paths are as they were before"
-        }
-    };
-    let named: Vec<_> = report.restored.iter().take(MAX_NAMED).map(|path| format!("- {path}")).collect();
-    let more = match report.restored.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!("\n- and {more} more"),
-    };
-    format!(
-        "<system-reminder>\n{what}:\n{}{more}\n\nRead a file again before you rely on its content.\n</system-reminder>",
-        named.join("\n")
-    )
 }
 
 /// Returns the entry that lists what a run changed.
