@@ -57,6 +57,13 @@ pub(crate) fn runs(
     report.iter().map(run_line).collect()
 }
 
+/// Returns what the runs of a session changed, with diffs; nothing if that is not known.
+pub(crate) fn changes(path: &Path, environment: &Environment, settings: UndoSettings) -> Vec<RunChanges> {
+    let Ok(session) = Session::read(path, &environment.working_directory) else { return Vec::new() };
+    let query = ChangesQuery { with_diff: true, ..ChangesQuery::default() };
+    recorder(&session, path, environment, settings).recorded(&query).unwrap_or_default()
+}
+
 fn run_line(run: &RunChanges) -> String {
     let files = run.files.len() as u64 + run.omitted_files;
     let undone = if run.undone { ", put back" } else { "" };
