@@ -129,6 +129,9 @@ pub(crate) struct Arguments {
     pub online: bool,
     pub all: bool,
     pub repair: bool,
+    /// The run whose changes are put back.
+    pub run: Option<u64>,
+    pub dry_run: bool,
     /// The session that a new one starts as a copy of.
     pub fork: Option<String>,
     /// The output file of a subcommand.

@@ -8,6 +8,7 @@ use bowline_export::{Options, default_name, export_file};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::session_undo;
 use crate::settings_file::SettingsFile;
 use crate::startup;
 use crate::terminal::say_exactly;
@@ -25,7 +26,9 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
         None => here.join(session),
     };
     let out = arguments.out.as_ref().map_or_else(|| PathBuf::from(default_name(&session)), PathBuf::from);
-    let options = Options { title: arguments.name.clone(), leaf: None, tools: bowline_tools::traits_of };
+    let changes = session_undo::changes(&session, &environment, file.undo.settings());
+    let title = arguments.name.clone();
+    let options = Options { title, leaf: None, tools: bowline_tools::traits_of, changes };
     let page = export_file(&session, &out, &options)?;
     say_exactly(&format!("{}\n", page.display()))
 }

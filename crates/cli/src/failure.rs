@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Session(#[from] bowline_session::Error),
     #[error(transparent)]
+    Undo(#[from] bowline_undo::Error),
+    #[error(transparent)]
     Export(#[from] bowline_export::Error),
     #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),

@@ -669,6 +669,22 @@ pub(crate) const FLAGS: &[Flag] = &[
         },
     ),
     flag(
+        Subcommand,
+        "--run",
+        None,
+        Value("NUMBER"),
+        "The run whose changes are put back",
+        |arguments, value| {
+            let run = value.parse().ok().filter(|run| *run > 0);
+            arguments.run = Some(run.ok_or("--run must be a number of at least 1")?);
+            Ok(())
+        },
+    ),
+    flag(Subcommand, "--dry-run", None, Nothing, "Show what would be done only", |arguments, _| {
+        arguments.dry_run = true;
+        Ok(())
+    }),
+    flag(
         Mode,
         "--offline",
         None,

@@ -33,6 +33,7 @@ mod resources;
 mod rpc;
 mod sandbox;
 mod sandbox_wishes;
+mod session_undo;
 mod sessions;
 mod settings_file;
 mod settings_table;

@@ -1,9 +1,10 @@
-//! `bowline sessions`: lists, shows, deletes and checks stored sessions.
+//! `bowline sessions`: lists, shows, deletes and checks stored sessions, and puts back what their runs changed.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bowline_dialect::Start;
+use bowline_engine::{UNDO_FOLDER, UndoSettings};
 use bowline_session::{
     ListQuery, Problem, Report, Scope, Session, SessionSummary, Store, check_file, children_of, repair_file,
 };
@@ -13,6 +14,7 @@ use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::local_time;
+use crate::session_undo::{self, Wishes};
 use crate::settings_file::SettingsFile;
 use crate::similar::nearest;
 use crate::startup;
@@ -25,10 +27,12 @@ bowline sessions list                 list the sessions of this folder, newest f
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
 bowline sessions show PATH|ID         show the details and the messages of a session
 bowline sessions rm PATH|ID...        delete sessions with those of their subagents
+bowline sessions undo PATH|ID         put files back that the last run changed; --run N another one
+bowline sessions undo --dry-run ...   show what would be put back
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
 bowline sessions fsck --repair ...    move damaged lines to a separate file and close the gaps
 
-With --json, list, show and fsck print one JSON object per line. A unique prefix of an id is enough.
+With --json, list, show, undo and fsck print one JSON object per line. A unique prefix of an id is enough.
 ";
 
 /// Runs a subcommand. The exit code of fsck is 1 if a session is damaged.
@@ -38,7 +42,8 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
     let Some(store) = startup::session_plan(arguments, &environment, start, &file).store else {
         return Err(Failure::Usage("sessions cannot be used with --no-session".to_owned()));
     };
-    let sessions = Sessions { store, environment, as_json: arguments.json };
+    let undo = file.undo.settings();
+    let sessions = Sessions { store, environment, undo, as_json: arguments.json };
     let (verb, named) = match arguments.words.split_first() {
         Some((verb, named)) => (verb.as_str(), named),
         None => return say(USAGE).map(|()| ExitCode::from(2)),
@@ -47,6 +52,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
         ("list", []) => sessions.list(arguments),
         ("show", [session]) => sessions.show(session),
         ("rm", [_, ..]) => sessions.remove(named),
+        ("undo", [session]) => sessions.undo(session, arguments),
         ("fsck", _) => {
             let mode = if arguments.repair { Fsck::Repair } else { Fsck::CheckOnly };
             sessions.check(named, mode)
@@ -54,11 +60,15 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
         ("list", _) => Err(Failure::Usage(
             "list takes no words; filter it with: bowline sessions list --search TEXT".to_owned(),
         )),
-        ("show" | "rm", _) => Err(Failure::Usage(format!("which session? bowline sessions {verb} PATH|ID"))),
+        ("show" | "rm" | "undo", _) => {
+            Err(Failure::Usage(format!("which session? bowline sessions {verb} PATH|ID")))
+        }
         _ => {
-            let near = nearest(verb, ["list", "show", "rm", "fsck"].into_iter());
+            let near = nearest(verb, ["list", "show", "rm", "undo", "fsck"].into_iter());
             let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (use list, show, rm or fsck)")))
+            Err(Failure::Usage(format!(
+                "unknown subcommand \"{verb}\"{hint} (use list, show, rm, undo or fsck)"
+            )))
         }
     }
 }
@@ -67,6 +77,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
 struct Sessions {
     store: Store,
     environment: Environment,
+    undo: UndoSettings,
     as_json: bool,
 }
 
@@ -155,6 +166,9 @@ impl Sessions {
         for child in &children {
             shown.push_str(&format!("subagent  {}\n", plain_line(&child.file.to_string_lossy())));
         }
+        for run in session_undo::runs(&session, &path, &self.environment, self.undo) {
+            shown.push_str(&format!("changes   {}\n", plain_line(&run)));
+        }
         if let Some(damage) = session.damage() {
             shown.push_str(&format!(
                 "damaged   {} cannot be read, {} relinked; run bowline sessions fsck\n",
@@ -171,9 +185,16 @@ impl Sessions {
             let path = self.find(text)?;
             for id in self.store.delete(&path)? {
                 bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
+                bowline_undo::remove(&self.environment.home.join(UNDO_FOLDER), &id);
             }
             note(format_args!("bowline: deleted {}", path.display()));
         }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn undo(&self, text: &str, arguments: &Arguments) -> Result<ExitCode, Failure> {
+        let wishes = Wishes { run: arguments.run, dry_run: arguments.dry_run, as_json: self.as_json };
+        session_undo::undo(&self.find(text)?, &self.environment, self.undo, &wishes)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -16,7 +16,7 @@ use bowline_core::{Policy, ThinkingLevel};
 use bowline_engine::{
     ApprovalSettings, CompactionLimits, CompactionSettings, DEFAULT_APPROVAL_TIMEOUT,
     DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings, StreamRuleSettings,
-    SubagentSettings, TodoSettings,
+    SubagentSettings, TodoSettings, UndoSettings,
 };
 use bowline_extension::trust::DefaultTrust;
 use bowline_llm::RequestOptions;
@@ -93,6 +93,7 @@ pub(crate) struct SettingsFile {
     pub limits_run_turns: Option<u64>,
     pub stream_rules: StreamRules,
     pub todos: Todos,
+    pub undo: Undo,
     pub task: Task,
     /// The command hooks by event, as they are in the file.
     pub hooks: Map<String, Value>,
@@ -258,6 +259,28 @@ impl Todos {
 }
 
 #[derive(Debug, Default)]
+pub(crate) struct Undo {
+    pub enabled: Option<bool>,
+    pub commands: Option<bool>,
+    pub each_command: Option<bool>,
+    pub max_file_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
+}
+
+impl Undo {
+    pub fn settings(&self) -> UndoSettings {
+        let defaults = UndoSettings::default();
+        UndoSettings {
+            enabled: self.enabled.unwrap_or(defaults.enabled),
+            commands: self.commands.unwrap_or(defaults.commands),
+            each_command: self.each_command.unwrap_or(defaults.each_command),
+            max_file_bytes: self.max_file_bytes.unwrap_or(defaults.max_file_bytes),
+            max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
 pub(crate) struct Retry {
     pub enabled: Option<bool>,
     pub max_retries: Option<u32>,
@@ -370,6 +393,7 @@ impl SettingsFile {
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
             approvals: self.approvals.settings(),
+            undo: self.undo.settings(),
         }
     }
 

@@ -69,6 +69,9 @@ const MOST_TURNS: u64 = 1_000_000;
 const MOST_REMINDERS: u64 = 100;
 /// More than anybody means to spend of anything.
 pub(crate) const MOST_SPENT: u64 = 1_000_000_000_000;
+/// A content is in memory while it is kept.
+const LARGEST_UNDO_FILE: u64 = 100 * 1024 * 1024;
+const MOST_UNDO_BYTES: u64 = 1 << 40;
 /// More tokens than any model's window has.
 const MOST_TOKENS: u64 = 1_000_000_000;
 
@@ -722,6 +725,41 @@ pub(crate) const SETTINGS: &[Setting] = &[
         default: "3",
         example: "1",
         about: "the maximum number of reminders after one prompt",
+    },
+    Setting {
+        path: "undo.enabled",
+        kind: Switch(|file, value| file.undo.enabled = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether former contents of files are kept, so that changes of runs can be [taken back](undo.md)",
+    },
+    Setting {
+        path: "undo.commands",
+        kind: Switch(|file, value| file.undo.commands = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether the changes of commands are looked for, or only those of the file tools are kept",
+    },
+    Setting {
+        path: "undo.eachCommand",
+        kind: Switch(|file, value| file.undo.each_command = Some(value)),
+        default: "false",
+        example: "true",
+        about: "whether the changes of commands are looked for after each command instead of each turn",
+    },
+    Setting {
+        path: "undo.maxFileBytes",
+        kind: Number(LARGEST_UNDO_FILE, |file, value| file.undo.max_file_bytes = Some(value)),
+        default: "10485760",
+        example: "1048576",
+        about: "the largest file whose content is kept, in bytes",
+    },
+    Setting {
+        path: "undo.maxBytes",
+        kind: Number(MOST_UNDO_BYTES, |file, value| file.undo.max_bytes = Some(value)),
+        default: "209715200",
+        example: "52428800",
+        about: "the most that is kept of one session, in bytes; what the oldest runs need is dropped first",
     },
     Setting {
         path: "durability",

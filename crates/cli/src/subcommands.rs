@@ -45,16 +45,17 @@ real and work in a temporary folder, which is removed at the end.
     Subcommand {
         name: "sessions",
         action: Action::Sessions,
-        about: "sessions on disk: list, show, rm, fsck",
+        about: "sessions on disk: list, show, rm, undo, fsck",
         usage: sessions::USAGE,
         examples: "\
 bowline sessions list --all --search parser
 bowline sessions show 0199
+bowline sessions undo 0199 --dry-run
 bowline sessions fsck --repair
 ",
         takes_words: true,
         takes_command: false,
-        flags: &["--all", "--search", "--json", "--repair", "--session-dir", "--dialect"],
+        flags: &["--all", "--search", "--json", "--repair", "--run", "--dry-run", "--session-dir", "--dialect"],
     },
     Subcommand {
         name: "auth",

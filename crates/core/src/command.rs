@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::ask::ApprovalForm;
+use crate::file_changes::{ChangesQuery, UndoTarget};
 use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
@@ -162,6 +163,20 @@ pub enum Command {
         path: Option<PathBuf>,
     },
 
+    /// Returns what runs changed in files.
+    GetChanges {
+        query: ChangesQuery,
+    },
+    /// Puts files back that runs changed.
+    Undo {
+        target: UndoTarget,
+        dry_run: bool,
+    },
+    /// Changes files again that were put back.
+    Redo {
+        dry_run: bool,
+    },
+
     /// Replaces the tools that the client supplies.
     SetHostTools {
         tools: Vec<HostTool>,
@@ -199,9 +214,11 @@ pub enum Command {
     SetApprovals {
         ask: AskMode,
     },
-    /// Says how the client wants to be asked about tool calls, if it says so.
+    /// Says what the client can do: how it wants to be asked about tool calls, and whether it wants to know what runs changed.
+    /// What is absent stays as it is.
     SetClientCapabilities {
         approvals: Option<ApprovalForm>,
+        changes: Option<bool>,
     },
     /// Answers a question about a tool call. What is neither an id nor an option is a no.
     AnswerApproval {

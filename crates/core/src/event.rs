@@ -8,10 +8,12 @@ use serde_json::Value;
 use crate::ask::{Ask, AskId, Decision};
 use crate::command::{Origin, Queue};
 use crate::error_kind::ErrorKind;
+use crate::file_changes::RunChanges;
 use crate::host::{HostCall, HostCallId};
 use crate::limits::LimitWarning;
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::reply::FilesRestored;
 use crate::sandbox::ProtectedChange;
 use crate::stream::{StreamError, Update};
 use crate::stream_rule::StreamRule;
@@ -140,6 +142,10 @@ pub enum Event {
     },
     /// Most of what a run or a session may spend is spent.
     LimitWarning(LimitWarning),
+    /// What a run changed in files, for clients that want to know.
+    RunChanges(Arc<RunChanges>),
+    /// Files were put back, or changed again.
+    FilesRestored(Arc<FilesRestored>),
     /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,

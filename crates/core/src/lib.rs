@@ -11,6 +11,7 @@ pub mod completion;
 pub mod error_kind;
 pub mod event;
 pub mod extension_info;
+pub mod file_changes;
 pub mod hook;
 pub mod host;
 pub mod limits;

@@ -9,6 +9,7 @@ use crate::command::{InterruptMode, Origin, QueueMode};
 use crate::completion::Completion;
 use crate::event::{CompactionResult, EntryName, RunOutcome};
 use crate::extension_info::ExtensionInfo;
+use crate::file_changes::{ChangesReport, RestoreReport};
 use crate::limits::LimitsReport;
 use crate::login::LoginProvider;
 use crate::message::Message;
@@ -121,6 +122,17 @@ pub enum Answer {
     /// The subagents that are running.
     Subagents(Vec<Arc<Subagent>>),
     SubagentMessages(SubagentMessages),
+    /// What runs changed in files.
+    Changes(Box<ChangesReport>),
+    /// Files were put back, or changed again.
+    FilesRestored(Box<FilesRestored>),
+}
+
+/// What `undo` or `redo` did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilesRestored {
+    pub is_redo: bool,
+    pub report: RestoreReport,
 }
 
 /// A part of a subagent's file.

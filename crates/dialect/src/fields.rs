@@ -7,7 +7,7 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::todo::TodoPhase;
 use serde_json::{Map, Value, json};
 
-use crate::family::{attachments, limits, todo_phases};
+use crate::family::{attachments, file_changes, limits, todo_phases};
 use crate::operator::options;
 
 /// A field of a command.
@@ -59,6 +59,8 @@ pub(crate) enum Kind {
     TodoPhases,
     /// An object with limits on what is spent.
     Limits,
+    /// A run, a turn or an entry to go back to.
+    UndoPoint,
 }
 
 /// Describes the items of a list.
@@ -159,6 +161,7 @@ impl Kind {
             Self::PromptOptions => options::schema(),
             Self::TodoPhases => todo_phases::schema(),
             Self::Limits => limits::schema(),
+            Self::UndoPoint => file_changes::point_schema(),
         }
     }
 
@@ -182,6 +185,7 @@ impl Kind {
             Self::PromptOptions => "an object".to_owned(),
             Self::TodoPhases => "a list of phases".to_owned(),
             Self::Limits => "an object".to_owned(),
+            Self::UndoPoint => "an object with a run or an entry".to_owned(),
         }
     }
 
@@ -217,6 +221,10 @@ impl Kind {
             },
             Self::Limits => match value.as_object() {
                 Some(limits) => return limits::check(limits),
+                None => false,
+            },
+            Self::UndoPoint => match value.as_object() {
+                Some(point) => return file_changes::check_point(point),
                 None => false,
             },
             Self::PromptOptions => match value.as_object() {
@@ -310,6 +318,11 @@ impl Fields {
 
     pub fn level(&mut self, name: &str) -> ThinkingLevel {
         self.optional_text(name).as_deref().and_then(ThinkingLevel::parse).unwrap_or_default()
+    }
+
+    /// Returns a yes or no that may be absent.
+    pub fn optional_flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name).and_then(Value::as_bool)
     }
 
     pub fn flag(&self, name: &str) -> bool {

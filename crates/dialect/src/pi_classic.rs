@@ -170,6 +170,8 @@ impl Dialect for PiClassic {
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
             | Event::LimitWarning(_)
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::StorageFailed { .. }
             | Event::Local(_)
             | Event::Display { .. }

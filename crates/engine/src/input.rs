@@ -6,6 +6,7 @@ use bowline_core::SessionTag;
 use bowline_core::ask::AskAnswer;
 use bowline_core::command::{Draft, Request};
 use bowline_core::event::{AskEnd, Event};
+use bowline_core::file_changes::RunChanges;
 use bowline_core::host::HostReport;
 use bowline_core::limits::Spent;
 use bowline_core::reply::{Answer, Refusal, Reply};
@@ -78,6 +79,8 @@ pub(crate) enum Step {
     CommandDone(Result<CommandOutcome, String>),
     /// A command of the client was carried out in the background.
     Job(Box<Result<Answer, Refusal>>),
+    /// What a run changed in files is known.
+    FileChanges(Option<Box<RunChanges>>),
     /// The session to change to was opened, forked or cloned.
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
     /// The system prompt was built for what the task is about.

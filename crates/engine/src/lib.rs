@@ -24,6 +24,7 @@ mod detached_session;
 mod estimate;
 mod extension;
 mod extensions;
+mod file_changes;
 mod hook_chain;
 mod hook_lane;
 mod host;
@@ -60,6 +61,7 @@ pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, HostId, KnownTool,
     Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
 };
+pub use file_changes::{UNDO_FOLDER, restored_note};
 pub use host::HostRequest;
 pub use host_question::{HostQuestion, HostQuestions};
 pub use input::{Input, Inputs, Output, Report, Tagged};
@@ -67,7 +69,7 @@ pub use model_wishes::{LaterModels, ModelWishes};
 pub use session::Session;
 pub use settings::{
     CompactionLimits, CompactionSettings, DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings,
-    SessionPlan, Settings, StreamRuleSettings, TodoSettings,
+    SessionPlan, Settings, StreamRuleSettings, TodoSettings, UndoSettings,
 };
 pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
 pub use system_prompt::SystemPrompt;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 
 use bowline_core::ask::AskId;
 use bowline_core::command::{Origin, Queue};
+use bowline_core::event::RunOutcome;
 use bowline_core::hook::StartAdditions;
 use bowline_core::host::HostCallId;
 use bowline_core::policy::IdleQueue;
@@ -75,6 +76,8 @@ pub(crate) enum Awaited {
     SessionChange,
     /// The system prompt, for a request of the state that shows it. The state is that at the time of the request.
     State { origin: Origin, state: Box<State> },
+    /// What the run changed in files. The run ends when that is known, if it waits for it.
+    FileChanges(Option<RunOutcome>),
     /// A command that is carried out in the background and replied to when it is done.
     Job { origin: Origin, order: JobOrder },
     /// A user-initiated shell command.
@@ -248,6 +251,17 @@ impl Pending {
             ) || matches!(&entry.awaited, Awaited::Hook(open) if open.point.is_exclusive())
         };
         self.entries.values().any(is_exclusive)
+    }
+
+    /// Has nothing wait any longer for what a run changed in files. Returns whether a run did.
+    pub fn release_file_changes(&mut self) -> bool {
+        let mut waited = false;
+        for entry in self.entries.values_mut() {
+            if let Awaited::FileChanges(settles) = &mut entry.awaited {
+                waited |= settles.take().is_some();
+            }
+        }
+        waited
     }
 
     /// Tells whether a request of the state waits for the system prompt.

@@ -44,6 +44,7 @@ pub struct Settings {
     pub stream_rules: StreamRuleSettings,
     pub todos: TodoSettings,
     pub approvals: ApprovalSettings,
+    pub undo: UndoSettings,
 }
 
 /// How stream rules work.
@@ -63,6 +64,20 @@ pub struct StreamRuleSettings {
     pub agent: String,
     /// Called with what is wrong with a rule.
     pub warn: fn(&str),
+}
+
+/// What is kept so that changes of files can be taken back.
+#[derive(Debug, Clone, Copy)]
+pub struct UndoSettings {
+    pub enabled: bool,
+    /// Whether the changes of commands are looked for, or only those of the file tools are kept.
+    pub commands: bool,
+    /// Whether they are looked for after each command instead of each turn.
+    pub each_command: bool,
+    /// The most bytes of a file whose content is kept.
+    pub max_file_bytes: u64,
+    /// The most bytes that are kept of a session.
+    pub max_bytes: u64,
 }
 
 /// When the model is reminded of its list of tasks.
@@ -153,6 +168,7 @@ impl Default for Settings {
             stream_rules: StreamRuleSettings::default(),
             todos: TodoSettings::default(),
             approvals: ApprovalSettings::default(),
+            undo: UndoSettings::default(),
         }
     }
 }
@@ -168,6 +184,18 @@ impl Default for StreamRuleSettings {
             own_folder: PathBuf::new(),
             agent: "main".to_owned(),
             warn: |_| {},
+        }
+    }
+}
+
+impl Default for UndoSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            commands: true,
+            each_command: false,
+            max_file_bytes: 10 * 1024 * 1024,
+            max_bytes: 200 * 1024 * 1024,
         }
     }
 }

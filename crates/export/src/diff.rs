@@ -44,6 +44,11 @@ impl<'a> Diff<'a> {
         }
     }
 
+    /// Returns the changes in a patch of one file.
+    pub fn of_patch(patch: &'a str) -> Self {
+        Self(unified_lines(patch))
+    }
+
     /// Returns the changes that a call requested, for calls whose result has no details.
     pub fn of_call(call: &'a Call) -> Option<Self> {
         let arguments = &call.arguments;

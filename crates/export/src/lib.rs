@@ -7,6 +7,7 @@
 
 mod ansi;
 mod article;
+mod changes;
 mod code;
 mod diff;
 mod error;
@@ -27,6 +28,7 @@ mod write;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use bowline_core::file_changes::RunChanges;
 use bowline_core::tool::ToolTraits;
 use bowline_session::Session;
 
@@ -44,11 +46,13 @@ pub struct Options {
     pub leaf: Option<String>,
     /// Looks up the traits of a tool by name; calls of unknown tools are shown as JSON.
     pub tools: fn(&str) -> Option<&'static ToolTraits>,
+    /// What runs changed in files.
+    pub changes: Vec<RunChanges>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { title: None, leaf: None, tools: |_| None }
+        Self { title: None, leaf: None, tools: |_| None, changes: Vec::new() }
     }
 }
 
@@ -74,7 +78,7 @@ pub fn export_session(session: &Session, out: &mut impl Write, options: &Options
     let parents: Vec<_> = (0..session.entry_count()).map(|number| session.place(number).parent).collect();
     let segments = Segments::new(&parents, leaf);
     let view = View::new(session, &segments, options.tools)?;
-    page::write(out, &view, options.title.as_deref())
+    page::write(out, &view, options)
 }
 
 /// Returns the default name of the page for a session file.

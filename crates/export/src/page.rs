@@ -7,7 +7,9 @@ use bowline_session::Session;
 use jiff::Timestamp;
 
 use crate::Error;
+use crate::Options;
 use crate::article;
+use crate::changes;
 use crate::escape;
 use crate::format;
 use crate::outline;
@@ -23,8 +25,8 @@ pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"bowline\"
 const TITLE_WIDTH: usize = 80;
 
 /// Writes the page.
-pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) -> Result<(), Error> {
-    let session = view.session;
+pub(crate) fn write(out: &mut impl Write, view: &View<'_>, options: &Options) -> Result<(), Error> {
+    let (session, title) = (view.session, options.title.as_deref());
     // A title that repeats the first message need not be read before it.
     let is_named = title.is_some() || session.name().is_some() || view.first_prompt().is_none();
     let title = title.map_or_else(|| title_of(view), ToOwned::to_owned);
@@ -50,6 +52,7 @@ pub(crate) fn write(out: &mut impl Write, view: &View<'_>, title: Option<&str>) 
         write_segment(out, view, number)?;
     }
     page.push_str("</main>\n");
+    changes::push(&mut page, &options.changes);
     push_end(&mut page, session);
     page.push_str("</div>\n");
     push_help(&mut page);

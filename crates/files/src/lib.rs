@@ -9,6 +9,7 @@
 //! Everything here blocks as long as the disk does: callers that must not block use another thread.
 
 mod error;
+mod ignore_files;
 #[cfg(unix)]
 mod platform_unix;
 mod private;
@@ -24,6 +25,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 pub use error::Error;
+pub use ignore_files::IgnoreRules;
 pub use private::{Lock, create_private_folder, mode, private_file, restrict};
 
 /// The first bytes of a file.

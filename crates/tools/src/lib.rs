@@ -24,7 +24,6 @@ mod file_locks;
 mod find;
 mod glob;
 mod grep;
-mod ignore_files;
 mod image;
 mod kills;
 mod listing;

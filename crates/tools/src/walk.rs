@@ -7,10 +7,10 @@ use std::fs::{self, FileType};
 use std::path::PathBuf;
 use std::vec;
 
+use bowline_files::IgnoreRules;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::Call;
-use crate::ignore_files::IgnoreRules;
 use crate::paths;
 
 /// The most names of one folder that are looked at: a folder with a million files must not fill the memory.

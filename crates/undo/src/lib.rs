@@ -1,1 +1,30 @@
 //! What runs changed in the workspace, and how it is put back.
+//!
+//! File tools announce what they are about to change, and the content is kept. Commands can change anything, so the
+//! workspace is looked at before and after them: what differs is what they changed. [`Recorder`] does both for one
+//! session, [`Recorder::undo`] puts files back that are still as a run left them.
+//!
+//! Everything here blocks as long as the disk does: callers that must not block use another thread.
+
+#[cfg(not(unix))]
+#[path = "beneath_other.rs"]
+mod beneath;
+#[cfg(unix)]
+#[path = "beneath_unix.rs"]
+mod beneath;
+mod capture;
+mod difference;
+mod error;
+mod git_index;
+mod git_objects;
+mod image;
+mod index;
+mod journal;
+mod recorder;
+mod report;
+mod restore;
+mod state;
+mod store;
+
+pub use error::Error;
+pub use recorder::{Options, Recorder, TurnEnd, remove};

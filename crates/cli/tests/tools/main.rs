@@ -8,3 +8,4 @@ mod host_addresses;
 mod host_tools;
 mod images;
 mod replacing;
+mod undo;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bowline_core::ask::{Approval, ApprovalForm, ApprovalKind, Decision, ReasonCode, Remembered, Terms};
+use bowline_core::ask::{Approval, ApprovalKind, Decision, ReasonCode, Remembered, Terms};
 use bowline_core::command::Command;
 use bowline_core::event::AskEnd;
 use bowline_core::message::Arguments;
@@ -32,23 +32,6 @@ pub(crate) const SET_APPROVALS: Row = Row {
     result: None,
     action: Engine(|mut fields| Command::SetApprovals {
         ask: AskMode::parse(&fields.text("ask")).unwrap_or_default(),
-    }),
-};
-
-pub(crate) const SET_CLIENT_CAPABILITIES: Row = Row {
-    name: "set_client_capabilities",
-    about: "Says what the client can do. What is absent stays as it is.",
-    fields: &[Field::optional(
-        "approvals",
-        OneOf(&["dialog", "record"]),
-        "How the client wants to be asked about tool calls: with a dialog (the default), or with `approval_request`.",
-    )],
-    result: None,
-    action: Engine(|mut fields| Command::SetClientCapabilities {
-        approvals: fields.optional_text("approvals").map(|form| match form.as_str() {
-            "record" => ApprovalForm::Record,
-            _ => ApprovalForm::Dialog,
-        }),
     }),
 };
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use bowline_core::file_changes::{ChangesReport, RestoreReport};
 use bowline_core::limits::LimitsReport;
 use bowline_core::model::Model;
 use bowline_core::reply::{
@@ -67,6 +68,8 @@ pub(crate) enum Data<'reply> {
     Sandbox(&'reply SandboxReport),
     SandboxChanged(SandboxSummary),
     Limits(&'reply LimitsReport),
+    Changes(&'reply ChangesReport),
+    Restored(&'reply RestoreReport),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -162,6 +165,8 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::SandboxChanged(summary) => Data::SandboxChanged(*summary),
         Answer::Limits(report) => Data::Limits(report),
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
+        Answer::Changes(report) => Data::Changes(report),
+        Answer::FilesRestored(restored) => Data::Restored(&restored.report),
     })
 }
 

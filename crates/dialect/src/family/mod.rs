@@ -4,11 +4,13 @@
 pub(crate) mod answers;
 pub(crate) mod approvals;
 pub(crate) mod attachments;
+pub(crate) mod capabilities;
 pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod error_code;
 pub(crate) mod extensions;
+pub(crate) mod file_changes;
 pub(crate) mod host;
 pub(crate) mod limits;
 pub(crate) mod records;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport};
+use bowline_core::file_changes::{RestoreReport, RunChanges};
 use bowline_core::limits::{LimitScope, Limited};
 use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
@@ -102,6 +103,19 @@ pub(crate) enum EventRecord<'event> {
         #[serde(serialize_with = "plain_number")]
         #[schemars(with = "f64")]
         max: f64,
+    },
+    /// What the run changed in files; before `agent_settled`, but after it if the run was aborted. Only for clients that asked
+    /// for it with `set_client_capabilities`.
+    RunChanges {
+        #[serde(flatten)]
+        changes: &'event RunChanges,
+    },
+    /// Files were put back, or changed again, by `undo` or `redo`.
+    FilesRestored {
+        /// Whether they were changed again.
+        redo: bool,
+        #[serde(flatten)]
+        report: &'event RestoreReport,
     },
     /// Retrying ended.
     AutoRetryEnd {
@@ -272,6 +286,10 @@ impl<'event> EventRecord<'event> {
                 used: warning.used,
                 max: warning.max,
             },
+            Event::RunChanges(changes) => Self::RunChanges { changes },
+            Event::FilesRestored(restored) => {
+                Self::FilesRestored { redo: restored.is_redo, report: &restored.report }
+            }
             Event::RetryEnd { success, attempt, final_error } => Self::AutoRetryEnd {
                 success: *success,
                 attempt: *attempt,
@@ -327,6 +345,8 @@ impl<'event> EventRecord<'event> {
             Self::TtsrTriggered { .. } => "ttsr_triggered",
             Self::TodoReminder { .. } => "todo_reminder",
             Self::LimitWarning { .. } => "limit_warning",
+            Self::RunChanges { .. } => "run_changes",
+            Self::FilesRestored { .. } => "files_restored",
             Self::ExtensionError { .. } => "extension_error",
             Self::ProtectedPathChanged { .. } => "protected_path_changed",
         }
@@ -414,6 +434,7 @@ mod tests {
     use std::time::Duration;
 
     use bowline_core::limits::LimitWarning;
+    use bowline_core::reply::FilesRestored;
     use bowline_core::sandbox::ProtectedChange;
 
     use super::*;
@@ -459,6 +480,11 @@ mod tests {
                 used: 0.8,
                 max: 1.0,
             }),
+            Event::RunChanges(Arc::default()),
+            Event::FilesRestored(Arc::new(FilesRestored {
+                is_redo: false,
+                report: RestoreReport::default(),
+            })),
             Event::ExtensionFailed(ExtensionError {
                 extension: String::new(),
                 event: String::new(),

@@ -11,8 +11,10 @@ use crate::command_table::Action::{Engine, Negotiate};
 use crate::command_table::Row;
 use crate::family::answers::{MessagesPage, Todos};
 use crate::family::approvals;
+use crate::family::capabilities;
 use crate::family::commands as family;
 use crate::family::completions;
+use crate::family::file_changes;
 use crate::family::host;
 use crate::family::limits;
 use crate::family::subagents;
@@ -157,10 +159,13 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Negotiated>()),
         action: Negotiate("protocolVersion"),
     },
+    file_changes::GET_CHANGES,
+    file_changes::UNDO,
+    file_changes::REDO,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
     approvals::SET_APPROVALS,
-    approvals::SET_CLIENT_CAPABILITIES,
+    capabilities::SET_CLIENT_CAPABILITIES,
     approvals::APPROVAL_RESPONSE,
     completions::GET_COMPLETIONS,
     logins::GET_LOGIN_PROVIDERS,

@@ -235,6 +235,8 @@ impl Dialect for Omp {
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
             | Event::LimitWarning(_)
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_)
@@ -343,9 +345,9 @@ mod tests {
     #[test]
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
-        // host tools, three about subagents, two about logins, two about the sandbox, two about limits, three about approvals
-        // and one for completions.
-        assert_eq!(commands::TABLE.len(), 29 + 20);
+        // host tools, three about subagents, two about logins, two about the sandbox, two about limits, two about approvals,
+        // three about changes of files, one for the client's capabilities and one for completions.
+        assert_eq!(commands::TABLE.len(), 29 + 23);
     }
 
     #[test]

@@ -114,6 +114,8 @@ impl Events {
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
             | Event::LimitWarning(_)
+            | Event::RunChanges(_)
+            | Event::FilesRestored(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

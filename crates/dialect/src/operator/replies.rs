@@ -285,6 +285,8 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::LoggedIn { .. }
         | Answer::Limits(_)
         | Answer::Todos(_)
+        | Answer::Changes(_)
+        | Answer::FilesRestored(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),

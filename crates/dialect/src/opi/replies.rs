@@ -238,6 +238,8 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::LoggedIn { .. }
         | Answer::Limits(_)
         | Answer::Todos(_)
+        | Answer::Changes(_)
+        | Answer::FilesRestored(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => None,

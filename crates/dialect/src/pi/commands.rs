@@ -8,8 +8,10 @@ use crate::family::answers::{
     Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
 };
 use crate::family::approvals;
+use crate::family::capabilities;
 use crate::family::commands as family;
 use crate::family::completions;
+use crate::family::file_changes;
 use crate::family::host;
 use crate::family::limits;
 use crate::family::subagents;
@@ -180,9 +182,12 @@ pub(super) const TABLE: &[Row] = &[
     subagents::SET_SUBAGENT_SUBSCRIPTION,
     subagents::GET_SUBAGENTS,
     subagents::GET_SUBAGENT_MESSAGES,
+    file_changes::GET_CHANGES,
+    file_changes::UNDO,
+    file_changes::REDO,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
     approvals::SET_APPROVALS,
-    approvals::SET_CLIENT_CAPABILITIES,
+    capabilities::SET_CLIENT_CAPABILITIES,
     approvals::APPROVAL_RESPONSE,
 ];

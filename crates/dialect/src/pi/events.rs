@@ -258,6 +258,8 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::RulesBroken { .. }
         | Event::TodoReminder { .. }
         | Event::LimitWarning(_)
+        | Event::RunChanges(_)
+        | Event::FilesRestored(_)
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)

@@ -79,6 +79,7 @@ impl Session {
             Phase::Deciding => {}
         }
         self.give_up_hooks();
+        self.stop_waiting_for_files();
     }
 
     /// Stops everything. What is due is still emitted; whoever drives the session waits until it is idle.

@@ -15,6 +15,7 @@ mod continuation;
 mod delegating;
 mod dialogs;
 mod extension_inputs;
+mod file_changes;
 mod hook_points;
 mod hooks;
 mod host_calls;
@@ -66,6 +67,7 @@ use crate::attachment::Attachment;
 use crate::budget::Budget;
 use crate::extension::Mirror;
 use crate::extensions::Extensions;
+use crate::file_changes::FileChanges;
 use crate::hook_lane::{Lane, Outputs};
 use crate::host::Addresses;
 use crate::input::{Input, Inputs, Output, Step, TaskStep};
@@ -87,6 +89,7 @@ pub(crate) use compacting::Futile;
 pub(crate) use continuation::Continuation;
 pub(crate) use dialogs::OpenDialog;
 use extension_inputs::ExtensionReplies;
+use file_changes::track_files;
 pub(crate) use hook_points::HookPoint;
 pub(crate) use hooks::OpenHook;
 use local_commands::LocalCommands;
@@ -127,6 +130,8 @@ pub struct Session {
     rules: RuleWatch,
     todos: Todos,
     subagents: Roster,
+    /// What runs change in files.
+    files: FileChanges,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -153,6 +158,8 @@ struct Switches {
     auto_compaction: bool,
     auto_retry: bool,
     interrupt_mode: InterruptMode,
+    /// Whether the client wants to know what runs change in files.
+    shows_changes: bool,
 }
 
 impl Session {
@@ -181,6 +188,7 @@ impl Session {
             auto_compaction: settings.auto_compaction,
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
+            shows_changes: false,
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
         let built_in = way_out::with_way_out(&agent, agent.toolbox().clone());
@@ -192,6 +200,7 @@ impl Session {
         budget.enter(opened.spent());
         let transcript = commands::sessions::enter(&agent, opened, &mut models)?;
         let pending = Pending::new(inputs);
+        let files = track_files(&agent, &transcript);
         let mut session = Self {
             transcript,
             working_directory,
@@ -213,6 +222,7 @@ impl Session {
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
             subagents,
+            files,
             extensions: Extensions::default(),
             attachment: Attachment::starting(SessionReason::Startup),
             lane: Lane::default(),
@@ -330,6 +340,7 @@ impl Session {
             }
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
+            (Awaited::FileChanges(_), Step::FileChanges(changes)) => self.files_changed(id, changes),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
             (Awaited::UserCommand(_), Step::CommandOutput(text)) => self.command_output(id, text),
             (Awaited::UserCommand(_), Step::CommandDone(result)) => self.command_done(id, result),
@@ -355,6 +366,9 @@ impl Session {
         if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
             if let Ok(answer) = &result {
                 self.note_reported_sandbox(answer);
+            }
+            if let Ok(Answer::FilesRestored(restored)) = &result {
+                self.note_restored(restored);
             }
             self.reply(origin, result);
         }

@@ -42,6 +42,7 @@ impl Session {
             Some(Awaited::SessionChange) => self.session_ready(id, Err(refusal(&text(message)))),
             Some(Awaited::State { .. }) => self.state_unavailable(id, refusal(&text(message))),
             Some(Awaited::Job { .. }) => self.job_done(id, Err(refusal(&text(message)))),
+            Some(Awaited::FileChanges(_)) => self.files_changed(id, None),
             Some(Awaited::UserCommand(_)) => self.command_done(id, Err(text(message))),
             Some(Awaited::Expansion(_)) => self.expanded(id, Expansion::Unchanged),
             Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),

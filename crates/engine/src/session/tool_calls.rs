@@ -14,6 +14,7 @@ use bowline_tools::{BoxFuture, CallContext, Outcome, Progress};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::file_changes::watched_call;
 use super::hook_points::HookPoint;
 use crate::extension::FoundTool;
 use crate::hook_lane::AfterLane;
@@ -32,7 +33,7 @@ const SKIPPED: &str = "Skipped due to queued user message.";
 const NOT_CARRIED_OUT: &str = "This call was not carried out.";
 
 /// What the model reads of a call that an abort overtook.
-const NOT_STARTED: &str = "Aborted before it was started.";
+pub(super) const NOT_STARTED: &str = "Aborted before it was started.";
 
 impl Session {
     /// Starts the tools that an answer calls.
@@ -165,15 +166,16 @@ impl Session {
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
         let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
+        let grants = call.grants.clone();
         let progress = ProgressSlot::default();
         let (slot, environment) = (progress.clone(), self.tool_environment());
         let working_directory = self.transcript.working_directory().to_owned();
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let delegation = self.delegation(index, &*tool);
+        let watched = self.watch_call(&*tool, call_id.as_deref().unwrap_or_default(), &arguments);
         let tool = self.with_addresses(tool, &arguments);
         let todos = self.todos.list.clone();
-        let grants = call.grants.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -187,9 +189,14 @@ impl Session {
                 grants,
             };
             let arguments = (*arguments).clone();
-            let call = match delegation {
-                Some(delegation) => delegation.run(context, arguments, reporter.clone()),
+            let task_reporter = reporter.clone();
+            let start = move || match delegation {
+                Some(delegation) => delegation.run(context, arguments, task_reporter),
                 None => tool.call(context, arguments),
+            };
+            let call = match watched {
+                Some(watched) => watched_call(watched, cancel.clone(), start),
+                None => start(),
             };
             run_tool(call, cancel, reporter)
         });
@@ -337,6 +344,7 @@ impl Session {
         for index in 0..self.batch().map_or(0, Batch::len) {
             self.record_result(index);
         }
+        self.end_turn_of_files();
         let batch = self.batch()?;
         let closed = (Arc::clone(batch.message()), batch.results());
         self.withdraw_host_questions();

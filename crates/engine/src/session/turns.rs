@@ -23,6 +23,7 @@ impl Session {
         self.activity = Activity::Running(Box::new(Run::new(model, messages, waiter)));
         self.budget.start_run();
         self.spent();
+        self.begin_file_changes();
         self.emit(Event::RunStart);
         self.emit(Event::TurnStart);
         for recorded in prompt {
@@ -162,6 +163,9 @@ impl Session {
         if outcome == RunOutcome::Done && self.next_queue(TurnEnd::Answer).is_some() {
             self.emit(Event::RunStart);
             return self.next_turn(TurnEnd::Answer);
+        }
+        if self.waits_for_files(&outcome) {
+            return;
         }
         self.cancel_retries();
         self.record_held_commands();

@@ -230,6 +230,8 @@ impl Delegation {
             let turns = parts.settings.subagents.max_turns.map(u64::from);
             parts.settings.limits =
                 LimitSet { run: Limits { turns, ..Limits::default() }, ..LimitSet::default() };
+            // What it changes counts as changed by the call.
+            parts.settings.undo.enabled = false;
             parts.system_prompt.additions.push(SITUATION.to_owned());
             if !plan.agent.instructions.is_empty() {
                 parts.system_prompt.additions.push(plan.agent.instructions);

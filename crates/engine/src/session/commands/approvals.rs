@@ -26,10 +26,17 @@ impl Session {
         Ok(Answer::Done)
     }
 
-    /// Notes how the client wants to be asked.
-    pub(super) fn set_client_capabilities(&mut self, approvals: Option<ApprovalForm>) -> Answer {
+    /// Notes how the client wants to be asked, and what it wants to know.
+    pub(super) fn set_client_capabilities(
+        &mut self,
+        approvals: Option<ApprovalForm>,
+        changes: Option<bool>,
+    ) -> Answer {
         if let Some(form) = approvals {
             self.approvals.client_declared(form == ApprovalForm::Record);
+        }
+        if let Some(changes) = changes {
+            self.switches.shows_changes = changes;
         }
         Answer::Done
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bowline_core::command::Origin;
+use bowline_core::file_changes::ChangesQuery;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_export::{Options, default_name, export_file};
 
@@ -22,8 +23,14 @@ impl Session {
         let directory = self.transcript.working_directory();
         let out = directory.join(path.unwrap_or_else(|| default_name(&file).into()));
         let leaf = self.transcript.leaf().map(|leaf| leaf.to_string());
+        let query = ChangesQuery { with_diff: true, ..ChangesQuery::default() };
+        let changes = self.files.ask(move |recorder| recorder.recorded(&query).unwrap_or_default());
         self.reply_later(origin, JobOrder::Beside, async move {
-            let options = Options { title: None, leaf, tools: bowline_tools::traits_of };
+            let changes = match changes {
+                Ok(changes) => changes.await.unwrap_or_default(),
+                Err(_) => Vec::new(),
+            };
+            let options = Options { title: None, leaf, tools: bowline_tools::traits_of, changes };
             let written = tokio::task::spawn_blocking(move || export_file(&file, &out, &options)).await;
             let failed = |text: String| Refusal::new(RefusalCode::StorageFailed, text);
             match written {

@@ -86,6 +86,9 @@ impl Session {
             Command::NavigateTree { entry, summarize, instructions } => {
                 return self.navigate(origin, &entry, summarize, instructions);
             }
+            Command::GetChanges { query } => return self.get_changes(origin, query),
+            Command::Undo { target, dry_run } => return self.undo(origin, target, dry_run),
+            Command::Redo { dry_run } => return self.redo(origin, dry_run),
             Command::ExportHtml { path } => return self.export_html(origin, path),
             Command::Shell { command, exclude_from_context } => {
                 let directory = self.transcript.working_directory().to_owned();
@@ -130,7 +133,9 @@ impl Session {
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetApprovals { ask } => self.set_approvals(ask),
-            Command::SetClientCapabilities { approvals } => Ok(self.set_client_capabilities(approvals)),
+            Command::SetClientCapabilities { approvals, changes } => {
+                Ok(self.set_client_capabilities(approvals, changes))
+            }
             Command::AnswerApproval { approval, decision, message } => {
                 self.answer_approval(&approval, &decision, message)
             }

@@ -15,6 +15,7 @@ use crate::input::Step;
 use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, PendingId};
 use crate::session::Session;
+use crate::session::file_changes::track_files;
 use crate::transcript::Transcript;
 
 impl Session {
@@ -141,6 +142,7 @@ impl Session {
         let mut models = self.models.for_next_session(&opened.context, self.agent.providers());
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
+        self.files = track_files(&self.agent, &self.transcript);
         self.take_notes(notes);
         self.budget.enter(spent);
         self.futile_compaction = None;

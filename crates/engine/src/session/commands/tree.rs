@@ -9,6 +9,7 @@ use bowline_session::{ListQuery, NestedTree, Scope, Store};
 
 use super::sessions::is_same_file;
 use crate::agent::session_unavailable;
+use crate::file_changes::UNDO_FOLDER;
 use crate::pending::JobOrder;
 use crate::session::Session;
 
@@ -101,6 +102,9 @@ impl Session {
             let ids = store.delete(&path)?;
             if let Some(directory) = &options.temporary_directory {
                 ids.iter().for_each(|id| bowline_tools::remove_logs(directory, id));
+            }
+            if let Some(own) = &options.own_folder {
+                ids.iter().for_each(|id| bowline_undo::remove(&own.join(UNDO_FOLDER), id));
             }
             Ok(Answer::Done)
         });

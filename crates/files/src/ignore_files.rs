@@ -19,7 +19,7 @@ const TOTAL_LIMIT: u64 = 128 * 1024;
 
 /// The rules that apply to the contents of a folder: its own and those of the folders around it, innermost last.
 #[derive(Debug, Default)]
-pub(crate) struct IgnoreRules {
+pub struct IgnoreRules {
     levels: Vec<Level>,
     /// The user's own rules for all repositories.
     global: Option<Gitignore>,
@@ -41,7 +41,7 @@ struct Level {
 impl IgnoreRules {
     /// Returns the rules that apply to `root` itself: those of the folders around it, up to the root of the repository
     /// or, without one, up to the working directory. `home` is where the user's own rules are.
-    pub(crate) fn around(root: &Path, working_directory: &Path, home: Option<&Path>) -> Self {
+    pub fn around(root: &Path, working_directory: &Path, home: Option<&Path>) -> Self {
         let around: Vec<_> = root.ancestors().collect();
         let in_repository = around.iter().position(|folder| is_repository(folder));
         let outermost =
@@ -62,12 +62,7 @@ impl IgnoreRules {
     }
 
     /// Adds the rules of a folder, of which the names are known. `top` is what links must not leave.
-    pub(crate) fn enter<'a>(
-        &mut self,
-        folder: &Path,
-        top: &Path,
-        mut names: impl Iterator<Item = &'a OsStr>,
-    ) {
+    pub fn enter<'a>(&mut self, folder: &Path, top: &Path, mut names: impl Iterator<Item = &'a OsStr>) {
         let has_any = names.any(|name| name == ".gitignore" || name == ".ignore" || name == ".git");
         if has_any {
             self.read(folder, top);
@@ -77,12 +72,12 @@ impl IgnoreRules {
     }
 
     /// Removes the rules of the folder that was entered last.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.levels.pop();
     }
 
     /// Returns whether a path directly in the folder that was entered last is left out.
-    pub(crate) fn leave_out(&self, path: &Path, is_directory: bool) -> bool {
+    pub fn leave_out(&self, path: &Path, is_directory: bool) -> bool {
         let matched = |rules: &Option<Gitignore>| match rules {
             Some(rules) => rules.matched(path, is_directory).map(|_| ()),
             None => Match::None,
@@ -112,7 +107,7 @@ impl Level {
         let mut size = 0;
         let mut read = |name: &str| {
             let path = folder.join(name);
-            let file = bowline_files::open_within(top, &path).ok()?;
+            let file = crate::open_within(top, &path).ok()?;
             let text = text(file, &path, SIZE_LIMIT.min(room - size))?;
             size += text.len() as u64;
             rules(folder, &text)
@@ -131,7 +126,7 @@ fn is_repository(folder: &Path) -> bool {
 fn read_global(home: &Path, top: &Path) -> Option<Gitignore> {
     let named = [".gitconfig", ".config/git/config"].iter().find_map(|name| {
         let path = home.join(name);
-        let text = text(bowline_files::open(&path).ok()?, &path, SIZE_LIMIT)?;
+        let text = text(crate::open(&path).ok()?, &path, SIZE_LIMIT)?;
         let value = text.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
             key.trim().eq_ignore_ascii_case("excludesfile").then(|| value.trim().trim_matches('"').to_owned())
@@ -139,12 +134,12 @@ fn read_global(home: &Path, top: &Path) -> Option<Gitignore> {
         Some(value.strip_prefix("~/").map_or_else(|| PathBuf::from(&value), |rest| home.join(rest)))
     });
     let path = named.unwrap_or_else(|| home.join(".config/git/ignore"));
-    rules(top, &text(bowline_files::open(&path).ok()?, &path, SIZE_LIMIT)?)
+    rules(top, &text(crate::open(&path).ok()?, &path, SIZE_LIMIT)?)
 }
 
 /// Returns the whole lines at the beginning of a file, of at most `limit` bytes.
 fn text(file: File, path: &Path, limit: u64) -> Option<String> {
-    let beginning = bowline_files::read_beginning(file, path, limit).ok()?;
+    let beginning = crate::read_beginning(file, path, limit).ok()?;
     let mut text = String::from_utf8_lossy(&beginning.bytes).into_owned();
     text.truncate(text.floor_char_boundary(usize::try_from(limit).unwrap_or(usize::MAX)));
     if beginning.is_cut {

@@ -1,0 +1,113 @@
+//! `bowline sessions undo`: puts files back that the runs of a stored session changed.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use bowline_core::file_changes::{ChangesQuery, LeftAlone, RestoreReport, RunChanges, UndoTarget};
+use bowline_engine::{UNDO_FOLDER, UndoSettings, restored_note};
+use bowline_session::Session;
+use bowline_undo::{Options, Recorder};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::terminal::{plain_line, say};
+
+/// What to put back.
+pub(crate) struct Wishes {
+    /// The run; the last one that is not put back if absent.
+    pub run: Option<u64>,
+    /// Whether to show what would be done only.
+    pub dry_run: bool,
+    pub as_json: bool,
+}
+
+/// Puts files back and prints which. The session must not be in use, because its model is told.
+pub(crate) fn undo(
+    path: &Path,
+    environment: &Environment,
+    settings: UndoSettings,
+    wishes: &Wishes,
+) -> Result<(), Failure> {
+    let here = &environment.working_directory;
+    let mut session = match wishes.dry_run {
+        true => Session::read(path, here)?,
+        false => Session::open(path, here)?,
+    };
+    let recorder = recorder(&session, path, environment, settings);
+    let target = wishes.run.map_or(UndoTarget::LastRun, UndoTarget::Run);
+    let report = recorder.undo(&target, &[], wishes.dry_run)?;
+    if !wishes.dry_run && !report.restored.is_empty() {
+        session.append(restored_note(false, &report))?;
+    }
+    if wishes.as_json {
+        return say(&format!("{}\n", serde_json::json!(report)));
+    }
+    say(&listed(&report))
+}
+
+/// Returns a line for each run of a session that changed files.
+pub(crate) fn runs(
+    session: &Session,
+    path: &Path,
+    environment: &Environment,
+    settings: UndoSettings,
+) -> Vec<String> {
+    let recorder = recorder(session, path, environment, settings);
+    let report = recorder.recorded(&ChangesQuery::default()).unwrap_or_default();
+    report.iter().map(run_line).collect()
+}
+
+/// Returns what the runs of a session changed, with diffs; nothing if that is not known.
+pub(crate) fn changes(path: &Path, environment: &Environment, settings: UndoSettings) -> Vec<RunChanges> {
+    let Ok(session) = Session::read(path, &environment.working_directory) else { return Vec::new() };
+    let query = ChangesQuery { with_diff: true, ..ChangesQuery::default() };
+    recorder(&session, path, environment, settings).recorded(&query).unwrap_or_default()
+}
+
+fn run_line(run: &RunChanges) -> String {
+    let files = run.files.len() as u64 + run.omitted_files;
+    let undone = if run.undone { ", put back" } else { "" };
+    let noun = if files == 1 { "file" } else { "files" };
+    format!("run {} changed {files} {noun} (+{} -{}){undone}", run.run, run.added, run.removed)
+}
+
+fn recorder(session: &Session, path: &Path, environment: &Environment, settings: UndoSettings) -> Recorder {
+    let excluded = [Some(environment.home.as_path()), path.parent(), Some(&environment.temporary_directory)];
+    Recorder::new(Options {
+        folder: environment.home.join(UNDO_FOLDER).join(session.id()),
+        workspace: session.working_directory().to_owned(),
+        home: environment.user_home.clone(),
+        excluded: excluded.into_iter().flatten().map(Path::to_owned).collect(),
+        max_file_bytes: settings.max_file_bytes,
+        max_bytes: settings.max_bytes,
+        scans: settings.commands,
+    })
+}
+
+/// Returns what was done, one line for each path.
+fn listed(report: &RestoreReport) -> String {
+    let mut text = String::new();
+    let done = if report.dry_run { "would restore" } else { "restored" };
+    for path in &report.restored {
+        let moved = report.quarantined.iter().find(|moved| moved.path == *path);
+        let moved = moved.map(|moved| format!(" (moved to {})", moved.moved_to)).unwrap_or_default();
+        let _ = writeln!(text, "{done}     {}", plain_line(&format!("{path}{moved}")));
+    }
+    let mut left = |kind: &str, paths: &[LeftAlone]| {
+        for LeftAlone { path, reason } in paths {
+            let _ = writeln!(text, "{kind}{}", plain_line(&format!("{path}: {reason}")));
+        }
+    };
+    left("conflict     ", &report.conflicts);
+    left("not covered  ", &report.not_covered);
+    let runs: Vec<_> = report.runs.iter().map(u64::to_string).collect();
+    let _ = writeln!(
+        text,
+        "run {}: {} {done}, {} in conflict, {} not covered",
+        runs.join(", "),
+        report.restored.len(),
+        report.conflicts.len(),
+        report.not_covered.len()
+    );
+    text
+}

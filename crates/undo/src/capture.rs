@@ -1,0 +1,232 @@
+//! What a path stands for now, with its content kept.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::beneath::Folder;
+use crate::error::Error;
+use crate::git_index::Repository;
+use crate::image::ImageId;
+use crate::index::{Entry, Image, Index};
+use crate::recorder::Recorder;
+use crate::state::{Kind, Missing, Stat, State};
+
+/// How long files that git does not have are copied before the first command of a run. What is left is copied before the
+/// next one.
+const COPYING_TIME: Duration = Duration::from_secs(3);
+
+/// The folders that paths are relative to. Opened once for many paths.
+#[derive(Debug)]
+pub(crate) struct Roots {
+    workspace: Folder,
+    system: Folder,
+}
+
+impl Roots {
+    pub fn open(workspace: &Path) -> Result<Self, Error> {
+        let real = workspace.canonicalize().map_err(|error| Error::access(workspace, error))?;
+        Ok(Self { workspace: Folder::open(&real)?, system: Folder::open(Path::new("/"))? })
+    }
+
+    pub fn workspace(&self) -> &Folder {
+        &self.workspace
+    }
+
+    /// Returns the folder that a path is in, and its name there.
+    pub fn parent_of<'a>(&self, path: &'a str) -> Result<(Folder, &'a str), Error> {
+        match path.strip_prefix('/') {
+            Some(path) => self.system.parent_of(path),
+            None => self.workspace.parent_of(path),
+        }
+    }
+}
+
+impl Recorder {
+    /// Returns what a path stands for, with its content kept; `None` if there is nothing.
+    pub(crate) fn state_now(&self, roots: &Roots, path: &str) -> Result<Option<State>, Error> {
+        self.look(roots, path, true)
+    }
+
+    /// Returns what a path stands for without keeping its content.
+    pub(crate) fn look_at(&self, roots: &Roots, path: &str) -> Result<Option<State>, Error> {
+        self.look(roots, path, false)
+    }
+
+    fn look(&self, roots: &Roots, path: &str, keeps: bool) -> Result<Option<State>, Error> {
+        let (folder, name) = match roots.parent_of(path) {
+            Err(error) if error.is_not_found() || is_link_in_path(&error) => return Ok(None),
+            found => found?,
+        };
+        let Some(stat) = folder.stat(name)? else { return Ok(None) };
+        Ok(Some(match stat.kind {
+            Kind::Folder => State::without_content(&stat, None),
+            Kind::Other => State::without_content(&stat, Some(Missing::Special)),
+            Kind::Link => match folder.target(name)? {
+                Some(target) => State { target: Some(target), ..State::without_content(&stat, None) },
+                None => State::without_content(&stat, Some(Missing::Unreadable)),
+            },
+            Kind::File => self.file_state(&folder, name, &stat, keeps),
+        }))
+    }
+
+    fn file_state(&self, folder: &Folder, name: &str, stat: &Stat, keeps: bool) -> State {
+        if stat.links > 1 {
+            return State::without_content(stat, Some(Missing::HardLinks));
+        }
+        if stat.size > self.options.max_file_bytes {
+            return State::without_content(stat, Some(Missing::TooLarge));
+        }
+        match folder.read(name, self.options.max_file_bytes) {
+            Ok(Some((content, stat))) => {
+                let image = ImageId::of(&content);
+                let missing = if keeps { self.keep(image, &content) } else { None };
+                let size = content.len() as u64;
+                State { image: Some(image), size, missing, ..State::without_content(&stat, None) }
+            }
+            Ok(None) => State::without_content(stat, Some(Missing::TooLarge)),
+            Err(_) => State::without_content(stat, Some(Missing::Unreadable)),
+        }
+    }
+
+    /// Keeps a content. Returns why it is not kept, if so.
+    fn keep(&self, image: ImageId, content: &[u8]) -> Option<Missing> {
+        self.pin(image);
+        if self.store.has(image) {
+            return None;
+        }
+        let has_room = self.make_room(content.len() as u64);
+        if has_room && self.store.put(image, content).is_ok() { None } else { Some(Missing::NoRoom) }
+    }
+
+    /// Returns what an entry of an index stood for. A content that was in git is copied from there.
+    pub(crate) fn state_of(&self, entry: &Entry, repository: Option<&Repository>) -> State {
+        let stat = &entry.stat;
+        match &entry.image {
+            Image::None if stat.kind == Kind::Folder => State::without_content(stat, None),
+            Image::None => State::without_content(stat, Some(Missing::NoTime)),
+            Image::Target(target) => {
+                State { target: Some(target.clone()), ..State::without_content(stat, None) }
+            }
+            Image::Stored(image) => State { image: Some(*image), ..State::without_content(stat, None) },
+            Image::Missing(missing) => State::without_content(stat, Some(*missing)),
+            Image::Git(name) => {
+                if stat.size > self.options.max_file_bytes {
+                    return State::without_content(stat, Some(Missing::TooLarge));
+                }
+                let found = repository.and_then(|repository| repository.objects.content(name, stat.size));
+                match found {
+                    Some(content) => {
+                        let image = ImageId::of(&content);
+                        let missing = self.keep(image, &content);
+                        State { image: Some(image), missing, ..State::without_content(stat, None) }
+                    }
+                    None => State::without_content(stat, Some(Missing::GoneFromGit)),
+                }
+            }
+        }
+    }
+
+    /// Finds out where the contents of an index can be had, and copies those that nobody else has. `previous` is an index
+    /// whose contents are kept.
+    pub(crate) fn keep_contents(
+        &self,
+        roots: &Roots,
+        index: &mut Index,
+        previous: Option<&Index>,
+        repository: Option<&Repository>,
+    ) {
+        let deadline = Instant::now() + COPYING_TIME;
+        let mut entries = std::mem::take(&mut index.entries);
+        let mut known = previous.map(Index::cursor);
+        for entry in &mut entries {
+            if entry.stat.kind == Kind::File && entry.image == Image::None {
+                let kept = known.as_mut().and_then(|known| known.find(&entry.path));
+                let kept =
+                    previous.zip(kept).and_then(|(previous, kept)| kept_image(previous, kept, &entry.stat));
+                let is_racy = index.is_racy(&entry.stat);
+                entry.image = self.image_of(roots, entry, is_racy, kept, repository, deadline);
+            }
+        }
+        index.entries = entries;
+    }
+
+    fn image_of(
+        &self,
+        roots: &Roots,
+        entry: &Entry,
+        is_racy: bool,
+        kept: Option<ImageId>,
+        repository: Option<&Repository>,
+        deadline: Instant,
+    ) -> Image {
+        let (path, stat) = (&*entry.path, &entry.stat);
+        if stat.links > 1 {
+            return Image::Missing(Missing::HardLinks);
+        }
+        if let Some(name) = repository.and_then(|repository| repository.content_of(path, stat))
+            && !is_racy
+        {
+            return Image::Git(name);
+        }
+        if stat.size > self.options.max_file_bytes {
+            return Image::Missing(Missing::TooLarge);
+        }
+        if let Some(image) = kept.filter(|image| self.store.has(*image)) {
+            return Image::Stored(image);
+        }
+        if Instant::now() > deadline {
+            return Image::Missing(Missing::NoTime);
+        }
+        match self.state_now(roots, path) {
+            Ok(Some(State { image: Some(image), missing: None, .. })) => Image::Stored(image),
+            Ok(Some(State { missing: Some(missing), .. })) => Image::Missing(missing),
+            _ => Image::Missing(Missing::Unreadable),
+        }
+    }
+}
+
+/// Returns the content that was kept of a file for an index, if the file has not changed since.
+fn kept_image(index: &Index, entry: &Entry, stat: &Stat) -> Option<ImageId> {
+    match entry.image {
+        Image::Stored(image) if entry.stat == *stat && !index.is_racy(stat) => Some(image),
+        _ => None,
+    }
+}
+
+/// Returns a path without links, as the journal names it: relative to the workspace if it is below. `None` if it cannot be
+/// named, because it is not UTF-8.
+pub(crate) fn journal_path(workspace: &Path, path: &Path) -> Option<String> {
+    let real = canonical(path);
+    if real.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let workspace = canonical(workspace);
+    let named = real.strip_prefix(&workspace).unwrap_or(&real);
+    named.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+}
+
+/// Follows the links of the part of a path that exists.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => canonical(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Tells whether a part of a path is a link or a file, where a folder was.
+fn is_link_in_path(error: &Error) -> bool {
+    matches!(error, Error::Access { source, .. } if source.raw_os_error().is_some_and(is_loop))
+}
+
+#[cfg(unix)]
+fn is_loop(code: i32) -> bool {
+    code == rustix::io::Errno::LOOP.raw_os_error()
+}
+
+#[cfg(not(unix))]
+fn is_loop(_: i32) -> bool {
+    false
+}
