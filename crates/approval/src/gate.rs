@@ -93,10 +93,8 @@ impl Gate {
     fn lets_everything_run(&self, call: &GatedCall<'_>) -> bool {
         let is_confined = call.confinement.is_some_and(|confinement| confinement.is_active());
         let has_rules = !self.shared.rules.is_empty() || !self.shared.projects.is_empty();
-        !is_confined
-            && !has_rules
-            && self.memory.kept().ask == AskMode::Never
-            && !(call.traits.is_some() && wants_unsandboxed(call.arguments))
+        let wants_out = call.traits.is_some() && wants_unsandboxed(call.arguments);
+        !(is_confined || has_rules || wants_out) && self.memory.kept().ask == AskMode::Never
     }
 }
 

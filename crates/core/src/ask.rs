@@ -30,7 +30,7 @@ pub struct Ask {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// Whether a tool call may run. Without an answer it may not.
-    Approval(Approval),
+    Approval(Box<Approval>),
     /// What an extension wants to know. Without an answer it is cancelled.
     Dialog(Dialog),
 }

@@ -253,7 +253,7 @@ mod tests {
             reason: "it writes".to_owned(),
             terms: bowline_core::ask::Terms::default(),
         };
-        let ask = Ask { id: AskId(3), token: UiToken(0), question: Question::Approval(approval) };
+        let ask = Ask { id: AskId(3), token: UiToken(0), question: Question::Approval(Box::new(approval)) };
         let mut records = Vec::new();
         JsonRpcDialect.event(SessionTag::FIRST, &Event::Ask(ask), &mut records);
         let request = parsed(&records[0]);

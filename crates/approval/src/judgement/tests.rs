@@ -70,6 +70,7 @@ struct World {
 }
 
 impl World {
+    #[expect(clippy::needless_pass_by_value, reason = "a test reads better without the reference")]
     fn new(ask: AskMode, rules: Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let rules = rules.as_array().cloned().unwrap();
@@ -251,7 +252,7 @@ fn path_outside_is_granted_by_consent_or_by_an_absolute_rule() {
         let arguments = json!({ "path": path, "content": "" });
         let Verdict::Ask(asking) = world.judge("write", &arguments) else { panic!("{path}") };
         let absolute = world.folder().join(path);
-        assert_eq!(asking.grants.paths, [absolute.clone()]);
+        assert_eq!(asking.grants.paths, std::slice::from_ref(&absolute));
         assert_eq!(asking.rule.as_ref().unwrap()["path"], json!(absolute));
         world.agree(&asking, "write", &arguments);
         let grants = Grants { paths: vec![absolute], ..Grants::default() };

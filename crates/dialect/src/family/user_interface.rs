@@ -422,7 +422,7 @@ mod tests {
             reason: "it runs a command".to_owned(),
             terms: Terms::default(),
         };
-        Event::Ask(Ask { id: AskId(7), token: TOKEN, question: Question::Approval(approval) })
+        Event::Ask(Ask { id: AskId(7), token: TOKEN, question: Question::Approval(Box::new(approval)) })
     }
 
     /// Checks the record of an event. `expected` is what follows the id.

@@ -154,7 +154,7 @@ impl Session {
                 open.shown_at = Some(now);
                 open.approval.terms.form = form;
                 open.approval.terms.number = number;
-                open.approval.clone()
+                Box::new(open.approval.clone())
             }
             Some(Awaited::PassedOn(asker)) => {
                 let Question::Approval(approval) = &mut asker.question else { return };

@@ -25,8 +25,8 @@ impl Session {
     pub(super) fn host_asked(&mut self, question: HostQuestion) {
         let HostQuestion { host, port, withdrawn, reply } = question;
         let name = format!("{host}:{port}");
-        if !self.batch().is_some_and(|batch| batch.running().next().is_some()) || self.activity.is_stopping()
-        {
+        let is_running = self.batch().is_some_and(|batch| batch.running().next().is_some());
+        if !is_running || self.activity.is_stopping() {
             let _ = reply.send(false);
             return;
         }

@@ -12,17 +12,25 @@ use bowline_testkit::Reply;
 use bowline_tools::Outcome;
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use crate::driver::Driver;
 use crate::setup::Setup;
 use crate::test_tools::TestTool;
 
 /// A gate that looks for a while, and then asks about calls of `risky` and about every host but one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SlowGate {
     /// How many calls may be decided about.
     permits: Arc<Semaphore>,
     remembered: Arc<Mutex<Vec<(String, Remembered)>>>,
+}
+
+impl SlowGate {
+    /// Returns a gate that decides about this many calls.
+    fn new(calls: usize) -> Self {
+        Self { permits: Arc::new(Semaphore::new(calls)), remembered: Arc::default() }
+    }
 }
 
 impl CallGate for SlowGate {
@@ -68,8 +76,7 @@ fn granted(seen: &Arc<Mutex<Vec<Grants>>>) -> TestTool {
 
 #[tokio::test]
 async fn consent_grants_what_was_shown_to_this_call_only() {
-    let (gate, seen) = (SlowGate::default(), Arc::default());
-    gate.permits.add_permits(10);
+    let (gate, seen) = (SlowGate::new(10), Arc::default());
     let replies =
         [Reply::new().tool("risky", json!({})).tool("risky", json!({ "a": 1 })), Reply::text("done")];
     let mut driver = setup(gate).tool(granted(&seen)).replies(replies).start();
@@ -89,7 +96,7 @@ async fn consent_grants_what_was_shown_to_this_call_only() {
 #[tokio::test]
 async fn abort_does_not_wait_for_the_gate() {
     let replies = [Reply::new().tool("quick", json!({})).tool("quick", json!({}))];
-    let mut driver = setup(SlowGate::default()).tool(TestTool::quick("quick")).replies(replies).start();
+    let mut driver = setup(SlowGate::new(0)).tool(TestTool::quick("quick")).replies(replies).start();
     driver.prompt("p", "go");
     driver.until_type("tool_execution_start").await;
     driver.send("a", Command::Abort);
@@ -106,8 +113,7 @@ async fn what_was_not_offered_is_a_no_and_session_is_remembered() {
         (Decision::AllowFor(Remembered::Project), false, 0),
         (Decision::Expired, false, 0),
     ] {
-        let (gate, seen) = (SlowGate::default(), Arc::default());
-        gate.permits.add_permits(10);
+        let (gate, seen) = (SlowGate::new(10), Arc::default());
         let remembered = Arc::clone(&gate.remembered);
         let replies = [Reply::new().tool("risky", json!({})), Reply::text("done")];
         let mut driver = setup(gate).tool(granted(&seen)).replies(replies).start();
@@ -122,16 +128,37 @@ async fn what_was_not_offered_is_a_no_and_session_is_remembered() {
 
 /// Starts a run with a call that goes on until the semaphore has a permit.
 async fn running() -> (Driver, Arc<Semaphore>) {
-    let gate = SlowGate::default();
-    gate.permits.add_permits(10);
-    let permits = Arc::new(Semaphore::new(0));
+    let (permits, started) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let replies = [Reply::new().tool("gated", json!({ "command": "fetch" })), Reply::text("done")];
-    let mut driver = setup(gate).tool(TestTool::gated("gated", &permits)).replies(replies).start();
+    let (until, begun) = (Arc::clone(&permits), Arc::clone(&started));
+    let tool = TestTool::new("gated", move |context, _| {
+        begun.add_permits(1);
+        let until = Arc::clone(&until);
+        async move {
+            tokio::select! {
+                permit = until.acquire() => permit.unwrap().forget(),
+                () = context.cancel.cancelled() => {}
+            }
+            Outcome::text("gated")
+        }
+    });
+    let mut driver = setup(SlowGate::new(10)).tool(tool).replies(replies).start();
     driver.prompt("p", "go");
-    driver.until_type("tool_execution_start").await;
-    // The verdict of the gate.
-    driver.step().await;
+    while started.try_acquire().is_err() {
+        // A tool that starts reports nothing.
+        let _ = tokio::time::timeout(Duration::from_millis(10), driver.step()).await;
+    }
     (driver, permits)
+}
+
+/// Handles reports until a question is decided.
+async fn decided(driver: &mut Driver, mut question: JoinHandle<bool>) -> bool {
+    loop {
+        tokio::select! {
+            is_allowed = &mut question => return is_allowed.unwrap(),
+            () = driver.step() => {}
+        }
+    }
 }
 
 #[tokio::test]
@@ -139,21 +166,17 @@ async fn host_is_asked_about_once_in_a_turn_and_names_the_call() {
     for (decision, expected) in [(Decision::Allow, true), (Decision::Deny { reason: None }, false)] {
         let (mut driver, permits) = running().await;
         let questions = driver.host_questions();
-        assert!({
-            let known = tokio::spawn(questions.ask("known.example", 443));
-            driver.step().await;
-            known.await.unwrap()
-        });
+        let known = tokio::spawn(questions.ask("known.example", 443));
+        assert!(decided(&mut driver, known).await);
         let first = tokio::spawn(questions.ask("new.example", 443));
         let ask = driver.until_asked().await;
         let Question::Approval(approval) = &ask.question else { panic!("{ask:?}") };
         assert_eq!((&*approval.tool, approval.terms.kind), ("gated", ApprovalKind::Network));
         assert!(!approval.call_id.is_empty());
         driver.answer(ask.id, decision);
-        assert_eq!(first.await.unwrap(), expected);
+        assert_eq!(decided(&mut driver, first).await, expected);
         let second = tokio::spawn(questions.ask("new.example", 443));
-        driver.step().await;
-        assert_eq!(second.await.unwrap(), expected, "it is not asked again in this turn");
+        assert_eq!(decided(&mut driver, second).await, expected, "it is not asked again in this turn");
         permits.add_permits(1);
         driver.until_settled().await;
         driver.finish();
@@ -167,11 +190,10 @@ async fn host_is_denied_outside_of_a_run_at_an_abort_and_after_the_end() {
     let open = tokio::spawn(questions.ask("new.example", 443));
     driver.until_asked().await;
     driver.send("a", Command::Abort);
-    assert!(!open.await.unwrap());
+    assert!(!decided(&mut driver, open).await);
     driver.until_settled().await;
     let idle = tokio::spawn(questions.ask("new.example", 443));
-    driver.step().await;
-    assert!(!idle.await.unwrap());
+    assert!(!decided(&mut driver, idle).await);
     driver.finish();
     assert!(!questions.ask("new.example", 443).await, "the session has ended");
 }
