@@ -21,7 +21,9 @@ use crate::mcp_servers;
 use crate::resources;
 use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings_file::SettingsFile;
-use crate::startup::{allowed_tools, offered_tools, system_prompt, tool_options, warn_of_unknown_tools};
+use crate::startup::{
+    allowed_tools, offered_tools, session_plan, system_prompt, tool_options, warn_of_unknown_tools,
+};
 use crate::toolboxes;
 
 /// What the settings are combined with. It stays the same for as long as the process.
@@ -105,7 +107,10 @@ impl Fixed {
             return Ok(known.clone());
         }
         let wishes = sandbox_wishes(&self.arguments, &self.environment, file)?;
-        let made = confinement(wishes, &self.environment, &self.environment.working_directory, options)?;
+        let folder = &self.environment.working_directory;
+        let plan = session_plan(&self.arguments, &self.environment, &self.entry.start, file);
+        let sessions = plan.store.map(|store| store.directory_for(folder));
+        let made = confinement(wishes, &self.environment, folder, options, sessions.as_deref())?;
         Ok(self.confinement.get_or_init(|| made).clone())
     }
 }

@@ -9,6 +9,13 @@ use bowline_tools::{Confinement, Options};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
+/// Returns bowline's own folder, what it links to, and where sessions are.
+fn own_places(environment: &Environment, sessions: Option<&Path>) -> Vec<PathBuf> {
+    let mut places = bowline_tools::own_places(&environment.home);
+    places.extend(sessions.map(Path::to_owned));
+    places
+}
+
 /// Returns what confines the tools in a folder. It is there even if it confines nothing at first, because a client may ask
 /// for it later.
 pub(crate) fn confinement(
@@ -16,13 +23,14 @@ pub(crate) fn confinement(
     environment: &Environment,
     directory: &Path,
     options: &Options,
+    sessions: Option<&Path>,
 ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
     let place = Place {
         // What is enforced is what paths lead to.
         working_directory: directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         user_home: environment.user_home.clone(),
         own_folder: environment.home.clone(),
-        own_places: vec![environment.home.clone()],
+        own_places: own_places(environment, sessions),
         temporary_directory: environment.temporary_directory.clone(),
         program: PathBuf::from("/proc/self/exe"),
         options: Arc::new(options.clone()),

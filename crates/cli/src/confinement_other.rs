@@ -15,6 +15,7 @@ pub(crate) fn confinement(
     _environment: &Environment,
     _directory: &Path,
     _options: &Options,
+    _sessions: Option<&Path>,
 ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
     match wishes.mode.is_confined() {
         true => Err(Failure::Sandbox(Error::NotOnThisSystem.to_string())),

@@ -138,6 +138,12 @@ impl Plan {
         grants: &Grants,
     ) -> Result<Self, Error> {
         let roots = roots(mode, wishes, place)?;
+        // What does not exist cannot be masked, and it may be made later.
+        bowline_files::create_private_folder(&place.own_folder)
+            .map_err(Error::preparing("making bowline's own folder"))?;
+        for path in &grants.paths {
+            make_file(path).map_err(Error::preparing("making a file that was granted"))?;
+        }
         let mut git_folders = GitFolders::default();
         for root in &roots {
             let found = GitFolders::find(root);
@@ -179,6 +185,17 @@ impl Plan {
     }
 }
 
+/// Makes a file that tools were allowed to write and that does not exist: nothing can be mounted on a name alone.
+fn make_file(path: &Path) -> std::io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::OpenOptions::new().write(true).create_new(true).open(path).map(drop)
+}
+
 /// Returns what exists of the protected paths.
 fn protected(roots: &[PathBuf], git_folders: &GitFolders) -> Vec<PathBuf> {
     let configuration = roots.iter().flat_map(|root| PROTECTED.iter().map(move |name| root.join(name)));
@@ -198,12 +215,13 @@ fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>) -> Vec<PathBuf> {
         })
     };
     let credentials = home.into_iter().flat_map(|home| CREDENTIALS.iter().map(move |name| home.join(name)));
-    let wanted = place.own_places.iter().cloned();
-    let own: Vec<_> = wanted.filter_map(|path| path.canonicalize().ok()).collect();
+    let own = place.own_places.iter().filter_map(|path| path.canonicalize().ok());
+    // Sessions may be kept in the working folder itself, which cannot be closed to the tools.
+    let own = own.filter(|path| !place.working_directory.starts_with(path));
     let others = credentials.chain(place.denied_read.iter().cloned());
     let others = others.filter_map(|path| path.canonicalize().ok()).filter(|path| !readable(path));
-    let mut masked = own;
-    for path in others {
+    let mut masked: Vec<PathBuf> = Vec::new();
+    for path in own.chain(others) {
         if !masked.iter().any(|above| path.starts_with(above)) {
             masked.push(path);
         }

@@ -96,8 +96,8 @@ impl Call {
     }
 }
 
-/// Returns bowline's own folder and what it links to.
-fn own_places(folder: &Path) -> Vec<PathBuf> {
+/// Returns bowline's own folder and what it links to, canonical.
+pub fn own_places(folder: &Path) -> Vec<PathBuf> {
     let linked = OWN_NAMES.iter().map(|name| paths::canonical(&folder.join(name)));
     let mut places = vec![paths::canonical(folder)];
     for place in linked {

@@ -1,9 +1,15 @@
 //! Flags and settings that choose a sandbox.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use bowline_testkit::{Launch, Workspace};
 use serde_json::{Value, json};
 
 use crate::workspace;
+
+/// How long a sandbox may take to be made.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Starts with these settings and arguments, which must fail, and returns the error on stdout.
 #[track_caller]
@@ -80,4 +86,19 @@ fn folders_of_flags_and_settings_can_be_written() {
     }
     let command = format!("echo x > {}/y && echo ok", other.path().display());
     assert_eq!(agent.carry_out(json!({ "type": "bash", "command": command }))["output"], "ok\n");
+}
+
+#[test]
+fn sandbox_is_made_with_the_first_call_or_at_once() {
+    let (_server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+    let mut agent = Launch::rpc(&workspace).start();
+    agent.get("get_state");
+    assert_eq!(agent.children(), [0; 0]);
+    agent.finish();
+    let agent = Launch::rpc(&workspace).arguments(&["--sandbox-eager"]).start();
+    let deadline = Instant::now() + LIMIT;
+    while agent.children().is_empty() {
+        assert!(Instant::now() < deadline, "no process was started: {}", agent.stderr());
+        thread::sleep(Duration::from_millis(10));
+    }
 }

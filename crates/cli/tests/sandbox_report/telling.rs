@@ -1,8 +1,9 @@
 //! `get_sandbox`, `set_sandbox`, `get_state`, and what session files say.
 
 use std::fs;
+use std::path::Path;
 
-use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace};
+use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, of_type};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
@@ -178,6 +179,32 @@ fn state_is_told_while_the_sandbox_is_made() {
     let records = agent.until(|record| record["id"] == "state");
     assert!(records.iter().all(|record| record["id"] != "sandbox"), "{records:?}");
     assert_eq!(agent.response("sandbox")["success"], true);
+}
+
+#[test]
+fn path_that_was_put_back_is_reported_with_its_call() {
+    let plant = "mkdir .vscode && echo '{}' > .vscode/tasks.json";
+    for dialect in ["pi", "omp"] {
+        let (server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+        let mut agent = Launch::rpc(&workspace).dialect(dialect).start_greeted();
+        server.reply(Reply::new().tool("bash", json!({ "command": plant })));
+        agent.send(json!({ "type": "prompt", "message": "go" }));
+        let end = if dialect == "pi" { "agent_settled" } else { "agent_end" };
+        let records = agent.until_type(end);
+        let [record] = &of_type(&records, "protected_path_changed")[..] else { panic!("{records:?}") };
+        let folder = workspace.work().canonicalize().unwrap().join(".vscode");
+        assert_eq!((&record["path"], &record["change"]), (&json!(folder), &json!("created")));
+        assert_eq!(record["toolCallId"], of_type(&records, "tool_execution_start")[0]["toolCallId"]);
+        let quarantine = Path::new(record["quarantine"].as_str().unwrap());
+        assert_eq!(fs::read_to_string(quarantine.join("tasks.json")).unwrap(), "{}\n");
+        assert!(!folder.exists());
+
+        let response = ask(&mut agent, json!({ "type": "bash", "command": plant }));
+        assert_eq!(response["success"], true, "{response}");
+        let reported = of_type(agent.transcript(), "protected_path_changed");
+        assert_eq!(reported.len(), 2, "{reported:?}");
+        assert_eq!(reported[1].get("toolCallId"), None);
+    }
 }
 
 #[test]

@@ -247,7 +247,7 @@ async fn file_says_what_confined_the_tools_once_until_it_changes() {
     let report = report_of(&mut driver).await;
     let first = json!({ "level": "full", "mode": "workspace-write", "network": "none", "writable": ["/work"],
         "digest": digest_of(&report) });
-    assert_eq!(noted(&driver), [first.clone()]);
+    assert_eq!(noted(&driver), [first]);
     let summary = driver.carry_out(set(Some(SandboxMode::ReadOnly), None)).await;
     assert!(matches!(summary, Answer::SandboxChanged(SandboxSummary { mode: SandboxMode::ReadOnly, .. })));
     driver.run("go on").await;

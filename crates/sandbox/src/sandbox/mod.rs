@@ -1,0 +1,357 @@
+//! The sandbox of a session: which keeper runs a call, and what is said about it.
+
+mod reporting;
+mod results;
+mod starting;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bowline_core::message::Arguments;
+use bowline_core::sandbox::{
+    Grants, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
+};
+use bowline_tools::{
+    BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, Options,
+    Outcome, OutputSink,
+};
+
+use self::reporting::Proved;
+use self::results::{refusal, with_changes};
+use self::starting::host_rules;
+use crate::error::Error;
+use crate::keeper::Trial;
+use crate::keeper_process::Keeper;
+use crate::plan;
+use crate::protected::Watch;
+use crate::proxy::ProxyHandle;
+use crate::session_folder::{SessionFolder, TemporaryFolder};
+use crate::wishes::Wishes;
+
+/// How many keepers may die within [`DEATH_WINDOW`] before no more are started.
+const MOST_DEATHS: usize = 3;
+const DEATH_WINDOW: Duration = Duration::from_mins(1);
+
+/// How many keepers with grants of their own are kept for their background processes.
+const MOST_KEEPERS: usize = 4;
+
+/// The tool that runs commands.
+const BASH: &str = "bash";
+
+/// Where a sandbox is, and what it may know of the process.
+#[derive(Clone)]
+pub struct Place {
+    pub working_directory: PathBuf,
+    pub user_home: Option<PathBuf>,
+    /// Bowline's own folder.
+    pub own_folder: PathBuf,
+    /// Bowline's own folder and whatever else of it must not be read, such as sessions elsewhere.
+    pub own_places: Vec<PathBuf>,
+    pub temporary_directory: PathBuf,
+    /// The program that is a keeper when it is started in that role.
+    pub program: PathBuf,
+    /// The options of the tools.
+    pub options: Arc<Options>,
+    /// The level to use although a higher one may be to be had.
+    pub level: Option<SandboxLevel>,
+    /// Paths that a rule closes to reading.
+    pub denied_read: Vec<PathBuf>,
+    /// Paths that a rule closes to writing.
+    pub denied_write: Vec<PathBuf>,
+}
+
+/// What confines the tools of a session. Cheap to clone.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Inner>);
+
+struct Inner {
+    wishes: Wishes,
+    place: Place,
+    state: Mutex<State>,
+    /// Held while a keeper is started, so that calls at the same time start one.
+    starting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    mode: SandboxMode,
+    network: SandboxNetwork,
+    /// What was granted for the rest of the session.
+    granted: Grants,
+    level: Option<SandboxLevel>,
+    keepers: Vec<Running>,
+    deaths: VecDeque<Instant>,
+    folder: Option<Arc<SessionFolder>>,
+    /// What the newest keeper was found to enforce.
+    proved: Option<Proved>,
+}
+
+/// A keeper, and what it was started for.
+#[derive(Clone)]
+struct Running {
+    purpose: Purpose,
+    keeper: Arc<Keeper>,
+    /// The way to the hosts of the list.
+    proxy: Option<Arc<ProxyHandle>>,
+    protected: Arc<Watch>,
+    /// Removed after the keeper has ended.
+    _temporary: Arc<TemporaryFolder>,
+}
+
+/// What a keeper is for. A call needs one for exactly its purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Purpose {
+    mode: SandboxMode,
+    network: SandboxNetwork,
+    grants: Grants,
+}
+
+impl Sandbox {
+    /// Returns the sandbox of a session in a place, or why there is none. Waits for another process for a moment if the mode
+    /// confines tools.
+    pub fn new(wishes: Wishes, place: Place) -> Result<Arc<Self>, Error> {
+        let (mode, network) = (wishes.mode, wishes.network);
+        let inner = Inner {
+            state: Mutex::new(State { mode, network, ..State::default() }),
+            wishes,
+            place,
+            starting: tokio::sync::Mutex::default(),
+        };
+        host_rules(&inner.wishes)?;
+        if mode.is_confined() {
+            inner.check(mode, network)?;
+        }
+        Ok(Arc::new(Self(Arc::new(inner))))
+    }
+
+    /// Tells whether the keeper is to start with the session.
+    pub fn is_eager(&self) -> bool {
+        self.0.wishes.eager && self.is_active()
+    }
+}
+
+impl Inner {
+    /// Checks that a mode can be had here, and finds out the level.
+    fn check(&self, mode: SandboxMode, network: SandboxNetwork) -> Result<SandboxLevel, Error> {
+        plan::roots(mode, &self.wishes, &self.place)?;
+        let trial = Trial::run(&self.place.program)
+            .map_err(Error::preparing("finding out what the system offers"))?;
+        let level = plan::level(&trial, network, &self.wishes, self.place.level)?;
+        self.state().level = Some(level);
+        Ok(level)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what a call with these grants needs.
+    fn purpose(&self, grants: &Grants) -> Purpose {
+        let state = self.state();
+        let mut all = state.granted.clone();
+        all.paths.extend(grants.paths.iter().cloned());
+        all.paths.sort();
+        all.paths.dedup();
+        // The proxy is told of hosts without another keeper.
+        all.hosts = Vec::new();
+        all.unsandboxed = false;
+        Purpose { mode: state.mode, network: state.network, grants: all }
+    }
+
+    /// Returns a keeper for a purpose, starting one if there is none.
+    async fn keeper(&self, grants: &Grants) -> Result<Running, Error> {
+        let purpose = self.purpose(grants);
+        if let Some(running) = self.running(&purpose)? {
+            return Ok(running);
+        }
+        let _starting = self.starting.lock().await;
+        // Another call may have started one meanwhile.
+        if let Some(running) = self.running(&purpose)? {
+            return Ok(running);
+        }
+        let running = self.start(purpose).await?;
+        let mut state = self.state();
+        if state.keepers.len() >= MOST_KEEPERS {
+            state.keepers.remove(0);
+        }
+        state.keepers.push(running.clone());
+        Ok(running)
+    }
+
+    /// Returns the keeper for a purpose, if there is one that lives.
+    fn running(&self, purpose: &Purpose) -> Result<Option<Running>, Error> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let before = state.keepers.len();
+        state.keepers.retain(|running| !running.keeper.is_dead());
+        let died = before - state.keepers.len();
+        state.deaths.extend(std::iter::repeat_n(now, died));
+        while state.deaths.front().is_some_and(|death| now.duration_since(*death) > DEATH_WINDOW) {
+            state.deaths.pop_front();
+        }
+        if state.deaths.len() >= MOST_DEATHS {
+            return Err(Error::DiesTooOften { deaths: state.deaths.len() });
+        }
+        let found = state.keepers.iter().find(|running| running.purpose == *purpose);
+        Ok(found.cloned())
+    }
+}
+
+/// Returns a path with every link resolved, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            return rest.iter().rev().fold(real, |path: PathBuf, name| path.join(name));
+        }
+        rest.extend(ancestor.file_name().map(ToOwned::to_owned));
+    }
+    path.to_owned()
+}
+
+impl Inner {
+    /// Changes the mode or the network, for the calls from now on. Whatever runs with more rights ends.
+    fn change(&self, change: SandboxChange) -> Result<(), String> {
+        let (mode, network) = {
+            let state = self.state();
+            (change.mode.unwrap_or(state.mode), change.network.unwrap_or(state.network))
+        };
+        let before = {
+            let state = self.state();
+            (state.mode, state.network)
+        };
+        // Without a sandbox, everything is reached.
+        let reached = if before.0.is_confined() { before.1 } else { SandboxNetwork::Full };
+        let is_wider = mode > before.0 || (mode.is_confined() && network > reached);
+        if is_wider && !self.wishes.client_may_widen {
+            return Err(format!(
+                "The sandbox can only be made stricter than {} with network {}; start bowline with --client-may-widen to \
+                 allow more.",
+                before.0.as_str(),
+                reached.as_str()
+            ));
+        }
+        if mode.is_confined() {
+            self.check(mode, network).map_err(|error| format!("The sandbox stays as it is: {error}."))?;
+        }
+        let mut state = self.state();
+        (state.mode, state.network) = (mode, network);
+        if !is_wider {
+            state.keepers.clear();
+            state.granted = Grants::default();
+        }
+        state.proved = None;
+        Ok(())
+    }
+
+    fn allows_write(&self, path: &Path) -> bool {
+        let state = self.state();
+        if !state.mode.is_confined() {
+            return true;
+        }
+        let real = real_path(path);
+        let temporary = Path::new("/tmp");
+        let roots = plan::roots(state.mode, &self.wishes, &self.place).unwrap_or_default();
+        let is_in = |root: &PathBuf| real.starts_with(root);
+        let is_granted = state.granted.paths.iter().any(is_in);
+        let is_protected = state
+            .proved
+            .as_ref()
+            .is_some_and(|proved| proved.plan.read_only_inside.iter().chain(&proved.plan.masked).any(is_in));
+        is_granted || (!is_protected && (roots.iter().any(is_in) || real.starts_with(temporary)))
+    }
+}
+
+impl Confinement for Sandbox {
+    fn is_active(&self) -> bool {
+        self.0.state().mode.is_confined()
+    }
+
+    fn summary(&self) -> SandboxSummary {
+        self.0.summary()
+    }
+
+    fn report(&self) -> SandboxReport {
+        self.0.report()
+    }
+
+    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            if inner.state().mode.is_confined() {
+                inner.keeper(&Grants::default()).await.map_err(|error| error.to_string())?;
+            }
+            Ok(inner.report())
+        })
+    }
+
+    fn change(&self, change: SandboxChange) -> Result<(), String> {
+        self.0.change(change)
+    }
+
+    fn allows_write(&self, path: &Path) -> bool {
+        self.0.allows_write(path)
+    }
+
+    fn kept_texts(&self) -> Option<PathBuf> {
+        self.0.folder().ok().map(|folder| folder.logs())
+    }
+
+    fn grant(&self, grants: &Grants) {
+        let mut state = self.0.state();
+        state.granted.paths.extend(grants.paths.iter().cloned());
+        for host in &grants.hosts {
+            for proxy in state.keepers.iter().filter_map(|running| running.proxy.as_ref()) {
+                // It was asked about, so it is a host.
+                let _ = proxy.allow(host);
+            }
+            state.granted.hosts.push(host.clone());
+        }
+    }
+
+    fn call(
+        &self,
+        tool: &'static str,
+        context: CallContext,
+        arguments: Arguments,
+    ) -> BoxFuture<'static, Outcome> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move {
+            match inner.keeper(&context.grants).await {
+                Ok(running) => {
+                    let outcome = running.keeper.call(tool, context, arguments).await;
+                    let changes = running.protected.after_call(tool == BASH).await;
+                    inner.explain(with_changes(outcome, changes))
+                }
+                Err(error) => Outcome::error(refusal(&error)),
+            }
+        })
+    }
+
+    fn run_command<'sink>(
+        &'sink self,
+        request: CommandRequest,
+        output: OutputSink<'sink>,
+    ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
+        Box::pin(async move {
+            match self.0.keeper(&Grants::default()).await {
+                Ok(running) => {
+                    let outcome = running.keeper.run_command(request, output).await;
+                    let protected = running.protected.after_call(true).await;
+                    outcome.map(|outcome| CommandOutcome { protected, ..outcome })
+                }
+                Err(error) => Err(ToolError::Confinement(refusal(&error))),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.state();
+        formatter.debug_struct("Sandbox").field("mode", &state.mode).field("network", &state.network).finish()
+    }
+}
