@@ -146,7 +146,7 @@ mod tests {
         }
         let found = GitFolders::find(&main);
         assert_eq!(found.inside, [main.join(".git"), main.join("nested/.git")]);
-        assert_eq!(found.outside, [PathBuf::new(); 0]);
+        assert!(found.outside.is_empty(), "{:?}", found.outside);
     }
 
     #[test]

@@ -84,6 +84,7 @@ const NAMESPACE_FLAGS: [i32; 8] = [
 ];
 
 /// Requests of `ioctl` that put characters into a terminal's input or reach the console.
+#[expect(clippy::unnecessary_cast, reason = "the C library of some targets has them as another type")]
 const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
 
 /// Execution domains that are harmless: the usual one, a query of the present one, and the one without random addresses,
@@ -131,9 +132,9 @@ fn refused(policy: &Policy) -> Result<Rules, seccompiler::BackendError> {
         // Without a process namespace it would reach processes that are not confined.
         rules.insert(libc::SYS_ptrace, Vec::new());
     }
-    rules.insert(libc::SYS_clone, any_of(0, SeccompCmpArgLen::Qword, NAMESPACE_FLAGS.iter().map(flag))?);
+    rules.insert(libc::SYS_clone, any_of(0, &SeccompCmpArgLen::Qword, NAMESPACE_FLAGS.iter().map(flag))?);
     let requests = TERMINAL_REQUESTS.iter().map(|request| (SeccompCmpOp::Eq, *request));
-    rules.insert(libc::SYS_ioctl, any_of(1, SeccompCmpArgLen::Dword, requests)?);
+    rules.insert(libc::SYS_ioctl, any_of(1, &SeccompCmpArgLen::Dword, requests)?);
     rules.insert(libc::SYS_personality, none_of(0, &HARMLESS_PERSONALITIES)?);
     // Landlock lets it pass. Reading the limits of another process has no new ones.
     let other_process = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
@@ -174,7 +175,7 @@ fn flag(flag: &i32) -> (SeccompCmpOp, u64) {
 /// Returns rules that match if one of the comparisons holds for an argument.
 fn any_of(
     argument: u8,
-    length: SeccompCmpArgLen,
+    length: &SeccompCmpArgLen,
     comparisons: impl Iterator<Item = (SeccompCmpOp, u64)>,
 ) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     comparisons

@@ -103,13 +103,13 @@ impl Caller {
 
     /// Adds a call by its number in the C library.
     pub fn call<const N: usize>(self, number: libc::c_long, arguments: [Argument; N]) -> Self {
-        self.with(number.cast_unsigned(), arguments.to_vec(), Entry::Native)
+        self.with(number.cast_unsigned(), Vec::from(arguments), Entry::Native)
     }
 
     /// Adds a call with the number and the entry of 32-bit programs.
     #[cfg(target_arch = "x86_64")]
     pub fn interrupt<const N: usize>(self, number: u64, arguments: [Argument; N]) -> Self {
-        self.with(number, arguments.to_vec(), Entry::Interrupt)
+        self.with(number, Vec::from(arguments), Entry::Interrupt)
     }
 
     fn with(mut self, number: u64, arguments: Vec<Argument>, entry: Entry) -> Self {
