@@ -303,7 +303,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.cost",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.run.cost = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.run.cost = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "0.5",
@@ -312,7 +312,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.tokens",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.run.tokens = Some(value).filter(|limit| *limit > 0)
+            file.limits.run.tokens = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "200000",
@@ -328,7 +328,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.toolCalls",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.run.tool_calls = Some(value).filter(|limit| *limit > 0)
+            file.limits.run.tool_calls = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "50",
@@ -337,7 +337,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.seconds",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.run.seconds = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.run.seconds = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "600",
@@ -346,7 +346,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.cost",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.session.cost = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.session.cost = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "20",
@@ -355,7 +355,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.tokens",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.tokens = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.tokens = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "200000",
@@ -364,7 +364,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.turns",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.turns = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.turns = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "1000",
@@ -373,7 +373,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.toolCalls",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.tool_calls = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.tool_calls = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "500",
@@ -382,7 +382,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.seconds",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.session.seconds = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.session.seconds = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "7200",

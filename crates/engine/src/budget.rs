@@ -146,7 +146,7 @@ impl Budget {
                 None => return false,
             },
             Event::CompactionEnd { outcome: CompactionOutcome::Done(result), .. } => {
-                self.spend(&result.usage)
+                self.spend(&result.usage);
             }
             Event::Ask(ask) => self.stopwatch.change(|stopwatch| stopwatch.questions.push(ask.id)),
             Event::AskResolved { id, .. } => {
