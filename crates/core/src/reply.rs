@@ -145,6 +145,7 @@ impl Answer {
                 | Self::Completions(_)
                 | Self::Models(_)
                 | Self::Statistics(_)
+                | Self::Limits(_)
                 | Self::LastAssistantText(_)
         )
     }

@@ -85,7 +85,7 @@ fn time_kills_commands_and_all_that_they_started() {
     let records = agent.run("go");
     let settled = &records[records.len() - 1];
     assert_eq!((&settled["errorKind"], &settled["aborted"]), (&json!("budget"), &json!(false)), "{settled}");
-    assert!(settled["error"].as_str().unwrap().contains("limit of 1 seconds"), "{settled}");
+    assert!(settled["error"].as_str().unwrap().contains("limit of 1 second;"), "{settled}");
     assert!(started.elapsed() < Duration::from_secs(8));
     agent.assert_no_survivors();
     assert_eq!(request(&mut agent, json!({ "type": "get_state" }))["data"]["isStreaming"], false);
