@@ -418,7 +418,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.cost",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.run.cost = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.run.cost = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "0.5",
@@ -427,7 +427,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.tokens",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.run.tokens = Some(value).filter(|limit| *limit > 0)
+            file.limits.run.tokens = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "200000",
@@ -443,7 +443,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.toolCalls",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.run.tool_calls = Some(value).filter(|limit| *limit > 0)
+            file.limits.run.tool_calls = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "50",
@@ -452,7 +452,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.run.seconds",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.run.seconds = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.run.seconds = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "600",
@@ -461,7 +461,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.cost",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.session.cost = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.session.cost = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "20",
@@ -470,7 +470,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.tokens",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.tokens = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.tokens = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "200000",
@@ -479,7 +479,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.turns",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.turns = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.turns = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "1000",
@@ -488,7 +488,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.toolCalls",
         kind: Number(MOST_SPENT, |file, value| {
-            file.limits.session.tool_calls = Some(value).filter(|limit| *limit > 0)
+            file.limits.session.tool_calls = Some(value).filter(|limit| *limit > 0);
         }),
         default: "no limit",
         example: "500",
@@ -497,7 +497,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         path: "limits.session.seconds",
         kind: Amount(MOST_SPENT, |file, value| {
-            file.limits.session.seconds = Some(value).filter(|limit| *limit > 0.0)
+            file.limits.session.seconds = Some(value).filter(|limit| *limit > 0.0);
         }),
         default: "no limit",
         example: "7200",

@@ -49,13 +49,14 @@ impl Limited {
     /// Returns an amount with its unit, for people.
     pub fn with_unit(self, amount: f64) -> String {
         let unit = match self {
-            Self::Cost => "US dollars",
-            Self::Tokens => "tokens",
-            Self::Turns => "turns",
-            Self::ToolCalls => "tool calls",
-            Self::Seconds => "seconds",
+            Self::Cost => "US dollar",
+            Self::Tokens => "token",
+            Self::Turns => "turn",
+            Self::ToolCalls => "tool call",
+            Self::Seconds => "second",
         };
-        format!("{} {unit}", Rounded(amount))
+        let plural = if Rounded(amount).to_string() == "1" { "" } else { "s" };
+        format!("{} {unit}{plural}", Rounded(amount))
     }
 }
 
@@ -277,5 +278,6 @@ mod tests {
         assert_eq!(Limited::Cost.with_unit(0.1 + 0.2), "0.3 US dollars");
         assert_eq!(Limited::Tokens.with_unit(1000.0), "1000 tokens");
         assert_eq!(Limited::Seconds.with_unit(1.5), "1.5 seconds");
+        assert_eq!(Limited::ToolCalls.with_unit(1.0), "1 tool call");
     }
 }

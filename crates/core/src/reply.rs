@@ -163,6 +163,7 @@ impl Answer {
                 | Self::Completions(_)
                 | Self::Models(_)
                 | Self::Statistics(_)
+                | Self::Limits(_)
                 | Self::LastAssistantText(_)
                 | Self::Sandbox(_)
         )

@@ -146,7 +146,7 @@ impl Budget {
                 None => return false,
             },
             Event::CompactionEnd { outcome: CompactionOutcome::Done(result), .. } => {
-                self.spend(&result.usage)
+                self.spend(&result.usage);
             }
             Event::Ask(ask) => self.stopwatch.change(|stopwatch| stopwatch.questions.push(ask.id)),
             Event::AskResolved { id, .. } => {
@@ -195,7 +195,8 @@ impl Budget {
 
     /// Returns why the model is not called again in this run, if so. The turn that follows is counted already.
     pub fn refuse_model(&self) -> Option<Failure> {
-        self.refused.clone().or_else(|| self.reached(FOR_MODEL))
+        let refused = self.refused.clone().filter(|_| self.stopwatch.is_running);
+        refused.or_else(|| self.reached(FOR_MODEL))
     }
 
     /// Returns why a tool is not called, if so. The run ends for it.
@@ -228,7 +229,10 @@ impl Budget {
     }
 
     fn reached(&self, needed: &[Limited]) -> Option<Failure> {
-        let all = SCOPES.iter().flat_map(|scope| needed.iter().map(|limited| (*scope, *limited)));
+        // What the last run spent does not matter to the next.
+        let scopes =
+            SCOPES.iter().filter(|scope| **scope == LimitScope::Session || self.stopwatch.is_running);
+        let all = scopes.flat_map(|scope| needed.iter().map(|limited| (*scope, *limited)));
         let (scope, limited) = all.into_iter().find(|(scope, limited)| self.is_reached(*scope, *limited))?;
         Some(self.failure(scope, limited))
     }
@@ -500,7 +504,7 @@ mod tests {
         let tokens = LimitChange { scope: LimitScope::Session, limited: Limited::Tokens, limit: 5.0 };
         for wide in [1.1, 0.0] {
             let error = budget.change(&[tokens, cost(wide)], false).unwrap_err();
-            assert!(error.contains("run.cost cannot exceed 1 US dollars"), "{error}");
+            assert!(error.contains("run.cost cannot exceed 1 US dollar,"), "{error}");
         }
         assert_eq!(budget.report().session.limits.tokens, None, "a change is made whole or not at all");
         budget.change(&[tokens, cost(0.5)], false).unwrap();

@@ -24,6 +24,8 @@ fn commands() -> Vec<Value> {
         json!({ "type": "compact" }),
         json!({ "type": "set_auto_compaction", "enabled": false }),
         json!({ "type": "set_auto_retry", "enabled": false }),
+        json!({ "type": "set_limits", "run": { "tokens": 1_000_000 } }),
+        json!({ "type": "get_limits" }),
         json!({ "type": "abort_retry" }),
         json!({ "type": "bash", "command": "echo by hand" }),
         json!({ "type": "abort_bash" }),

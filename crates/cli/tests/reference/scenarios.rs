@@ -152,6 +152,20 @@ fn run_approval(recorder: &mut Recorder, end: &str) {
     recorder.wait_for(end);
 }
 
+/// Has a run spend a limit that the client sets.
+fn run_limits(recorder: &mut Recorder, end: &str) {
+    let limits = json!({ "type": "set_limits", "run": { "toolCalls": 1 }, "session": { "cost": 20 } });
+    recorder.request(limits);
+    for answer in [Reply::new().tool("bash", json!({ "command": "pwd" })), Reply::text("A folder.")] {
+        recorder.server.reply(answer);
+    }
+    recorder.send(json!({ "type": "prompt", "message": "Where are we?" }));
+    recorder.wait_for(end);
+    recorder.request_all(&["get_limits"]);
+    recorder.agent.send(json!({ "id": "no-limits", "type": "set_limits", "run": { "toolCalls": 0 } }));
+    recorder.agent.response("no-limits");
+}
+
 /// Aborts an endless response. `text` is the field of a prompt that holds its text.
 fn run_abort(recorder: &mut Recorder, text: &str) {
     let gate = Gate::new();
@@ -166,6 +180,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request_all(&["get_commands", "get_available_thinking_levels"]);
     run_family(&mut recorder, "agent_settled");
     run_subagent(&mut recorder, "agent_settled");
+    run_limits(&mut recorder, "agent_settled");
     recorder.record_progress(None, json!({ "id": "7", "type": "bash", "command": "echo hello" }));
     recorder.request(json!({ "type": "follow_up", "message": "Never mind." }));
     recorder.request_all(&["clear_queue"]);
@@ -197,6 +212,7 @@ pub(crate) fn omp() -> Recorder {
     run_family(&mut recorder, "agent_end");
     recorder.record_rules_and_todos("agent_end");
     run_subagent(&mut recorder, "agent_end");
+    run_limits(&mut recorder, "agent_end");
     recorder.request(json!({ "type": "set_interrupt_mode", "mode": "wait" }));
     recorder.request(json!({ "type": "negotiate_protocol", "protocolVersion": 1 }));
     recorder.request(json!({ "type": "get_messages_page", "limit": 2 }));

@@ -4,6 +4,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "values are written in place with `json!`")]
 
 mod admission;
+mod budgets;
 mod cancellation;
 mod compaction;
 mod error_kinds;

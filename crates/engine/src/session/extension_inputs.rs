@@ -212,7 +212,7 @@ impl Session {
 
     /// Starts a run with a message of an extension.
     fn start_run_with(&mut self, message: CustomMessageDraft) {
-        if let Err(refusal) = self.check_model() {
+        if let Err(refusal) = self.check_model().and_then(|()| self.check_budget()) {
             return self.extension_failed(RUNTIME, "send_message", refusal.message);
         }
         let Some(model) = self.models.current().cloned() else { return };

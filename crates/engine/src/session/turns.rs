@@ -29,6 +29,10 @@ impl Session {
         for recorded in prompt {
             self.announce_hooked(recorded);
         }
+        // A compaction before the run may have spent what was left.
+        if let Some(failure) = self.budget.refuse_model() {
+            return self.fail_turn(&failure);
+        }
         if self.agent.policy().idle_queue != IdleQueue::WaitsForTurn && !self.queues.is_empty(Queue::Steering)
         {
             return self.deliver_and_call(Queue::Steering);

@@ -236,6 +236,37 @@ async fn nothing_is_spent_on_a_compaction_when_nothing_is_left() {
 }
 
 #[tokio::test]
+async fn what_a_run_spent_does_not_keep_the_next_from_compacting() {
+    let full = Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
+    let setup = limited(Limits { tokens: Some(1000), ..Limits::default() });
+    let replies = [Reply::text(&long("one")), full, Reply::text("SUMMARY"), Reply::text("three")];
+    let mut driver = setup.replies(replies).start();
+    driver.run(&long("ONE")).await;
+    driver.run("two").await;
+    let settled = driver.run("three").await.pop().unwrap();
+    assert!(settled["error"].is_null(), "{settled}");
+    assert_eq!(driver.of_type("compaction_end").len(), 1);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn compaction_before_a_prompt_can_spend_the_rest() {
+    let mut setup = limited(Limits::default());
+    setup.settings.limits.session.tokens = Some(190_300);
+    let full = Reply::text("two").usage(NEARLY_FULL);
+    let replies = [Reply::text("one").usage(HUNDRED), full, Reply::text("SUMMARY").usage(NEARLY_FULL)];
+    let mut driver = setup.replies(replies).start();
+    driver.carry_out(Command::SetAutoCompaction { enabled: false }).await;
+    driver.run(&long("ONE")).await;
+    driver.run(&long("TWO")).await;
+    driver.carry_out(Command::SetAutoCompaction { enabled: true }).await;
+    driver.prompt("p", "three");
+    assert_over_budget(&driver.until_settled().await, "The session has reached its limit of 190300 tokens");
+    assert_eq!((driver.of_type("compaction_end").len(), driver.requests().len()), (1, 3));
+    driver.finish();
+}
+
+#[tokio::test]
 async fn compaction_counts() {
     let full = Reply::new().tool("quick", json!({})).usage(NEARLY_FULL);
     let setup = limited(Limits { tokens: Some(190_050), ..Limits::default() });

@@ -49,7 +49,7 @@ impl Session {
             let result = self.go_to(&navigation, None, None, false);
             return self.proceed(then, result);
         }
-        let model = match self.check_model() {
+        let model = match self.check_model().and_then(|()| self.check_budget()) {
             Ok(()) => self.models.current().cloned(),
             Err(refusal) => return self.proceed(then, Err(refusal)),
         };
