@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_eleven_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 11);
+    fn table_has_all_33_commands_of_pi_and_fifteen_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 15);
     }
 
     #[test]
