@@ -178,8 +178,8 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
-    run_host(&mut recorder, "agent_settled");
     run_undo(&mut recorder, "agent_settled");
+    run_host(&mut recorder, "agent_settled");
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
     recorder
@@ -220,8 +220,8 @@ pub(crate) fn omp() -> Recorder {
     recorder.request_all(&["new_session"]);
     recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
     recorder.wait_for("agent_end");
-    run_host(&mut recorder, "agent_end");
     run_undo(&mut recorder, "agent_end");
+    run_host(&mut recorder, "agent_end");
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
     log_in(&mut recorder);
