@@ -108,6 +108,21 @@ fn run_subagent(recorder: &mut Recorder, end: &str) {
     gate.open();
 }
 
+/// Has runs change a file, and takes that back.
+fn run_undo(recorder: &mut Recorder, end: &str) {
+    recorder.request(json!({ "type": "set_client_capabilities", "changes": true }));
+    for content in ["buy milk\n", "buy bread\n"] {
+        let arguments = json!({ "path": "notes.txt", "content": content });
+        recorder.server.reply(Reply::new().tool("write", arguments));
+        recorder.server.reply(Reply::text("It is noted."));
+        recorder.send(json!({ "type": "prompt", "message": "Note it." }));
+        recorder.wait_for(end);
+    }
+    recorder.request(json!({ "type": "get_changes", "diff": true }));
+    recorder.request(json!({ "type": "undo" }));
+    recorder.request(json!({ "type": "redo" }));
+}
+
 /// Has the client run a tool of its own and serve an address, and aborts both.
 fn run_host(recorder: &mut Recorder, end: &str) {
     let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
@@ -199,6 +214,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
+    run_undo(&mut recorder, "agent_settled");
     run_host(&mut recorder, "agent_settled");
     run_sandbox(&mut recorder);
     recorder.record_rules_and_todos("agent_settled");
@@ -243,6 +259,7 @@ pub(crate) fn omp() -> Recorder {
     recorder.request_all(&["new_session"]);
     recorder.send(json!({ "type": "prompt", "message": "Thanks." }));
     recorder.wait_for("agent_end");
+    run_undo(&mut recorder, "agent_end");
     run_host(&mut recorder, "agent_end");
     let tasks = json!([{ "content": "Write the parser", "status": "completed" }, { "content": "Test it", "status": "pending" }]);
     recorder.request(json!({ "type": "set_todos", "phases": [{ "name": "Parser", "tasks": tasks }] }));
