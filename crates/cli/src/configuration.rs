@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use bowline_approval::Gate;
 use bowline_core::Policy;
 use bowline_core::policy::Questions;
 use bowline_dialect::Entry;
@@ -34,6 +35,7 @@ pub(crate) struct Fixed {
     pub entry: &'static Entry,
     pub policy: Policy,
     pub providers: Providers,
+    pub gate: Gate,
     /// What confines the tools, once it is known. Neither settings that change later nor a session in another folder make
     /// it another one, and what a client has made stricter stays so.
     pub confinement: Arc<OnceLock<Option<Arc<dyn Confinement>>>>,
@@ -110,7 +112,8 @@ impl Fixed {
         let folder = &self.environment.working_directory;
         let plan = session_plan(&self.arguments, &self.environment, &self.entry.start, file);
         let sessions = plan.store.map(|store| store.directory_for(folder));
-        let made = confinement(wishes, &self.environment, folder, options, sessions.as_deref())?;
+        let made =
+            confinement(wishes, &self.environment, folder, options, sessions.as_deref(), Some(&self.gate))?;
         Ok(self.confinement.get_or_init(|| made).clone())
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_sandbox::{Place, Sandbox, Wishes};
+use bowline_approval::Gate;
+use bowline_sandbox::{Denied, Place, Sandbox, Wishes};
 use bowline_tools::{Confinement, Options};
 
 use crate::environment::Environment;
@@ -24,7 +25,18 @@ pub(crate) fn confinement(
     directory: &Path,
     options: &Options,
     sessions: Option<&Path>,
+    gate: Option<&Gate>,
 ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
+    let denied: Arc<dyn Fn() -> Denied + Send + Sync> = match gate {
+        Some(gate) => {
+            let (gate, directory) = (gate.clone(), directory.to_owned());
+            Arc::new(move || {
+                let paths = gate.forbidden_paths(&directory);
+                Denied { read: paths.read, write: paths.write }
+            })
+        }
+        None => Arc::new(Denied::default),
+    };
     let place = Place {
         // What is enforced is what paths lead to.
         working_directory: directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
@@ -35,8 +47,7 @@ pub(crate) fn confinement(
         program: PathBuf::from("/proc/self/exe"),
         options: Arc::new(options.clone()),
         level: None,
-        denied_read: Vec::new(),
-        denied_write: Vec::new(),
+        denied,
     };
     let sandbox = Sandbox::new(wishes, place).map_err(|error| Failure::Sandbox(error.to_string()))?;
     Ok(Some(sandbox))

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bowline_approval::Gate;
 use bowline_sandbox::{Error, Wishes};
 use bowline_tools::{Confinement, Options};
 
@@ -16,6 +17,7 @@ pub(crate) fn confinement(
     _directory: &Path,
     _options: &Options,
     _sessions: Option<&Path>,
+    _gate: Option<&Gate>,
 ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
     match wishes.mode.is_confined() {
         true => Err(Failure::Sandbox(Error::NotOnThisSystem.to_string())),

@@ -54,12 +54,14 @@ pub(crate) fn prepare(
     let wishes = model_wishes(arguments, model, &file);
     let (providers, chosen) = choose_model(arguments, &wishes, environment, &file, may_have_extensions)?;
     let models = model_defaults(wishes, chosen, &providers, may_have_extensions)?;
+    let gate = gate(arguments, environment, &file)?;
     let fixed = Fixed {
         arguments: arguments.clone(),
         environment: environment.clone(),
         entry,
         policy,
         providers: providers.clone(),
+        gate: gate.clone(),
         confinement: Arc::default(),
     };
     let configured = fixed.configure(&file, &environment.working_directory, None)?;
@@ -83,7 +85,7 @@ pub(crate) fn prepare(
         resources,
         session_plan,
         models,
-        gate: Arc::new(gate(arguments, environment, &file)?),
+        gate: Arc::new(gate),
         hosts,
         configuration: Some(Arc::new(configuration)),
         clock,

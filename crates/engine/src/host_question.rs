@@ -3,7 +3,7 @@
 
 use std::sync::Weak;
 
-use bowline_tools::BoxFuture;
+use bowline_tools::{BoxFuture, HostGate};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -30,10 +30,11 @@ impl HostQuestions {
     pub(crate) fn new(inputs: Inputs, session: Weak<()>) -> Self {
         Self { inputs, session }
     }
+}
 
-    /// Asks whether tools may reach a host. No answer is a no, and so is a session that has ended. Dropping the future
-    /// withdraws the question.
-    pub fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool> {
+impl HostGate for HostQuestions {
+    /// No answer is a no, and so is a session that has ended. Dropping the future withdraws the question.
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool> {
         let (inputs, session, host) = (self.inputs.clone(), self.session.clone(), host.to_owned());
         Box::pin(async move {
             let withdrawn = CancellationToken::new();

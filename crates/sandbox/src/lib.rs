@@ -43,5 +43,5 @@ pub use keeper::{KEEPER_ROLE, keeper_main};
 #[cfg(target_os = "linux")]
 pub use report::{all_gaps, all_promises};
 #[cfg(target_os = "linux")]
-pub use sandbox::{Place, Sandbox};
+pub use sandbox::{Denied, Place, Sandbox};
 pub use wishes::{Home, Wishes};

@@ -154,11 +154,12 @@ impl Plan {
         writable.extend(git_folders.outside.iter().cloned());
         writable.extend(grants.paths.iter().cloned());
         let mut read_only_inside = protected(&roots, &git_folders);
-        read_only_inside.extend(place.denied_write.iter().cloned());
+        let denied = (place.denied)();
+        read_only_inside.extend(denied.write.iter().cloned());
         // What was granted was asked for by its very path.
         read_only_inside.retain(|path| path.exists() && !grants.paths.contains(path));
         let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
-        let masked = masked(wishes, place, home.as_deref());
+        let masked = masked(wishes, place, home.as_deref(), &denied.read);
         let home_store = match wishes.home {
             Home::Overlay if mode == SandboxMode::WorkspaceWrite => {
                 home.as_deref().map(|home| store(home, place))
@@ -207,7 +208,7 @@ fn protected(roots: &[PathBuf], git_folders: &GitFolders) -> Vec<PathBuf> {
 }
 
 /// Returns what exists of the paths that tools cannot read, bowline's own folder first.
-fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>) -> Vec<PathBuf> {
+fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>, denied: &[PathBuf]) -> Vec<PathBuf> {
     let readable = |path: &Path| {
         wishes.readable.iter().any(|readable| {
             let readable = place.working_directory.join(readable);
@@ -218,7 +219,7 @@ fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>) -> Vec<PathBuf> {
     let own = place.own_places.iter().filter_map(|path| path.canonicalize().ok());
     // Sessions may be kept in the working folder itself, which cannot be closed to the tools.
     let own = own.filter(|path| !place.working_directory.starts_with(path));
-    let others = credentials.chain(place.denied_read.iter().cloned());
+    let others = credentials.chain(denied.iter().cloned());
     let others = others.filter_map(|path| path.canonicalize().ok()).filter(|path| !readable(path));
     let mut masked: Vec<PathBuf> = Vec::new();
     for path in own.chain(others) {

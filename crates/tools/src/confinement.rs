@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bowline_core::message::Arguments;
 use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport, SandboxSummary};
@@ -13,6 +14,12 @@ use crate::tool::{BoxFuture, CallContext, Outcome};
 
 /// Receives the output of a command. No more is read until the returned future is ready.
 pub type OutputSink<'sink> = Box<dyn FnMut(String) -> BoxFuture<'sink, ()> + Send + 'sink>;
+
+/// Decides about hosts that are not on the list, as a rule by asking the user.
+pub trait HostGate: Debug + Send + Sync {
+    /// Tells whether a host may be reached. The connection waits for the answer.
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool>;
+}
 
 /// Confines the built-in tools of a session.
 pub trait Confinement: Debug + Send + Sync {
@@ -36,6 +43,9 @@ pub trait Confinement: Debug + Send + Sync {
 
     /// Returns the folder for texts that are too long for a result, where confined tools can read them.
     fn kept_texts(&self) -> Option<PathBuf>;
+
+    /// Sets who is asked about hosts from now on: the session whose tools run.
+    fn ask_about_hosts(&self, gate: Arc<dyn HostGate>);
 
     /// Grants something for the rest of the session.
     fn grant(&self, grants: &Grants);

@@ -101,7 +101,7 @@ impl Bench {
     /// Returns what confines tools in the working folder.
     fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
         let folder = &self.environment.working_directory;
-        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options, None)?;
+        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options, None, None)?;
         made.ok_or_else(|| {
             Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
         })

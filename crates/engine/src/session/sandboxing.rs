@@ -33,9 +33,17 @@ pub(crate) struct NotedSandbox {
 impl Session {
     /// Returns what holds for the tools, in short and without trying it.
     pub(super) fn sandbox_summary(&self) -> SandboxSummary {
-        match self.confinement() {
+        let summary = match self.confinement() {
             Some(confinement) => confinement.summary(),
             None => SandboxSummary::from(&SandboxReport::unconfined(SandboxMode::FullAccess)),
+        };
+        SandboxSummary { ask: self.agent.gate().ask_mode(), ..summary }
+    }
+
+    /// Has the proxy of the sandbox ask this session about hosts, because its tools are about to run.
+    pub(super) fn answer_for_hosts(&self) {
+        if let Some(confinement) = self.confinement().filter(|confinement| confinement.is_active()) {
+            confinement.ask_about_hosts(Arc::new(self.host_questions()));
         }
     }
 
@@ -43,15 +51,17 @@ impl Session {
     pub(super) fn get_sandbox(&mut self, origin: Origin) {
         let options = self.instructions.toolbox().options();
         let confinement = options.confinement.clone();
+        let ask = self.agent.gate().ask_mode();
         self.reply_later(origin, JobOrder::Beside, async move {
             let unavailable = |text: String| Refusal::new(RefusalCode::SandboxUnavailable, text);
-            let report = match confinement {
+            let mut report = match confinement {
                 Some(confinement) => confinement.prove().await.map_err(unavailable)?,
                 None => {
                     let report = spawn_blocking(move || unconfined(&options)).await;
                     report.map_err(|error| Refusal::new(RefusalCode::Internal, error.to_string()))?
                 }
             };
+            report.ask = ask;
             Ok(Answer::Sandbox(Box::new(report)))
         });
     }
@@ -68,12 +78,13 @@ impl Session {
             let text = "There is nothing here that could confine tools";
             return self.reply(origin, refused(RefusalCode::Forbidden, text));
         };
+        let ask = self.agent.gate().ask_mode();
         self.reply_later(origin, JobOrder::Exclusive, async move {
             let changed = spawn_blocking(move || confinement.change(change).map(|()| confinement.summary()));
             let changed =
                 changed.await.map_err(|error| Refusal::new(RefusalCode::Internal, error.to_string()))?;
             let summary = changed.map_err(|text| Refusal::new(RefusalCode::Forbidden, text))?;
-            Ok(Answer::SandboxChanged(summary))
+            Ok(Answer::SandboxChanged(SandboxSummary { ask, ..summary }))
         });
     }
 
@@ -102,6 +113,7 @@ impl Session {
     }
 
     fn note(&mut self, report: SandboxReport) {
+        let report = SandboxReport { ask: self.agent.gate().ask_mode(), ..report };
         let session_id = self.transcript.session_id();
         let noted = self.noted_sandbox.as_ref().filter(|noted| noted.session_id == session_id);
         if noted.is_some_and(|noted| noted.report == report) {

@@ -165,6 +165,7 @@ impl Session {
             return self.end_call(index, Outcome::error(text), started);
         };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
+        self.answer_for_hosts();
         let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));
         let grants = call.grants.clone();
         let progress = ProgressSlot::default();

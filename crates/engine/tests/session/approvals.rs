@@ -9,7 +9,7 @@ use bowline_core::policy::Questions;
 use bowline_core::sandbox::Grants;
 use bowline_engine::{Asking, CallGate, Check, Consent, GatedCall, HostName, Remembering, Verdict};
 use bowline_testkit::Reply;
-use bowline_tools::Outcome;
+use bowline_tools::{HostGate as _, Outcome};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;

@@ -66,8 +66,7 @@ impl Confined {
             program: self.program.clone(),
             options: Arc::clone(options),
             level: Some(self.level),
-            denied_read: Vec::new(),
-            denied_write: Vec::new(),
+            denied: Arc::new(crate::sandbox::Denied::default),
         };
         Sandbox::new(wishes, sandbox_place)
     }

@@ -23,7 +23,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_tools::BoxFuture;
+pub use bowline_tools::HostGate;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -34,12 +34,6 @@ pub use rules::{HostRules, RuleError, Verdict};
 use host::Endpoint;
 use questions::Questions;
 use records::{Records, Traffic};
-
-/// Decides about hosts that are not on the list, as a rule by asking the user.
-pub trait HostGate: Debug + Send + Sync {
-    /// Tells whether a host may be reached. The connection waits for the answer.
-    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool>;
-}
 
 /// How long the proxy waits and how much it does at once.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 mod reporting;
 mod results;
+mod session_gate;
 mod starting;
 
 use std::collections::VecDeque;
@@ -15,12 +16,13 @@ use bowline_core::sandbox::{
     Grants, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
 };
 use bowline_tools::{
-    BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, Options,
-    Outcome, OutputSink,
+    BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
+    Options, Outcome, OutputSink,
 };
 
 use self::reporting::Proved;
 use self::results::{refusal, with_changes};
+use self::session_gate::SessionGate;
 use self::starting::host_rules;
 use crate::error::Error;
 use crate::keeper::Trial;
@@ -57,10 +59,15 @@ pub struct Place {
     pub options: Arc<Options>,
     /// The level to use although a higher one may be to be had.
     pub level: Option<SandboxLevel>,
-    /// Paths that a rule closes to reading.
-    pub denied_read: Vec<PathBuf>,
-    /// Paths that a rule closes to writing.
-    pub denied_write: Vec<PathBuf>,
+    /// Finds the paths that rules of the user close. Called for each keeper, on a thread that may block.
+    pub denied: Arc<dyn Fn() -> Denied + Send + Sync>,
+}
+
+/// Paths that rules of the user close.
+#[derive(Debug, Clone, Default)]
+pub struct Denied {
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
 }
 
 /// What confines the tools of a session. Cheap to clone.
@@ -71,6 +78,7 @@ struct Inner {
     wishes: Wishes,
     place: Place,
     state: Mutex<State>,
+    host_gate: Arc<SessionGate>,
     /// Held while a keeper is started, so that calls at the same time start one.
     starting: tokio::sync::Mutex<()>,
 }
@@ -118,6 +126,7 @@ impl Sandbox {
             state: Mutex::new(State { mode, network, ..State::default() }),
             wishes,
             place,
+            host_gate: Arc::default(),
             starting: tokio::sync::Mutex::default(),
         };
         host_rules(&inner.wishes)?;
@@ -298,6 +307,10 @@ impl Confinement for Sandbox {
 
     fn kept_texts(&self) -> Option<PathBuf> {
         self.0.folder().ok().map(|folder| folder.logs())
+    }
+
+    fn ask_about_hosts(&self, gate: Arc<dyn HostGate>) {
+        self.0.host_gate.set(gate);
     }
 
     fn grant(&self, grants: &Grants) {

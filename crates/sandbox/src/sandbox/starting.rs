@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bowline_core::sandbox::{SandboxLevel, SandboxNetwork};
+use bowline_tools::HostGate;
 
 use super::reporting::Proved;
 use super::{Inner, Purpose, Running};
@@ -61,11 +62,12 @@ impl Inner {
 
     /// Starts the proxy for the hosts of the list and those that were granted.
     fn serve_proxy(&self, listener: TcpListener) -> Result<Arc<ProxyHandle>, Error> {
+        let gate: Arc<dyn HostGate> = Arc::clone(&self.host_gate) as Arc<dyn HostGate>;
         let mut rules = host_rules(&self.wishes)?;
         for host in &self.state().granted.hosts {
             rules.allow(host).map_err(|error| Error::Host(error.to_string()))?;
         }
-        let proxy = proxy::serve(listener, ProxyOptions::new(rules));
+        let proxy = proxy::serve(listener, ProxyOptions { gate: Some(gate), ..ProxyOptions::new(rules) });
         Ok(Arc::new(proxy.map_err(Error::preparing("starting the proxy"))?))
     }
 
