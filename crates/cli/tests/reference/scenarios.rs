@@ -116,7 +116,11 @@ fn run_undo(recorder: &mut Recorder, end: &str) {
         recorder.server.reply(Reply::new().tool("write", arguments));
         recorder.server.reply(Reply::text("It is noted."));
         recorder.send(json!({ "type": "prompt", "message": "Note it." }));
-        recorder.wait_for(end);
+        recorder.wait_for("run_changes");
+        // The others have their last record before that.
+        if end == "agent_settled" {
+            recorder.wait_for(end);
+        }
     }
     recorder.request(json!({ "type": "get_changes", "diff": true }));
     recorder.request(json!({ "type": "undo" }));
