@@ -186,6 +186,8 @@ pub enum Decision {
     Deny { reason: Option<String> },
     /// Nobody answered in time.
     Expired,
+    /// The user cannot be asked; `why` is the second half of a sentence.
+    NotAsked { why: &'static str },
     /// The answer to a dialog.
     Dialog(DialogAnswer),
 }
@@ -196,7 +198,7 @@ impl Decision {
         match self {
             Self::Allow => "once",
             Self::AllowFor(remembered) => remembered.as_str(),
-            Self::Deny { .. } | Self::Expired | Self::Dialog(_) => "deny",
+            Self::Deny { .. } | Self::Expired | Self::NotAsked { .. } | Self::Dialog(_) => "deny",
         }
     }
 }

@@ -62,6 +62,8 @@ pub(crate) struct CommandLine {
     candidates: Vec<Vec<String>>,
     /// Whether something is nested too deep to be looked at.
     pub is_too_deep: bool,
+    /// How much may still be read and kept, about in bytes.
+    work_left: usize,
 }
 
 /// A command that a rule can allow: every word is what it looks like.
@@ -71,8 +73,11 @@ pub(crate) struct PlainCommand<'line>(&'line SimpleCommand);
 impl CommandLine {
     /// Reads a text.
     pub fn new(text: &str) -> Self {
-        let mut line = Self { lexed: lex(text), candidates: Vec::new(), is_too_deep: false };
-        let lexed = std::mem::take(&mut line.lexed);
+        let lexed = lex(text);
+        // What is within something else is read again, and a text can be made so that this never ends.
+        let work_left = text.len().saturating_mul(MOST_READINGS).saturating_add(LEAST_WORK);
+        let mut line =
+            Self { lexed: Lexed::default(), candidates: Vec::new(), is_too_deep: false, work_left };
         line.collect(&lexed, 0);
         Self { lexed, ..line }
     }
@@ -115,7 +120,7 @@ impl CommandLine {
             // A substitution within quotes is part of a word.
             for word in command.words.iter().filter(|word| !word.is_literal && word.text.contains(['(', '`']))
             {
-                self.collect(&lex(&word.text), depth + 1);
+                self.collect_text(&word.text, depth);
             }
             for run in command.words.split(|word| !word.is_literal) {
                 self.collect_run(run, depth);
@@ -133,11 +138,14 @@ impl CommandLine {
         // Which arguments of a wrapper are options and which the command is not known, so each may begin it.
         let starts = if is_wrapper { texts.len() } else { 1 };
         for start in 0..starts {
+            if self.is_too_deep {
+                break;
+            }
             if SHELLS.contains(&base_name(&texts[start])) {
                 self.collect_texts(&texts[start + 1..], depth);
             }
         }
-        if is_wrapper {
+        if is_wrapper && self.may_work(texts.len().min(MOST_STARTS) * MOST_WORDS) {
             let longest = texts.len().min(MOST_STARTS);
             self.candidates
                 .extend((1..longest).map(|start| texts[start..].iter().take(MOST_WORDS).cloned().collect()));
@@ -149,13 +157,37 @@ impl CommandLine {
     /// Collects what the arguments of a shell might run: each of them, and all of them as `eval` does.
     fn collect_texts(&mut self, texts: &[String], depth: usize) {
         for text in texts.iter().filter(|text| !text.starts_with('-')) {
-            self.collect(&lex(text), depth + 1);
+            self.collect_text(text, depth);
         }
-        if texts.len() > 1 {
-            self.collect(&lex(&texts.join(" ")), depth + 1);
+        let length = texts.iter().map(|text| text.len() + 1).sum();
+        if texts.len() > 1 && self.may_work(length) {
+            self.collect_text(&texts.join(" "), depth);
         }
     }
+
+    /// Collects what a text within another might run.
+    fn collect_text(&mut self, text: &str, depth: usize) {
+        if self.may_work(text.len() + 1) {
+            self.collect(&lex(text), depth + 1);
+        }
+    }
+
+    /// Tells whether there is enough work left, and takes it.
+    fn may_work(&mut self, work: usize) -> bool {
+        match self.work_left.checked_sub(work) {
+            Some(left) => self.work_left = left,
+            None => {
+                self.work_left = 0;
+                self.is_too_deep = true;
+            }
+        }
+        !self.is_too_deep
+    }
 }
+
+/// How often a text may be read on the whole, and how much work is always allowed.
+const MOST_READINGS: usize = 64;
+const LEAST_WORK: usize = 1_000_000;
 
 /// How many arguments of a wrapper may begin a command, and how many words of it are compared. Together they bound the
 /// work for a line that is one long list of words.

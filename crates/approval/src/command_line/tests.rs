@@ -187,6 +187,16 @@ fn long_texts_take_time_in_proportion() {
 }
 
 #[test]
+fn text_that_is_made_to_be_read_again_and_again_ends_and_counts_as_hidden() {
+    let started = std::time::Instant::now();
+    for text in ["env sh ", "env eval ", "sudo bash -c ", "sh eval "] {
+        let line = CommandLine::new(&text.repeat(20_000));
+        assert!(line.is_too_deep, "{text}");
+    }
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
 fn rules_are_suggested_only_where_they_are_narrow() {
     for (text, expected) in [
         ("git push origin main", Some("git push")),

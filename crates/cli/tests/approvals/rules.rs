@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{asking, dialog, prompt, results};
 
+#[expect(clippy::needless_pass_by_value, reason = "a test reads better without the reference")]
 fn rules(rules: Value) -> Value {
     json!({ "approvals": { "rules": rules } })
 }

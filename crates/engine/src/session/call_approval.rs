@@ -218,7 +218,7 @@ impl Session {
     pub(super) fn question_answered(&mut self, answer: AskAnswer) {
         let AskAnswer { id, decision } = answer;
         let id = PendingId::from(id);
-        if decision != Decision::Expired {
+        if !matches!(decision, Decision::Expired | Decision::NotAsked { .. }) {
             self.approvals.client_answered();
         }
         match self.pending.awaited(id) {
@@ -227,6 +227,7 @@ impl Session {
                 let may_remember = &open.approval.terms.may_remember;
                 let (decision, cause) = match decision {
                     Decision::Expired => (Decision::Expired, AskEnd::TimedOut),
+                    Decision::NotAsked { .. } => (decision, AskEnd::Withdrawn),
                     // What was not offered is no answer, and no answer is a no.
                     Decision::AllowFor(remembered) if !may_remember.contains(&remembered) => {
                         (Decision::Deny { reason: None }, AskEnd::Answered)
@@ -329,6 +330,9 @@ impl Session {
             Decision::Deny { reason: Some(reason) } if !reason.is_empty() => format!("{DENIED} {reason}"),
             Decision::Deny { .. } | Decision::Dialog(_) => DENIED.to_owned(),
             Decision::Expired => EXPIRED.to_owned(),
+            Decision::NotAsked { why } => {
+                format!("This call needs the user's consent, and {why}: {}", approval.reason)
+            }
         };
         self.end_call(index, Outcome::error(refusal), started);
     }

@@ -42,7 +42,7 @@ impl Session {
             Question::Dialog(_) => None,
         };
         if let Some(why) = code.and_then(|code| self.cannot_ask(code)) {
-            let decision = Decision::Deny { reason: Some(format!("In fact, {why}.")) };
+            let decision = Decision::NotAsked { why };
             let _ = answers.send(AskAnswer { id, decision });
             return;
         }

@@ -69,7 +69,7 @@ fn setup(gate: SlowGate) -> Setup {
 fn granted(seen: &Arc<Mutex<Vec<Grants>>>) -> TestTool {
     let seen = Arc::clone(seen);
     TestTool::new("risky", move |context, _| {
-        seen.lock().unwrap().push(context.grants.clone());
+        seen.lock().unwrap().push(context.grants);
         async { Outcome::text("risky") }
     })
 }
