@@ -36,7 +36,7 @@ fn push_run(page: &mut String, run: &RunChanges) {
     }
     page.push_str("</ul>\n");
     for (name, patch) in run.diff.as_deref().into_iter().flat_map(patches) {
-        let _ = write!(page, "<div class=\"tool\"><p><code>{}</code></p>\n", escape::text(name));
+        let _ = writeln!(page, "<div class=\"tool\"><p><code>{}</code></p>", escape::text(name));
         Diff::of_patch(patch).push(page);
         page.push_str("</div>\n");
     }

@@ -32,7 +32,7 @@ impl Recorder {
         self.recover()?;
         let history = self.journal.read()?;
         if let Some(run) = query.run
-            && !history.runs.get(&run).is_some_and(|run| !run.turns.is_empty())
+            && history.runs.get(&run).is_none_or(|run| run.turns.is_empty())
         {
             return Err(Error::UnknownRun(run));
         }

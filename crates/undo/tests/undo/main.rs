@@ -1,5 +1,7 @@
 //! Runs that change files in every way, and what is left of them after undo and redo.
 
+#![expect(clippy::unwrap_used, reason = "helpers report failures by panicking")]
+
 mod changes;
 mod git;
 mod hostile;
