@@ -154,6 +154,9 @@ def main():
     arguments = parser.parse_args()
     program = str(Path(os.environ.get("BOWLINE", ROOT / "target/debug/bowline")).resolve())
     failures, rows = 0, []
+    # What an overlay keeps of a home folder is kept for its next session; these have none.
+    stores = Path(f"/var/tmp/bowline-home-{os.geteuid()}")
+    known = set(stores.glob("*"))
     with tempfile.TemporaryDirectory(prefix="bowline-ordinary-", dir="/var/tmp") as root:
         home, work, environment = prepare(Path(root), arguments)
         session = Session(program, arguments.level, home, work, environment)
@@ -174,6 +177,8 @@ def main():
             rows.append(("bash as a tool of the model", "works" if worked else "FAILED", f"{time.monotonic() - began:.1f} s", ""))
             failures += not worked
         session.end()
+    for store in set(stores.glob("*")) - known:
+        shutil.rmtree(store, ignore_errors=True)
     for name, result, took, detail in rows:
         if result == "FAILED":
             print(f"--- {name}\n{detail}\n")

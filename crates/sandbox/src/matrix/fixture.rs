@@ -50,6 +50,17 @@ pub(super) struct Fixture {
     #[expect(dead_code, reason = "it only has to be there")]
     key: String,
     _inherited: [OwnedFd; 2],
+    _folder: Folder,
+}
+
+/// The folder itself, which goes with the fixture, also with one that could not be made to the end.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 impl Fixture {
@@ -58,7 +69,8 @@ impl Fixture {
         let process = std::process::id();
         let time = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let token = format!("bowline-check-{process}-{}", time.subsec_nanos());
-        let root = place.join(&token);
+        let folder = Folder(place.join(&token));
+        let root = folder.0.clone();
         make_files(&root)?;
         let listeners = Listeners::open(&root, temporary, &token)?;
         let victim = Victim::start(root.join("victim"), root.join("outside"), &token)?;
@@ -95,6 +107,7 @@ impl Fixture {
             victim,
             facts,
             key: KEY.to_owned(),
+            _folder: folder,
             _inherited: [inherited_file, inherited_folder],
         };
         fixture.make_shared_memory()?;
@@ -205,8 +218,6 @@ impl Drop for Fixture {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        // A folder may have been left without rights to it.
-        let _ = fs::remove_dir_all(&self.root);
     }
 }
 
