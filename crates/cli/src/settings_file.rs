@@ -138,7 +138,6 @@ impl ApprovalsFile {
                 limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
             },
             full_dialogs: self.full_dialogs,
-            client_may_widen: false,
         }
     }
 }

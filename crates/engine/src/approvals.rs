@@ -15,8 +15,6 @@ pub struct ApprovalSettings {
     pub timeout: Option<Duration>,
     /// Whether dialogs also offer to remember.
     pub full_dialogs: bool,
-    /// Whether a client may make things less strict than the user has set them.
-    pub client_may_widen: bool,
 }
 
 /// Long enough for somebody who is at lunch, short enough that a client that shows nothing does not hold a run forever.
@@ -27,7 +25,7 @@ pub(crate) const MOST_WAITING: usize = 1_000;
 
 impl Default for ApprovalSettings {
     fn default() -> Self {
-        Self { timeout: Some(DEFAULT_APPROVAL_TIMEOUT), full_dialogs: false, client_may_widen: false }
+        Self { timeout: Some(DEFAULT_APPROVAL_TIMEOUT), full_dialogs: false }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Settings {
     pub resize_images: bool,
     /// What runs and sessions may spend.
     pub limits: LimitSet,
-    /// Whether clients may set limits beyond these.
+    /// Whether clients may set limits beyond these, and be asked less than the settings say.
     pub client_may_widen: bool,
     /// The user's wishes for every request to a model.
     pub request_options: RequestOptions,

@@ -93,6 +93,7 @@ impl Session {
         match answer {
             Answer::Sandbox(_) => self.note_sandbox(),
             Answer::SandboxChanged(_) => {
+                self.renew_way_out();
                 if let Some(confinement) = self.confinement() {
                     self.note(confinement.report());
                 }

@@ -11,7 +11,7 @@ impl Session {
     /// Changes when the user is asked. A client may be stricter than the user, and less strict only if the user says so.
     pub(super) fn set_approvals(&mut self, ask: AskMode) -> Result<Answer, Refusal> {
         let current = self.agent.gate().ask_mode();
-        if ask < current && !self.agent.settings().approvals.client_may_widen {
+        if ask < current && !self.agent.settings().client_may_widen {
             let text = format!(
                 "A client cannot change \"ask\" from {} to {}, which is less strict",
                 current.as_str(),
