@@ -53,7 +53,7 @@ fn mistakes_prevent_the_start_and_say_what_is_possible() {
 fn settings_of_a_project_do_not_choose_a_sandbox() {
     let loose =
         json!({ "sandbox": { "mode": "full-access", "clientMayWiden": true, "unheard": 1 } }).to_string();
-    let (_server, workspace) = workspace(json!({ "mode": "read-only" }));
+    let (_server, workspace) = workspace(&json!({ "mode": "read-only" }));
     let workspace = workspace.file(".bowline/settings.json", &loose).file(".pi/settings.json", &loose);
     let mut agent = Launch::rpc(&workspace).arguments(&["--approve"]).start();
     assert_eq!(agent.get("get_state")["sandbox"]["mode"], "read-only");
@@ -61,7 +61,7 @@ fn settings_of_a_project_do_not_choose_a_sandbox() {
 
 #[test]
 fn flags_take_precedence_over_settings() {
-    let (_server, workspace) = workspace(json!({ "mode": "workspace-write", "network": "full" }));
+    let (_server, workspace) = workspace(&json!({ "mode": "workspace-write", "network": "full" }));
     let mode = |arguments: &[&str]| {
         let mut agent = Launch::rpc(&workspace).arguments(arguments).start();
         let mut sandbox = agent.get("get_state")["sandbox"].take();
@@ -76,7 +76,7 @@ fn flags_take_precedence_over_settings() {
 #[test]
 fn folders_of_flags_and_settings_can_be_written() {
     let other = tempfile::tempdir_in("/var/tmp").unwrap();
-    let (_server, workspace) = workspace(json!({ "mode": "workspace-write", "writable": [other.path()] }));
+    let (_server, workspace) = workspace(&json!({ "mode": "workspace-write", "writable": [other.path()] }));
     std::fs::create_dir(workspace.home().join("third")).unwrap();
     let mut agent = Launch::rpc(&workspace).arguments(&["--writable", "~/third"]).start();
     let report = agent.get("get_sandbox");
@@ -90,7 +90,7 @@ fn folders_of_flags_and_settings_can_be_written() {
 
 #[test]
 fn sandbox_is_made_with_the_first_call_or_at_once() {
-    let (_server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+    let (_server, workspace) = workspace(&json!({ "mode": "workspace-write" }));
     let mut agent = Launch::rpc(&workspace).start();
     agent.get("get_state");
     assert_eq!(agent.children(), [0; 0]);

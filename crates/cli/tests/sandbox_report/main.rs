@@ -11,7 +11,7 @@ use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Value, json};
 
 /// Returns a workspace with settings that accept what every system of the tests offers.
-fn workspace(sandbox: Value) -> (ModelServer, Workspace) {
+fn workspace(sandbox: &Value) -> (ModelServer, Workspace) {
     let (server, workspace) = Workspace::with_server();
     let mut settings = json!({ "minimum": "landlock" });
     settings.as_object_mut().unwrap().extend(sandbox.as_object().unwrap().clone());
@@ -20,7 +20,7 @@ fn workspace(sandbox: Value) -> (ModelServer, Workspace) {
 
 /// Starts an agent whose tools are confined.
 fn start(arguments: &[&str]) -> (ModelServer, Workspace, Agent) {
-    let (server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+    let (server, workspace) = workspace(&json!({ "mode": "workspace-write" }));
     let agent = Launch::rpc(&workspace).arguments(arguments).start();
     (server, workspace, agent)
 }

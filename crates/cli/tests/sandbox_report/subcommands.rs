@@ -16,7 +16,7 @@ fn sandbox(workspace: &Workspace, arguments: &[&str]) -> Finished {
 
 #[test]
 fn command_is_confined_and_its_exit_code_is_passed_on() {
-    let (_server, workspace) = workspace(json!({}));
+    let (_server, workspace) = workspace(&json!({}));
     let script = "echo out; echo errors >&2; echo x > inside; echo y > \"$HOME/outside\"; exit 7";
     let finished = sandbox(&workspace, &["run", "--", "sh", "-c", script]);
     assert_eq!(finished.code, 7, "{}", finished.stderr);
@@ -27,7 +27,7 @@ fn command_is_confined_and_its_exit_code_is_passed_on() {
 
 #[test]
 fn arguments_reach_the_command_unchanged() {
-    let (_server, workspace) = workspace(json!({}));
+    let (_server, workspace) = workspace(&json!({}));
     let finished =
         sandbox(&workspace, &["run", "--", "printf", "<%s>", "a b", "it's", "$HOME", "--json", "--"]);
     assert_eq!(
@@ -40,7 +40,7 @@ fn arguments_reach_the_command_unchanged() {
 
 #[test]
 fn flags_and_settings_apply() {
-    let (_server, workspace) = workspace(json!({ "mode": "read-only" }));
+    let (_server, workspace) = workspace(&json!({ "mode": "read-only" }));
     assert_ne!(sandbox(&workspace, &["run", "--", "touch", "a"]).code, 0);
     assert_eq!(sandbox(&workspace, &["run", "--sandbox", "workspace-write", "--", "touch", "a"]).code, 0);
     assert!(workspace.work().join("a").exists());
@@ -48,7 +48,7 @@ fn flags_and_settings_apply() {
 
 #[test]
 fn what_bowline_itself_fails_at_is_told_apart_by_the_exit_code() {
-    let (_server, workspace) = workspace(json!({}));
+    let (_server, workspace) = workspace(&json!({}));
     for (arguments, expected) in [
         (&["run"][..], "which command?"),
         (&["run", "--"], "which command?"),
@@ -66,7 +66,7 @@ fn what_bowline_itself_fails_at_is_told_apart_by_the_exit_code() {
 
 #[test]
 fn signal_ends_the_command_with_all_it_started() {
-    let (_server, workspace) = workspace(json!({}));
+    let (_server, workspace) = workspace(&json!({}));
     let script = "sleep 417 & echo started; wait";
     let mut child = Command::new(bowline())
         .args(["sandbox", "run", "--", "sh", "-c", script])
@@ -92,7 +92,7 @@ fn signal_ends_the_command_with_all_it_started() {
 
 #[test]
 fn explanation_fits_a_terminal_and_says_what_was_tried() {
-    let (_server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+    let (_server, workspace) = workspace(&json!({ "mode": "workspace-write" }));
     let workspace = workspace.home_file(".ssh/id_ed25519", "x");
     let text = sandbox(&workspace, &["explain"]).succeeded();
     let work = workspace.work().canonicalize().unwrap();

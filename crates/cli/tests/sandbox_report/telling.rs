@@ -158,7 +158,7 @@ fn client_widens_the_sandbox_only_if_the_user_lets_it() {
 
 #[test]
 fn client_can_confine_tools_that_were_not() {
-    let (server, workspace) = workspace(json!({}));
+    let (server, workspace) = workspace(&json!({}));
     let mut agent = workspace.start();
     let outside = workspace.home().join("outside");
     let command = format!("echo x > {}; echo ended", outside.display());
@@ -185,7 +185,7 @@ fn state_is_told_while_the_sandbox_is_made() {
 fn path_that_was_put_back_is_reported_with_its_call() {
     let plant = "mkdir .vscode && echo '{}' > .vscode/tasks.json";
     for dialect in ["pi", "omp"] {
-        let (server, workspace) = workspace(json!({ "mode": "workspace-write" }));
+        let (server, workspace) = workspace(&json!({ "mode": "workspace-write" }));
         let mut agent = Launch::rpc(&workspace).dialect(dialect).start_greeted();
         server.reply(Reply::new().tool("bash", json!({ "command": plant })));
         agent.send(json!({ "type": "prompt", "message": "go" }));
