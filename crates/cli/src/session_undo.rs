@@ -78,6 +78,7 @@ fn recorder(session: &Session, path: &Path, environment: &Environment, settings:
         workspace: session.working_directory().to_owned(),
         home: environment.user_home.clone(),
         excluded: excluded.into_iter().flatten().map(Path::to_owned).collect(),
+        closed: Vec::new(),
         max_file_bytes: settings.max_file_bytes,
         max_bytes: settings.max_bytes,
         scans: settings.commands,

@@ -47,6 +47,7 @@ fn measure(name: &str, work: &Path, own: &Path, files: usize) {
         workspace: work.to_owned(),
         home: None,
         excluded: Vec::new(),
+        closed: Vec::new(),
         max_file_bytes: 10 << 20,
         max_bytes: 200 << 20,
         scans: true,

@@ -35,6 +35,8 @@ pub struct Options {
     pub home: Option<PathBuf>,
     /// Folders and files in the workspace that bowline itself writes to.
     pub excluded: Vec<PathBuf>,
+    /// Folders and files that tools do not get at, so that nothing of them may be kept: bowline's own folder, with keys.
+    pub closed: Vec<PathBuf>,
     /// The most bytes of a file whose content is kept.
     pub max_file_bytes: u64,
     /// The most bytes that are kept of a session.
@@ -173,6 +175,10 @@ impl Recorder {
 
     /// Keeps what a file tool is about to change.
     pub fn prepare_file(&self, turn: u32, path: &Path) -> Result<(), Error> {
+        let real = canonical(path);
+        if self.options.closed.iter().any(|closed| real.starts_with(canonical(closed))) {
+            return Ok(());
+        }
         let Some(path) = journal_path(&self.options.workspace, path) else { return Ok(()) };
         let run = self.run_number()?;
         let roots = Roots::open(&self.options.workspace)?;

@@ -39,6 +39,12 @@ fn commands() -> Vec<Value> {
         json!({ "type": "get_last_assistant_text" }),
         json!({ "type": "set_session_name", "name": "everything" }),
         json!({ "type": "get_sandbox" }),
+        json!({ "type": "set_approvals", "ask": "untrusted" }),
+        json!({ "type": "set_client_capabilities", "approvals": "record", "changes": true }),
+        json!({ "type": "approval_response", "approvalId": "ap_1", "decision": "once" }),
+        json!({ "type": "get_changes" }),
+        json!({ "type": "undo" }),
+        json!({ "type": "redo" }),
         json!({ "type": "set_sandbox", "mode": "external" }),
         json!({ "type": "abort" }),
         json!({ "type": "switch_session", "sessionPath": "nowhere.jsonl" }),
@@ -79,7 +85,7 @@ fn check_answers(agent: &mut Agent) {
 
 #[test]
 fn every_command_gets_one_response_when_all_come_in_one_write() {
-    assert_eq!(commands().len(), 35);
+    assert_eq!(commands().len(), 43);
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_all(&mut agent);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(point: &Value, expected: Result<UndoTarget, &str>) {
+    fn check(point: &Value, expected: &Result<UndoTarget, &str>) {
         let point = point.as_object().unwrap();
         let found = check_point(point).map(|()| target(None, point));
         assert_eq!(found.as_ref().map_err(String::as_str), expected.as_ref().map_err(|text| *text));
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn point_is_a_run_a_turn_or_an_entry() {
-        check(&json!({"run": 2}), Ok(UndoTarget::Before { run: 2, turn: None }));
-        check(&json!({"run": 2, "turn": 0}), Ok(UndoTarget::Before { run: 2, turn: Some(0) }));
-        check(&json!({"entryId": "a"}), Ok(UndoTarget::AfterEntry("a".to_owned())));
-        check(&json!({}), Err("must have run or entryId"));
-        check(&json!({"turn": 1}), Err(".turn needs .run beside it"));
-        check(&json!({"run": 0}), Err(".run must be an integer of at least 1"));
-        check(&json!({"run": 1, "entryId": "a"}), Err("must have either run or entryId, not both"));
-        check(&json!({"entryId": 1}), Err(".entryId must be a string"));
+        check(&json!({"run": 2}), &Ok(UndoTarget::Before { run: 2, turn: None }));
+        check(&json!({"run": 2, "turn": 0}), &Ok(UndoTarget::Before { run: 2, turn: Some(0) }));
+        check(&json!({"entryId": "a"}), &Ok(UndoTarget::AfterEntry("a".to_owned())));
+        check(&json!({}), &Err("must have run or entryId"));
+        check(&json!({"turn": 1}), &Err(".turn needs .run beside it"));
+        check(&json!({"run": 0}), &Err(".run must be an integer of at least 1"));
+        check(&json!({"run": 1, "entryId": "a"}), &Err("must have either run or entryId, not both"));
+        check(&json!({"entryId": 1}), &Err(".entryId must be a string"));
         assert_eq!(target(Some(3), &Map::new()), UndoTarget::Run(3));
     }
 }

@@ -42,12 +42,21 @@ impl Session {
         tool: &dyn Tool,
         call_id: &str,
         arguments: &Arguments,
+        is_granted: bool,
     ) -> Option<Watched> {
         self.begin_file_changes();
         let end = self.turn_end(Some(call_id.to_owned()));
         let options = self.instructions.toolbox().options();
         let (directory, home) = (self.transcript.working_directory(), options.home_directory.as_deref());
-        let effective = || effective_arguments(tool.name(), arguments, directory, home);
+        // What the sandbox refuses to write is not to be copied either.
+        let confinement = options.confinement.as_ref().filter(|confinement| confinement.is_active());
+        let may_write =
+            |path: &str| confinement.is_none_or(|confinement| confinement.allows_write(path.as_ref()));
+        let effective = || {
+            let arguments = effective_arguments(tool.name(), arguments, directory, home)?;
+            let path = tool.traits()?.path_in(&arguments).map(ToOwned::to_owned);
+            (is_granted || path.is_none_or(|path| may_write(&path))).then_some(arguments)
+        };
         self.files.watch(tool.traits(), effective, end)
     }
 
@@ -85,6 +94,8 @@ impl Session {
             }
         }
         match settles {
+            // A limit on time stops a run as an abort does, but the run has failed.
+            Some(outcome @ RunOutcome::Failed(_)) => self.settle_now(outcome),
             Some(_) if self.run().is_some_and(Run::is_aborted) => self.settle_now(RunOutcome::Aborted),
             Some(outcome) => self.settle_now(outcome),
             None => {}

@@ -174,7 +174,8 @@ impl Session {
         let session_id = Some(self.transcript.session_id().to_owned());
         let takes_images = self.run().is_some_and(|run| run.model().takes_images());
         let delegation = self.delegation(index, &*tool);
-        let watched = self.watch_call(&*tool, call_id.as_deref().unwrap_or_default(), &arguments);
+        let watched =
+            self.watch_call(&*tool, call_id.as_deref().unwrap_or_default(), &arguments, !grants.is_empty());
         let tool = self.with_addresses(tool, &arguments);
         let todos = self.todos.list.clone();
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
