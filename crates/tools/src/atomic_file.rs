@@ -58,6 +58,7 @@ fn in_place_may_work(error: &io::Error) -> bool {
         ErrorKind::PermissionDenied
             | ErrorKind::ResourceBusy
             | ErrorKind::CrossesDevices
+            | ErrorKind::ReadOnlyFilesystem
             | ErrorKind::Unsupported
     )
 }

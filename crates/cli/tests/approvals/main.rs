@@ -8,6 +8,8 @@ mod endings;
 mod memory;
 mod records;
 mod rules;
+#[cfg(target_os = "linux")]
+mod sandbox;
 
 use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Value, json};
