@@ -175,9 +175,12 @@ async fn run_call(
     let context = CallContext {
         working_directory: call.working_directory,
         cancel,
-        // A report that finds the channel full is replaced by a later one.
+        // A report that finds the channel full is replaced by a later one. An empty one only says that the call has begun,
+        // which bowline knows.
         progress: Arc::new(move |progress| {
-            let _ = reports.try_send(FromKeeper::progress(id, progress));
+            if !progress.content.is_empty() || progress.details.is_some() {
+                let _ = reports.try_send(FromKeeper::progress(id, progress));
+            }
         }),
         environment: call.environment,
         takes_images: call.takes_images,

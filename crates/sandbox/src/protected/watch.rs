@@ -1,11 +1,15 @@
 //! Looking after each call, without holding calls up.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bowline_core::sandbox::ProtectedChange;
 
 use super::Protected;
 use crate::git_folders::GitFolders;
+
+/// How long the next search waits after one, so that many short commands do not cost a search each.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The protected paths of a keeper, looked at after each call.
 #[derive(Debug)]
@@ -55,16 +59,11 @@ impl Watch {
         watched.is_searching = true;
         drop(watched);
         let watched = Arc::clone(&self.0);
-        tokio::task::spawn_blocking(move || {
-            loop {
-                {
-                    let mut watched = lock(&watched);
-                    if !std::mem::take(&mut watched.is_due) {
-                        watched.is_searching = false;
-                        return;
-                    }
-                }
-                look_for_new(&watched);
+        tokio::spawn(async move {
+            while start_search(&watched) {
+                let searched = Arc::clone(&watched);
+                let _ = tokio::task::spawn_blocking(move || look_for_new(&searched)).await;
+                tokio::time::sleep(PAUSE).await;
             }
         });
     }
@@ -76,6 +75,14 @@ impl Drop for Watch {
         look_for_new(&self.0);
         lock(&self.0).protected.put_back();
     }
+}
+
+/// Tells whether a search is due, and notes that it starts or that there is none any more.
+fn start_search(watched: &Mutex<Watched>) -> bool {
+    let mut watched = lock(watched);
+    let is_due = std::mem::take(&mut watched.is_due);
+    watched.is_searching = is_due;
+    is_due
 }
 
 /// Looks for new repositories. Calls do not wait for it.

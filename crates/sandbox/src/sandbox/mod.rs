@@ -17,7 +17,7 @@ use bowline_core::sandbox::{
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
-    Options, Outcome, OutputSink,
+    Options, Outcome, OutputSink, Progress,
 };
 
 use self::reporting::Proved;
@@ -335,6 +335,10 @@ impl Confinement for Sandbox {
         Box::pin(async move {
             match inner.keeper(&context.grants).await {
                 Ok(running) => {
+                    if tool == BASH {
+                        // As the tool does when its command has been started; this saves a round trip.
+                        (context.progress)(Progress { content: Vec::new(), details: None });
+                    }
                     let outcome = running.keeper.call(tool, context, arguments).await;
                     let changes = running.protected.after_call(tool == BASH).await;
                     inner.explain(with_changes(outcome, changes))
