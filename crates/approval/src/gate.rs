@@ -84,7 +84,7 @@ impl Gate {
     /// Returns the files and folders that rules forbid to all tools, for whatever enforces that. Patterns are compared with
     /// the files that there are now. It blocks.
     pub fn forbidden_paths(&self, folder: &Path) -> ForbiddenPaths {
-        let folder = judgement::canonical(folder);
+        let folder = bowline_files::canonical(folder);
         let remembered = self.shared.projects.get(&folder).into_iter().flatten();
         forbidden_paths::expand(self.shared.rules.iter().chain(remembered), &folder)
     }
@@ -163,7 +163,7 @@ impl CallGate for Gate {
             let (Some(file), Some(rule)) = (file, rule) else {
                 return Err("there is no rule for it, or no file".to_owned());
             };
-            let work = move || remembered::add(&file, &judgement::canonical(&folder), &rule);
+            let work = move || remembered::add(&file, &bowline_files::canonical(&folder), &rule);
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()))
         }))
     }

@@ -193,7 +193,7 @@ fn stricter<'rule>(strictest: Option<&'rule Rule>, rule: &'rule Rule) -> Option<
 
 impl Call {
     fn facts(&self, home: Option<&Path>) -> Facts {
-        let folder = canonical(&self.working_directory);
+        let folder = bowline_files::canonical(&self.working_directory);
         let is_command = self.traits.is_some() && self.tool == BASH;
         let command = self.arguments.get("command").and_then(Value::as_str).filter(|_| is_command);
         Facts { folder, line: command.map(CommandLine::new), target: self.target(home) }
@@ -211,7 +211,7 @@ impl Call {
             "edit" => &[Access::Read, Access::Write],
             _ => &[Access::Read],
         };
-        Some((canonical(&path), accesses))
+        Some((bowline_files::canonical(&path), accesses))
     }
 
     fn may_change_something(&self) -> bool {
@@ -332,22 +332,6 @@ impl Call {
 
 fn because(why: Option<&str>) -> String {
     why.map(|why| format!(": {}", why.trim_end_matches('.'))).unwrap_or_default()
-}
-
-/// Returns a path with every link resolved, as far as it exists.
-pub(crate) fn canonical(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        if let Ok(found) = existing.canonicalize() {
-            return missing.iter().rev().fold(found, |path, name| path.join(name));
-        }
-        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
-            return path.to_owned();
-        };
-        missing.push(name.to_owned());
-        existing = parent;
-    }
 }
 
 /// Tells whether a file is known by another name, too.

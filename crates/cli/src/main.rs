@@ -2,6 +2,7 @@
 
 mod arguments;
 mod auth;
+mod blocking;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]

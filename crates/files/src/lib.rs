@@ -8,6 +8,7 @@
 //!
 //! Everything here blocks as long as the disk does: callers that must not block use another thread.
 
+mod canonical;
 mod error;
 mod ignore_files;
 #[cfg(unix)]
@@ -24,6 +25,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+pub use canonical::canonical;
 pub use error::Error;
 pub use ignore_files::IgnoreRules;
 pub use private::{Lock, create_private_folder, mode, private_file, restrict};

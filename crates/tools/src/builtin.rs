@@ -60,7 +60,7 @@ impl Call {
     /// Returns the path that the model means by `given` with every link resolved, unless it is in bowline's own folder.
     pub(crate) fn resolve_links(&self, given: &str) -> Result<PathBuf, Error> {
         // What is checked is what is used: the links may be others a moment later.
-        let path = paths::canonical(&self.resolve(given)?);
+        let path = bowline_files::canonical(&self.resolve(given)?);
         self.refuse_own_folder(&path, given)?;
         Ok(path)
     }
@@ -73,7 +73,7 @@ impl Call {
         }
         let home = self.options.home_directory.as_deref();
         let path = paths::resolve(&self.context.working_directory, home, given);
-        self.refuse_own_folder(&paths::canonical(&path), given)?;
+        self.refuse_own_folder(&bowline_files::canonical(&path), given)?;
         Ok(path)
     }
 
@@ -98,8 +98,8 @@ impl Call {
 
 /// Returns bowline's own folder and what it links to, canonical.
 pub fn own_places(folder: &Path) -> Vec<PathBuf> {
-    let linked = OWN_NAMES.iter().map(|name| paths::canonical(&folder.join(name)));
-    let mut places = vec![paths::canonical(folder)];
+    let linked = OWN_NAMES.iter().map(|name| bowline_files::canonical(&folder.join(name)));
+    let mut places = vec![bowline_files::canonical(folder)];
     for place in linked {
         if !place.starts_with(&places[0]) {
             places.push(place);

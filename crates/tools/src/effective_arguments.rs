@@ -33,8 +33,8 @@ fn absolute(working_directory: &Path, home: Option<&Path>, given: &str) -> PathB
         // Collecting the parts drops those that mean nothing.
         return path.components().collect();
     }
-    let real = paths::canonical(&path);
-    match real.strip_prefix(paths::canonical(working_directory)) {
+    let real = bowline_files::canonical(&path);
+    match real.strip_prefix(bowline_files::canonical(working_directory)) {
         Ok(rest) => working_directory.join(rest),
         Err(_) => real,
     }

@@ -11,7 +11,6 @@ use bowline_files::IgnoreRules;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::Call;
-use crate::paths;
 
 /// The most names of one folder that are looked at: a folder with a million files must not fill the memory.
 pub(crate) const MAX_NAMES: usize = 200_000;
@@ -49,7 +48,8 @@ impl<'a> Walk<'a> {
     pub(crate) fn new(call: &Call, root: PathBuf, cancel: &'a CancellationToken) -> Self {
         let home = call.options.home_directory.as_deref();
         let own_folder = call.options.own_folder.as_deref().and_then(|own| {
-            let below = paths::canonical(own).strip_prefix(paths::canonical(&root)).ok()?.to_owned();
+            let below =
+                bowline_files::canonical(own).strip_prefix(bowline_files::canonical(&root)).ok()?.to_owned();
             Some(root.join(below))
         });
         let mut walk = Self {

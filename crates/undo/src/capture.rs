@@ -1,6 +1,6 @@
 //! What a path stands for now, with its content kept.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
 use crate::beneath::Folder;
@@ -196,24 +196,13 @@ fn kept_image(index: &Index, entry: &Entry, stat: &Stat) -> Option<ImageId> {
 /// Returns a path without links, as the journal names it: relative to the workspace if it is below. `None` if it cannot be
 /// named, because it is not UTF-8.
 pub(crate) fn journal_path(workspace: &Path, path: &Path) -> Option<String> {
-    let real = canonical(path);
+    let real = bowline_files::canonical(path);
     if real.components().any(|part| part == Component::ParentDir) {
         return None;
     }
-    let workspace = canonical(workspace);
+    let workspace = bowline_files::canonical(workspace);
     let named = real.strip_prefix(&workspace).unwrap_or(&real);
     named.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
-}
-
-/// Follows the links of the part of a path that exists.
-pub(crate) fn canonical(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => canonical(parent).join(name),
-        _ => path.to_owned(),
-    }
 }
 
 /// Tells whether a part of a path is a link or a file, where a folder was.

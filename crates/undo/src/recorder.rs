@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_core::file_changes::RunChanges;
 
-use crate::capture::{Roots, canonical, journal_path};
+use crate::capture::{Roots, journal_path};
 use crate::error::Error;
 use crate::git_index::Repository;
 use crate::image::ImageId;
@@ -121,8 +121,12 @@ impl Recorder {
                 "the working directory has more than {MAX_PATHS} files that are not ignored"
             ));
         }
-        let workspace = canonical(&self.options.workspace);
-        let is_home = self.options.home.as_ref().is_some_and(|home| canonical(home).starts_with(&workspace));
+        let workspace = bowline_files::canonical(&self.options.workspace);
+        let is_home = self
+            .options
+            .home
+            .as_ref()
+            .is_some_and(|home| bowline_files::canonical(home).starts_with(&workspace));
         if is_home || workspace.parent().is_none() {
             return Some(format!(
                 "{} is too large to be watched: it is, or contains, the home folder",
@@ -175,8 +179,8 @@ impl Recorder {
 
     /// Keeps what a file tool is about to change.
     pub fn prepare_file(&self, turn: u32, path: &Path) -> Result<(), Error> {
-        let real = canonical(path);
-        if self.options.closed.iter().any(|closed| real.starts_with(canonical(closed))) {
+        let real = bowline_files::canonical(path);
+        if self.options.closed.iter().any(|closed| real.starts_with(bowline_files::canonical(closed))) {
             return Ok(());
         }
         let Some(path) = journal_path(&self.options.workspace, path) else { return Ok(()) };
@@ -419,9 +423,9 @@ impl Recorder {
 
     pub(crate) fn filter(&self) -> Filter {
         let own = self.options.excluded.iter().chain([&self.options.folder]);
-        let workspace = canonical(&self.options.workspace);
+        let workspace = bowline_files::canonical(&self.options.workspace);
         let below = |path: PathBuf| path.strip_prefix(&workspace).ok()?.to_str().map(str::to_owned);
-        let excluded = own.filter_map(|path| below(canonical(path))).collect();
+        let excluded = own.filter_map(|path| below(bowline_files::canonical(path))).collect();
         Filter { home: self.options.home.clone(), excluded }
     }
 

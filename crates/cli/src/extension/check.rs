@@ -49,7 +49,7 @@ pub(super) fn check(
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let directory = scratch.directory.clone();
-    let report = super::block_on(async {
+    let report = crate::blocking::block_on(async {
         let Some(mut trial) = Trial::start(plan, providers, directory, samples) else {
             return Report::default();
         };

@@ -39,7 +39,7 @@ pub(super) fn list(
     }
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
-    let listed = super::block_on(async {
+    let listed = crate::blocking::block_on(async {
         let mut trial = Trial::start(plan, providers, directory, samples);
         if let Some(trial) = &mut trial {
             trial.become_ready_timed().await;

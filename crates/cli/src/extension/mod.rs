@@ -10,7 +10,6 @@ mod sample_requests;
 mod trial;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use bowline_dialect::Entry;
 
@@ -31,9 +30,6 @@ check works in an empty folder, unless --cwd names one, answers dialogs as someb
 fails or the protocol is violated; --verbose shows every line. list starts the extensions to ask them.
 --json prints JSON instead of text. docs/extensions.md explains how to write an extension.
 ";
-
-/// How long the end waits for processes to die.
-const LONGEST_KILL: Duration = Duration::from_secs(2);
 
 /// Runs a subcommand.
 pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
@@ -59,19 +55,6 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
             Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (see bowline extension)")))
         }
     }
-}
-
-/// Runs something that starts extensions, and leaves no process behind.
-fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("starting the runtime"))?;
-    let result = runtime.block_on(work);
-    runtime.shutdown_background();
-    bowline_tools::finish_commands(LONGEST_KILL);
-    Ok(result)
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use bowline_sandbox::matrix::{
 };
 use serde_json::json;
 
-use super::{NO_SANDBOX, block_on};
+use super::NO_SANDBOX;
 use crate::arguments::Arguments;
+use crate::blocking::block_on;
 use crate::environment::{self, Environment};
 use crate::failure::Failure;
 use crate::terminal::{note, plain_line, say};

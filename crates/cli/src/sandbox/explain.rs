@@ -8,8 +8,9 @@ use bowline_core::sandbox::{
     Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
 };
 
-use super::{Bench, block_on};
+use super::Bench;
 use crate::arguments::Arguments;
+use crate::blocking::block_on;
 use crate::failure::Failure;
 use crate::terminal::say;
 

@@ -11,7 +11,6 @@ pub(crate) use check::attempt;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bowline_core::sandbox::SandboxMode;
 use bowline_llm::Providers;
@@ -44,9 +43,6 @@ exit code is 0 if every promise holds, 1 if one is broken, and 2 if there is no 
 
 docs/security.md explains modes, levels and promises.
 ";
-
-/// How long the end waits for processes to die.
-const LONGEST_KILL: Duration = Duration::from_secs(2);
 
 /// The words after `bowline sandbox`.
 const VERBS: [&str; 3] = ["run", "explain", "check"];
@@ -106,17 +102,4 @@ impl Bench {
             Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
         })
     }
-}
-
-/// Runs something that starts processes, and leaves none behind.
-fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("starting the runtime"))?;
-    let result = runtime.block_on(work);
-    runtime.shutdown_background();
-    bowline_tools::finish_commands(LONGEST_KILL);
-    Ok(result)
 }

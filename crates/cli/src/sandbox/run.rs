@@ -8,8 +8,9 @@ use bowline_server::Interruption;
 use bowline_tools::{CommandOutcome, CommandRequest, Options, run_command};
 use tokio_util::sync::CancellationToken;
 
-use super::{Bench, block_on};
+use super::Bench;
 use crate::arguments::Arguments;
+use crate::blocking::block_on;
 use crate::failure::Failure;
 use crate::signals;
 use crate::terminal::{note, say_exactly};

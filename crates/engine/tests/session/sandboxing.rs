@@ -87,7 +87,7 @@ impl Confinement for Fake {
             mode,
             level: SandboxLevel::Full,
             network,
-            writable: vec!["/work".to_owned()],
+            writable: vec!["/project".to_owned()],
             promises: vec![Promise { id: "file.write".to_owned(), state, text: String::new(), at: None }],
             ..SandboxReport::default()
         }
@@ -152,7 +152,7 @@ impl Confinement for Fake {
 
 fn put_back(change: &str, quarantine: Option<&str>) -> ProtectedChange {
     ProtectedChange {
-        path: "/work/.git/hooks/pre-commit".into(),
+        path: "/project/.git/hooks/pre-commit".into(),
         quarantine: quarantine.map(Into::into),
         change: change.to_owned(),
     }
@@ -247,7 +247,7 @@ async fn file_says_what_confined_the_tools_once_until_it_changes() {
     let mut driver = fake.start([bash(), bash(), Reply::text("done"), bash(), Reply::text("done")]);
     driver.run("go").await;
     let report = report_of(&mut driver).await;
-    let first = json!({ "level": "full", "mode": "workspace-write", "network": "none", "writable": ["/work"],
+    let first = json!({ "level": "full", "mode": "workspace-write", "network": "none", "writable": ["/project"],
         "digest": digest_of(&report) });
     assert_eq!(noted(&driver), [first]);
     let summary = driver.carry_out(set(Some(SandboxMode::ReadOnly), None)).await;
@@ -314,7 +314,7 @@ async fn paths_that_were_put_back_are_reported_before_the_call_ends() {
     let records = driver.run("go").await;
     let call = &driver.of_type("tool_execution_start")[0]["toolCallId"];
     let record = |change: &str| {
-        json!({ "type": "protected_path_changed", "toolCallId": call, "path": "/work/.git/hooks/pre-commit",
+        json!({ "type": "protected_path_changed", "toolCallId": call, "path": "/project/.git/hooks/pre-commit",
             "change": change })
     };
     let mut first = record("created");
@@ -348,7 +348,7 @@ async fn extensions_that_change_results_do_not_hide_them() {
 async fn commands_of_the_user_report_them_without_a_call() {
     let mut driver = Fake::new(SandboxMode::WorkspaceWrite).start([]);
     driver.carry_out(shell("git init")).await;
-    let expected = json!({ "type": "protected_path_changed", "path": "/work/.git/hooks/pre-commit",
+    let expected = json!({ "type": "protected_path_changed", "path": "/project/.git/hooks/pre-commit",
         "change": "changed" });
     assert_eq!(driver.of_type("protected_path_changed"), [expected]);
     driver.finish();

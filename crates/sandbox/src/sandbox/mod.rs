@@ -209,18 +209,6 @@ impl Inner {
     }
 }
 
-/// Returns a path with every link resolved, as far as it exists.
-fn real_path(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    for ancestor in path.ancestors() {
-        if let Ok(real) = ancestor.canonicalize() {
-            return rest.iter().rev().fold(real, |path: PathBuf, name| path.join(name));
-        }
-        rest.extend(ancestor.file_name().map(ToOwned::to_owned));
-    }
-    path.to_owned()
-}
-
 impl Inner {
     /// Changes the mode or the network, for the calls from now on. Whatever runs with more rights ends.
     fn change(&self, change: SandboxChange) -> Result<(), String> {
@@ -261,7 +249,7 @@ impl Inner {
         if !state.mode.is_confined() {
             return true;
         }
-        let real = real_path(path);
+        let real = bowline_files::canonical(path);
         let temporary = Path::new("/tmp");
         let roots = plan::roots(state.mode, &self.wishes, &self.place).unwrap_or_default();
         let is_in = |root: &PathBuf| real.starts_with(root);
