@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::forbidden_paths;
-use crate::judgement::{self, Call};
+use crate::judgement::Call;
 use crate::remembered::{self, Projects};
 use crate::rules::{ForbiddenPaths, Rule, parse_all};
 

@@ -1,5 +1,7 @@
 //! Approvals with the real sandbox: what a user allows happens, once, and nothing else does.
 
+#![expect(clippy::print_stdout, reason = "what a machine cannot have is said, not skipped")]
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{confirm, dialog, prompt, results};
 
 /// Starts an agent with a sandbox that asks; the model makes one call. `None` on a machine without namespaces.
-fn confined(settings: Value, tool: &str, arguments: Value) -> Option<(ModelServer, Workspace, Agent)> {
+fn confined(settings: &Value, tool: &str, arguments: Value) -> Option<(ModelServer, Workspace, Agent)> {
     let (server, workspace) = Workspace::with_server();
     let mut sandbox = json!({ "mode": "workspace-write" });
     sandbox.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
@@ -43,7 +45,7 @@ fn file_outside_is_written_only_if_the_user_allows_it() {
                 std::fs::write(&path, "old").unwrap();
             }
             let arguments = json!({ "path": path, "content": "new" });
-            let Some((_server, _workspace, mut agent)) = confined(json!({}), "write", arguments) else {
+            let Some((_server, _workspace, mut agent)) = confined(&json!({}), "write", arguments) else {
                 return;
             };
             prompt(&mut agent);
@@ -68,7 +70,7 @@ fn consent_to_one_file_does_not_open_the_next_call() {
     let path = folder.path().canonicalize().unwrap().join("file");
     std::fs::write(&path, "old").unwrap();
     let arguments = json!({ "path": path, "content": "new" });
-    let Some((server, _workspace, mut agent)) = confined(json!({}), "write", arguments) else { return };
+    let Some((server, _workspace, mut agent)) = confined(&json!({}), "write", arguments) else { return };
     prompt(&mut agent);
     let question = dialog(&mut agent);
     confirm(&mut agent, &question, true);
@@ -89,7 +91,7 @@ fn command_leaves_the_sandbox_only_if_the_user_allows_it() {
         let path = folder.path().join("made");
         let command = format!("touch {}", path.display());
         let arguments = json!({ "command": command, "unsandboxed": "It makes a file elsewhere." });
-        let Some((_server, _workspace, mut agent)) = confined(json!({}), "bash", arguments) else { return };
+        let Some((_server, _workspace, mut agent)) = confined(&json!({}), "bash", arguments) else { return };
         prompt(&mut agent);
         let question = dialog(&mut agent);
         assert!(question["message"].as_str().unwrap().contains("It makes a file elsewhere."), "{question}");
@@ -117,7 +119,7 @@ fn host_that_is_not_listed_is_reached_only_if_the_user_allows_it() {
         let command = format!("env -u NO_PROXY -u no_proxy python3 -c \"{request}\"");
         let settings = json!({ "network": "allow-list", "hosts": ["docs.example"] });
         let Some((_server, _workspace, mut agent)) =
-            confined(settings, "bash", json!({ "command": command }))
+            confined(&settings, "bash", json!({ "command": command }))
         else {
             return;
         };
