@@ -10,9 +10,9 @@ use bowline_tools::{Confinement, Options};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// Returns bowline's own folder, what it links to, and where sessions are.
+/// Returns bowline's own folder, those of its files that may be links, and where sessions are.
 fn own_places(environment: &Environment, sessions: Option<&Path>) -> Vec<PathBuf> {
-    let mut places = bowline_tools::own_places(&environment.home);
+    let mut places = bowline_tools::own_paths(&environment.home);
     places.extend(sessions.map(Path::to_owned));
     places
 }
@@ -38,8 +38,7 @@ pub(crate) fn confinement(
         None => Arc::new(Denied::default),
     };
     let place = Place {
-        // What is enforced is what paths lead to.
-        working_directory: directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
+        working_directory: directory.to_owned(),
         user_home: environment.user_home.clone(),
         own_folder: environment.home.clone(),
         own_places: own_places(environment, sessions),

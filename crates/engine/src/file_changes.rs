@@ -98,7 +98,7 @@ impl FileChanges {
                     folder: own.join(UNDO_FOLDER).join(place.session_id),
                     workspace: place.working_directory.to_owned(),
                     home: place.tools.home_directory.clone(),
-                    closed: bowline_tools::own_places(own),
+                    closed: bowline_tools::own_paths(own),
                     excluded: excluded.into_iter().flatten().map(Path::to_owned).collect(),
                     max_file_bytes: settings.max_file_bytes,
                     max_bytes: settings.max_bytes,

@@ -82,6 +82,7 @@ pub(crate) const PROXY_PORT: u16 = 3128;
 pub(crate) struct Plan {
     pub mode: SandboxMode,
     pub network: SandboxNetwork,
+    pub working_directory: PathBuf,
     /// The folders that the user has named for writing.
     pub roots: Vec<PathBuf>,
     /// These, and what else must be writable.
@@ -137,6 +138,9 @@ impl Plan {
         place: &Place,
         grants: &Grants,
     ) -> Result<Self, Error> {
+        // What is enforced is what paths lead to.
+        let working_directory = bowline_files::canonical(&place.working_directory);
+        let place = &Place { working_directory, ..place.clone() };
         let roots = roots(mode, wishes, place)?;
         // What does not exist cannot be masked, and it may be made later.
         bowline_files::create_private_folder(&place.own_folder)
@@ -174,6 +178,7 @@ impl Plan {
         Ok(Self {
             mode,
             network,
+            working_directory: place.working_directory.clone(),
             roots,
             writable,
             read_only_inside,

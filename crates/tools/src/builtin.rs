@@ -96,12 +96,18 @@ impl Call {
     }
 }
 
+/// Returns bowline's own folder, and those of its files that may be links to another place.
+pub fn own_paths(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![folder.to_owned()];
+    paths.extend(OWN_NAMES.iter().map(|name| folder.join(name)));
+    paths
+}
+
 /// Returns bowline's own folder and what it links to, canonical.
-pub fn own_places(folder: &Path) -> Vec<PathBuf> {
-    let linked = OWN_NAMES.iter().map(|name| bowline_files::canonical(&folder.join(name)));
-    let mut places = vec![bowline_files::canonical(folder)];
-    for place in linked {
-        if !place.starts_with(&places[0]) {
+fn own_places(folder: &Path) -> Vec<PathBuf> {
+    let mut places: Vec<PathBuf> = Vec::new();
+    for place in own_paths(folder).iter().map(|path| bowline_files::canonical(path)) {
+        if !places.first().is_some_and(|own| place.starts_with(own)) {
             places.push(place);
         }
     }

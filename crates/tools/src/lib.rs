@@ -56,7 +56,7 @@ mod walk;
 mod watch;
 mod write;
 
-pub use builtin::own_places;
+pub use builtin::own_paths;
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use command_environment::{CommandEnvironment, Inherit};
 pub use command_logs::{keep_text, remove_logs};

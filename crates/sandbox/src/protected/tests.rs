@@ -38,6 +38,7 @@ impl World {
         let plan = Plan {
             mode: SandboxMode::WorkspaceWrite,
             network: SandboxNetwork::None,
+            working_directory: self.root.clone(),
             roots: vec![self.root.clone()],
             writable: vec![self.root.clone()],
             read_only_inside: Vec::new(),

@@ -101,7 +101,7 @@ impl Inner {
             mode: plan.mode,
             network: plan.network,
             unix_sockets: self.wishes.unix_sockets,
-            working_directory: self.place.working_directory.clone(),
+            working_directory: plan.working_directory.clone(),
             writable,
             read_only_inside: plan.read_only_inside.clone(),
             git_folders: plan.git_folders.all().cloned().collect(),
