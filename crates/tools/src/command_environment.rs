@@ -154,6 +154,15 @@ impl CommandEnvironment {
         Self(Some(Arc::new(Source { all, inherit, keep, key_variables, report, scrubbed })))
     }
 
+    /// Returns everything that commands get, also if they inherit the environment as it is.
+    pub fn whole(&self) -> Vec<(OsString, OsString)> {
+        match (self.variables(), &self.0) {
+            (Some(variables), _) => variables.to_vec(),
+            (None, Some(source)) => (source.all)(),
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// Returns the variables; `None` if commands inherit the environment as it is.
     pub fn variables(&self) -> Option<&[(OsString, OsString)]> {
         self.scrubbed().map(|scrubbed| &*scrubbed.variables)

@@ -117,12 +117,15 @@ fn answering(folder: &Path, on: Value) {
     let program = r#"
 import json, sys
 on = json.loads(sys.argv[1])
+asked = None
 for line in sys.stdin:
     record = json.loads(line)
     key = record.get("event", {}).get("type") or record["type"]
+    # What a response is about: the call that is waiting for it.
+    asked = record.get("id") if key != "response" else asked
     for answer in on.get(key, []):
         answer = answer if isinstance(answer, str) else json.dumps(answer)
-        print(answer.replace("$id", str(record.get("id"))), flush=True)
+        print(answer.replace("$id", str(record.get("id"))).replace("$asked", str(asked)), flush=True)
 "#;
     fs::write(folder.join("main.py"), program).unwrap();
     let manifest = json!({ "name": "tested", "command": ["python3", "{dir}/main.py", on.to_string()] });
@@ -158,8 +161,7 @@ fn check_shows_what_comes_back_from_hooks_tools_and_commands() {
             })),
             "input": [result(json!({ "action": "handled" }))],
             "tool_call": [ask],
-            "response": ["{\"type\":\"result\",\"id\":\"3\"}", "{\"type\":\"result\",\"id\":\"4\",\"result\":{\"block\":true}}",
-                "{\"type\":\"result\",\"id\":\"5\"}", "{\"type\":\"result\",\"id\":\"2\"}"],
+            "response": [{ "type": "result", "id": "$asked" }],
             "tool": [
                 { "type": "update", "id": "$id", "partial": { "content": [{ "type": "text", "text": "half" }] } },
                 result(json!({ "content": "3 words" })),

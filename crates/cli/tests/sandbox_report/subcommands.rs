@@ -39,6 +39,18 @@ fn arguments_reach_the_command_unchanged() {
 }
 
 #[test]
+fn environment_is_the_one_that_the_settings_choose() {
+    for inherit in ["scrubbed", "core", "all"] {
+        let (_server, workspace) = workspace(&json!({ "environment": { "inherit": inherit } }));
+        let script = "test -n \"$PATH\" && test -n \"$HOME\" && echo \"found ${SOME_TOKEN-nothing}\"";
+        let launch = Launch::bowline(&workspace).environment("SOME_TOKEN", "secret");
+        let finished = launch.arguments(&["sandbox", "run", "--", "sh", "-c", script]).run();
+        let expected = if inherit == "all" { "found secret\n" } else { "found nothing\n" };
+        assert_eq!((finished.code, &*finished.stdout), (0, expected), "{inherit}: {}", finished.stderr);
+    }
+}
+
+#[test]
 fn flags_and_settings_apply() {
     let (_server, workspace) = workspace(&json!({ "mode": "read-only" }));
     assert_ne!(sandbox(&workspace, &["run", "--", "touch", "a"]).code, 0);

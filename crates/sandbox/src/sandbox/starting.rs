@@ -129,8 +129,7 @@ impl Inner {
 
     /// Returns the environment of a keeper, which is that of commands.
     fn environment(&self, policy: &Policy) -> Vec<(OsString, OsString)> {
-        let variables = self.place.options.environment.variables().map(<[_]>::to_vec);
-        let mut variables = variables.unwrap_or_default();
+        let mut variables = self.place.options.environment.whole();
         let temporary = match policy.level {
             SandboxLevel::Full => PathBuf::from("/tmp"),
             _ => policy.private_tmp.clone(),
