@@ -96,7 +96,8 @@ pub(crate) struct StateRecord<'reply> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsageRecord>,
     /// What confines the tools; `get_sandbox` says more.
-    pub sandbox: SandboxSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxSummary>,
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<ExtensionRecord<'reply>>,

@@ -231,7 +231,7 @@ fn state_record<'reply>(state: &'reply State, cache: &'reply mut StateCache) -> 
         tools: cache.tools(),
         cwd: cache.working_directory(),
         context_usage: state.context.as_ref().map(context_usage),
-        sandbox: state.sandbox,
+        sandbox: Some(state.sandbox),
         extensions: extensions::records(&state.extensions),
         approvals: state.approvals.as_ref().map(Into::into),
     }

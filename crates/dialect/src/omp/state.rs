@@ -39,7 +39,8 @@ pub(super) struct StateRecord<'reply> {
     /// The todo list.
     todo_phases: &'reply [TodoPhase],
     /// What confines the tools; `get_sandbox` says more.
-    sandbox: SandboxSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxSummary>,
     /// The extensions of the session, including those that have failed. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extensions: Vec<ExtensionRecord<'reply>>,
@@ -74,7 +75,7 @@ impl<'reply> StateRecord<'reply> {
                 .map(tool_record)
                 .collect(),
             todo_phases: &state.todos,
-            sandbox: state.sandbox,
+            sandbox: Some(state.sandbox),
             extensions: extensions::records(&state.extensions),
             approvals: state.approvals.as_ref().map(Into::into),
         }
