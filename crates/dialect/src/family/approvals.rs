@@ -42,7 +42,7 @@ pub(crate) const APPROVAL_RESPONSE: Row = Row {
     fields: &[
         Field::required("approvalId", Text, "The id of the request."),
         Field::required("decision", Text, "One of the `options` of the request."),
-        Field::optional("message", Text, "What the model is told if the call is denied."),
+        Field::optional("message", Text, "What the model reads if the call is denied."),
     ],
     result: None,
     action: Engine(|mut fields| Command::AnswerApproval {
