@@ -332,6 +332,11 @@ impl SandboxReport {
             ..Self::default()
         }
     }
+
+    /// Tells whether anything of it has been tried.
+    pub fn is_proved(&self) -> bool {
+        self.promises.iter().any(|promise| promise.state == PromiseState::Proved)
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The recorder reads and writes files, so it works on threads that may block, one job after the other. Only the index of
 //! the workspace is taken beside the others, while the model thinks: it is the first command that waits for it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -241,9 +242,16 @@ impl Tracker {
             let (sender, mut receiver) = mpsc::unbounded_channel::<Job>();
             let recorder = Arc::clone(recorder);
             tokio::spawn(async move {
-                while let Some(job) = receiver.recv().await {
-                    let recorder = Arc::clone(&recorder);
-                    let _ = tokio::task::spawn_blocking(move || job(&recorder)).await;
+                let mut jobs = Vec::new();
+                while receiver.recv_many(&mut jobs, usize::MAX).await > 0 {
+                    let (recorder, waiting) = (Arc::clone(&recorder), std::mem::take(&mut jobs));
+                    let work = move || {
+                        for job in waiting {
+                            // A panic costs one job its result.
+                            let _ = catch_unwind(AssertUnwindSafe(|| job(&recorder)));
+                        }
+                    };
+                    let _ = tokio::task::spawn_blocking(work).await;
                 }
             });
             sender

@@ -90,9 +90,14 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, Error> {
     String::from_utf8(read(path, limit)?).map_err(|_| Error::NotText { path: path.to_owned() })
 }
 
+/// How much room there is at most before a file has shown that it needs more.
+const FIRST_READ: u64 = 64 * 1024;
+
 /// Reads at most `limit` bytes of an opened file.
 pub fn read_beginning(file: File, path: &Path, limit: u64) -> Result<Beginning, Error> {
-    let mut bytes = Vec::new();
+    // Without a size to begin with, the standard library reads in small pieces. The size is only a claim.
+    let claimed = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::with_capacity(usize::try_from(claimed.min(limit).min(FIRST_READ)).unwrap_or(0) + 1);
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| Error::read(path, error))?;
     let is_cut = bytes.len() as u64 > limit;
     if is_cut {

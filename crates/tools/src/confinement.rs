@@ -32,6 +32,9 @@ pub trait Confinement: Debug + Send + Sync {
     /// Returns what holds now, without starting anything.
     fn report(&self) -> SandboxReport;
 
+    /// Returns a number that changes whenever the report may. Cheap: it is compared after each call.
+    fn revision(&self) -> u64;
+
     /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
 

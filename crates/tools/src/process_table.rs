@@ -1,6 +1,7 @@
 //! The running processes, as `/proc` describes them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 
 /// A process as `/proc/PID/stat` describes it.
 pub(crate) struct Process {
@@ -16,8 +17,10 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn read(number: i32) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
-        Self::parse(number, &String::from_utf8_lossy(&stat))
+        // The kernel writes it at once if there is room. Searching all processes reads many of them.
+        let mut stat = [0; 1024];
+        let length = File::open(format!("/proc/{number}/stat")).ok()?.read(&mut stat).ok()?;
+        Self::parse(number, &String::from_utf8_lossy(&stat[..length]))
     }
 
     /// Parses `number (name) state parent group …`; the name may contain anything, including parentheses.

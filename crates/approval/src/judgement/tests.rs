@@ -34,6 +34,10 @@ impl Confinement for Fence {
         SandboxReport::default()
     }
 
+    fn revision(&self) -> u64 {
+        0
+    }
+
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
         Box::pin(std::future::ready(Ok(SandboxReport::default())))
     }

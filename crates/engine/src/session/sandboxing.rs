@@ -5,9 +5,7 @@ use std::sync::Arc;
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_core::sandbox::{
-    PromiseState, ProtectedChange, SandboxChange, SandboxMode, SandboxReport, SandboxSummary,
-};
+use bowline_core::sandbox::{ProtectedChange, SandboxChange, SandboxMode, SandboxReport, SandboxSummary};
 use bowline_session::EntryBody;
 use bowline_tools::{Confinement, Options};
 use ring::digest::{SHA256, digest};
@@ -28,6 +26,8 @@ const KERNEL_RELEASE: &str = "/proc/sys/kernel/osrelease";
 pub(crate) struct NotedSandbox {
     session_id: String,
     report: SandboxReport,
+    /// The revision of the sandbox that the report is of.
+    revision: u64,
 }
 
 impl Session {
@@ -95,7 +95,7 @@ impl Session {
             Answer::SandboxChanged(_) => {
                 self.renew_way_out();
                 if let Some(confinement) = self.confinement() {
-                    self.note(confinement.report());
+                    self.note(&*confinement);
                 }
             }
             _ => {}
@@ -107,19 +107,29 @@ impl Session {
         let Some(confinement) = self.confinement().filter(|confinement| confinement.is_active()) else {
             return;
         };
-        let report = confinement.report();
-        if report.promises.iter().any(|promise| promise.state == PromiseState::Proved) {
-            self.note(report);
+        let ask = self.agent.gate().ask_mode();
+        let is_noted = self.noted_sandbox.as_ref().is_some_and(|noted| {
+            noted.revision == confinement.revision()
+                && noted.report.ask == ask
+                && noted.session_id == self.transcript.session_id()
+        });
+        if !is_noted && confinement.report().is_proved() {
+            self.note(&*confinement);
         }
     }
 
-    fn note(&mut self, report: SandboxReport) {
-        let report = SandboxReport { ask: self.agent.gate().ask_mode(), ..report };
+    fn note(&mut self, confinement: &dyn Confinement) {
+        // Before the report, which may change after it.
+        let revision = confinement.revision();
+        let report = SandboxReport { ask: self.agent.gate().ask_mode(), ..confinement.report() };
         let session_id = self.transcript.session_id();
-        let noted = self.noted_sandbox.as_ref().filter(|noted| noted.session_id == session_id);
-        if noted.is_some_and(|noted| noted.report == report) {
+        if let Some(noted) = self.noted_sandbox.as_mut().filter(|noted| noted.session_id == session_id)
+            && noted.report == report
+        {
+            noted.revision = revision;
             return;
         }
+        let noted = self.noted_sandbox.as_ref().filter(|noted| noted.session_id == session_id);
         // A file that says nothing means the same.
         if noted.is_none() && !report.mode.is_confined() {
             return;
@@ -130,7 +140,7 @@ impl Session {
         }
         let session_id = session_id.to_owned();
         if self.append_note(entry(&report)) {
-            self.noted_sandbox = Some(NotedSandbox { session_id, report });
+            self.noted_sandbox = Some(NotedSandbox { session_id, report, revision });
         }
     }
 

@@ -39,11 +39,12 @@ struct State {
     mode: SandboxMode,
     network: SandboxNetwork,
     is_proved: bool,
+    revision: u64,
 }
 
 impl Fake {
     fn new(mode: SandboxMode) -> Self {
-        let state = State { mode, network: SandboxNetwork::None, is_proved: false };
+        let state = State { mode, network: SandboxNetwork::None, is_proved: false, revision: 0 };
         Self { state: Arc::new(Mutex::new(state)), proofs: Arc::new(Semaphore::new(1000)), may_widen: false }
     }
 
@@ -59,7 +60,10 @@ impl Fake {
     }
 
     fn prove_now(&self) -> SandboxReport {
-        self.state.lock().unwrap().is_proved = true;
+        let mut state = self.state.lock().unwrap();
+        state.is_proved = true;
+        state.revision += 1;
+        drop(state);
         self.report()
     }
 }
@@ -78,7 +82,7 @@ impl Confinement for Fake {
     }
 
     fn report(&self) -> SandboxReport {
-        let State { mode, network, is_proved } = *self.state.lock().unwrap();
+        let State { mode, network, is_proved, .. } = *self.state.lock().unwrap();
         if !mode.is_confined() {
             return SandboxReport::unconfined(mode);
         }
@@ -91,6 +95,10 @@ impl Confinement for Fake {
             promises: vec![Promise { id: "file.write".to_owned(), state, text: String::new(), at: None }],
             ..SandboxReport::default()
         }
+    }
+
+    fn revision(&self) -> u64 {
+        self.state.lock().unwrap().revision
     }
 
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
@@ -109,7 +117,8 @@ impl Confinement for Fake {
         if mode > state.mode && !self.may_widen {
             return Err("a client cannot widen the sandbox".to_owned());
         }
-        *state = State { mode, network: change.network.unwrap_or(state.network), is_proved: false };
+        let network = change.network.unwrap_or(state.network);
+        *state = State { mode, network, is_proved: false, revision: state.revision + 1 };
         Ok(())
     }
 

@@ -180,8 +180,15 @@ impl Watched {
     }
 
     fn is_changed(&self) -> bool {
-        let now = self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default();
-        now != self.signature
+        self.signature_now() != self.signature
+    }
+
+    fn signature_now(&self) -> Signature {
+        // Most are in the folder that is open anyway, and this is done after each call.
+        if self.folder.as_os_str().is_empty() {
+            return Signature::of(self.base.as_fd(), &self.name);
+        }
+        self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default()
     }
 
     fn put_back(&mut self, quarantine: &Path) -> ProtectedChange {
@@ -199,8 +206,7 @@ impl Watched {
             self.saved.write(parent.as_fd(), &self.name);
         }
         // What could not be put back is not reported again and again.
-        self.signature =
-            self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default();
+        self.signature = self.signature_now();
         ProtectedChange { path: self.path.clone(), quarantine: moved, change: change.to_owned() }
     }
 }

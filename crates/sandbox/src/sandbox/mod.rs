@@ -95,6 +95,8 @@ struct State {
     folder: Option<Arc<SessionFolder>>,
     /// What the newest keeper was found to enforce.
     proved: Option<Proved>,
+    /// Grows with everything that the report is made of.
+    revision: u64,
 }
 
 /// A keeper, and what it was started for.
@@ -149,7 +151,9 @@ impl Inner {
         let trial = Trial::run(&self.place.program)
             .map_err(Error::preparing("finding out what the system offers"))?;
         let level = plan::level(&trial, network, &self.wishes, self.place.level)?;
-        self.state().level = Some(level);
+        let mut state = self.state();
+        state.level = Some(level);
+        state.revision += 1;
         Ok(level)
     }
 
@@ -241,6 +245,7 @@ impl Inner {
             state.granted = Grants::default();
         }
         state.proved = None;
+        state.revision += 1;
         Ok(())
     }
 
@@ -275,6 +280,10 @@ impl Confinement for Sandbox {
         self.0.report()
     }
 
+    fn revision(&self) -> u64 {
+        self.0.state().revision
+    }
+
     fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
@@ -303,6 +312,7 @@ impl Confinement for Sandbox {
 
     fn grant(&self, grants: &Grants) {
         let mut state = self.0.state();
+        state.revision += 1;
         state.granted.paths.extend(grants.paths.iter().cloned());
         for host in &grants.hosts {
             for proxy in state.keepers.iter().filter_map(|running| running.proxy.as_ref()) {

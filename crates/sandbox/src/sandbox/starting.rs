@@ -56,7 +56,11 @@ impl Inner {
         let protected = Arc::new(Watch::new(protected));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
-        self.state().proved = Some(Proved::new(plan, &keeper));
+        let proved = Proved::new(plan, &keeper);
+        let mut state = self.state();
+        state.proved = Some(proved);
+        state.revision += 1;
+        drop(state);
         Ok(Running { purpose, keeper, proxy, protected, _temporary: Arc::new(temporary) })
     }
 
