@@ -8,7 +8,7 @@ use bowline_core::message::Arguments;
 use bowline_core::sandbox::{AskMode, Grants};
 use bowline_core::tool::ToolTraits;
 use bowline_engine::{Asking, GatedCall, HostName, Verdict, call_digest};
-use bowline_tools::{Confinement, UNSANDBOXED, effective_arguments, wants_unsandboxed};
+use bowline_tools::{Confinement, UNSANDBOXED, WriteAccess, effective_arguments, wants_unsandboxed};
 use serde_json::{Value, json};
 
 use crate::command_line::remembering::suggested_prefix;
@@ -269,10 +269,23 @@ impl Call {
         if !accesses.contains(&Access::Write) {
             return Ok(None);
         }
-        if !confinement.allows_write(path) {
+        let shown = path.display();
+        let reason = match confinement.write_access(path) {
+            WriteAccess::Allowed => None,
+            WriteAccess::Outside => Some(format!("{shown} is outside of what the sandbox lets tools write.")),
+            WriteAccess::Protected => Some(format!(
+                "{shown} is protected: git, an editor or an agent would run what is written there."
+            )),
+            WriteAccess::Masked => {
+                return Err(format!(
+                    "{shown} is closed to tools: it holds credentials or belongs to bowline. Do not write it."
+                ));
+            }
+        };
+        if let Some(reason) = reason {
             return Ok(Some(WayOut {
                 code: ReasonCode::Path,
-                reason: format!("{} is outside of what the sandbox lets tools write.", path.display()),
+                reason,
                 grants: Grants { paths: vec![path.clone()], ..Grants::default() },
                 is_granted: ruling.lifts_path,
             }));

@@ -3,7 +3,7 @@
 
 use std::sync::Weak;
 
-use bowline_tools::{BoxFuture, HostGate};
+use bowline_tools::{BoxFuture, HostAnswer, HostGate};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ pub struct HostQuestion {
     pub(crate) port: u16,
     /// Cancelled when the answer is not needed any more.
     pub(crate) withdrawn: CancellationToken,
-    pub(crate) reply: oneshot::Sender<bool>,
+    pub(crate) reply: oneshot::Sender<HostAnswer>,
 }
 
 /// Asks a session about hosts. It may be used on any thread, and outlive the session.
@@ -34,7 +34,7 @@ impl HostQuestions {
 
 impl HostGate for HostQuestions {
     /// No answer is a no, and so is a session that has ended. Dropping the future withdraws the question.
-    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool> {
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, HostAnswer> {
         let (inputs, session, host) = (self.inputs.clone(), self.session.clone(), host.to_owned());
         Box::pin(async move {
             let withdrawn = CancellationToken::new();
@@ -43,9 +43,9 @@ impl HostGate for HostQuestions {
             let question = HostQuestion { host, port, withdrawn, reply };
             let is_open = session.strong_count() > 0;
             if !is_open || !inputs.send(Report::HostQuestion(Box::new(question))).await {
-                return false;
+                return HostAnswer::NotAsked;
             }
-            answer.await.unwrap_or(false)
+            answer.await.unwrap_or(HostAnswer::NotAsked)
         })
     }
 }

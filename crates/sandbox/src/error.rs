@@ -37,6 +37,11 @@ pub enum Error {
     #[error("the sandbox does not hold what it promises ({}), so no tool runs", broken.join(", "))]
     BrokenPromise { broken: Vec<String> },
 
+    #[error(
+        "{} is protected, and what a command left there can be neither moved away nor put back; remove it, and tools run again", path.display()
+    )]
+    ProtectedStays { path: PathBuf },
+
     #[error("the process of the sandbox ended before it was ready: {0}")]
     EndedEarly(String),
 

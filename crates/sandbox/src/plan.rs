@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bowline_core::sandbox::{Grants, SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
 
 use crate::error::Error;
 use crate::git_folders::{self, GitFolders};
@@ -87,6 +87,8 @@ pub(crate) struct Plan {
     pub roots: Vec<PathBuf>,
     /// These, and what else must be writable.
     pub writable: Vec<PathBuf>,
+    /// The files that were granted.
+    pub granted: Vec<PathBuf>,
     pub read_only_inside: Vec<PathBuf>,
     pub git_folders: GitFolders,
     pub masked: Vec<PathBuf>,
@@ -136,7 +138,7 @@ impl Plan {
         (mode, network): (SandboxMode, SandboxNetwork),
         wishes: &Wishes,
         place: &Place,
-        grants: &Grants,
+        granted: &[PathBuf],
     ) -> Result<Self, Error> {
         // What is enforced is what paths lead to.
         let working_directory = bowline_files::canonical(&place.working_directory);
@@ -145,7 +147,7 @@ impl Plan {
         // What does not exist cannot be masked, and it may be made later.
         bowline_files::create_private_folder(&place.own_folder)
             .map_err(Error::preparing("making bowline's own folder"))?;
-        for path in &grants.paths {
+        for path in granted {
             make_file(path).map_err(Error::preparing("making a file that was granted"))?;
         }
         let mut git_folders = GitFolders::default();
@@ -156,12 +158,12 @@ impl Plan {
         }
         let mut writable = roots.clone();
         writable.extend(git_folders.outside.iter().cloned());
-        writable.extend(grants.paths.iter().cloned());
+        writable.extend(granted.iter().cloned());
         let mut read_only_inside = protected(&roots, &git_folders);
         let denied = (place.denied)();
         read_only_inside.extend(denied.write.iter().cloned());
         // What was granted was asked for by its very path.
-        read_only_inside.retain(|path| path.exists() && !grants.paths.contains(path));
+        read_only_inside.retain(|path| path.exists() && !granted.contains(path));
         let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
         let masked = masked(wishes, place, home.as_deref(), &denied.read);
         let home_store = match wishes.home {
@@ -181,6 +183,7 @@ impl Plan {
             working_directory: place.working_directory.clone(),
             roots,
             writable,
+            granted: granted.to_vec(),
             read_only_inside,
             git_folders,
             masked,
@@ -210,6 +213,25 @@ fn protected(roots: &[PathBuf], git_folders: &GitFolders) -> Vec<PathBuf> {
     // A link is left alone: what it leads to is either outside or has a name of its own.
     let is_plain = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
     configuration.chain(git).filter(is_plain).collect()
+}
+
+/// Tells whether something is protected, whether it exists or not. The plan knows of git folders that are elsewhere.
+pub(crate) fn is_protected(path: &Path, roots: &[PathBuf], plan: Option<&Plan>) -> bool {
+    let is_configuration = |root: &PathBuf| PROTECTED.iter().any(|name| path.starts_with(root.join(name)));
+    let is_in_git = || {
+        let mut after = path.components().skip_while(|part| part.as_os_str() != ".git").skip(1);
+        let names = || git_folders::PROTECTED.iter().chain(&git_folders::POINTERS);
+        after.any(|part| names().any(|name| part.as_os_str() == *name))
+    };
+    let is_known = |plan: &Plan| plan.read_only_inside.iter().any(|known| path.starts_with(known));
+    let is_inside = roots.iter().any(|root| path.starts_with(root));
+    is_inside && (roots.iter().any(is_configuration) || is_in_git()) || plan.is_some_and(is_known)
+}
+
+/// Tells whether something is closed to tools, whatever the user's rules say.
+pub(crate) fn is_masked(path: &Path, wishes: &Wishes, place: &Place) -> bool {
+    let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
+    masked(wishes, place, home.as_deref(), &[]).iter().any(|masked| path.starts_with(masked))
 }
 
 /// Returns what exists of the paths that tools cannot read, bowline's own folder first.

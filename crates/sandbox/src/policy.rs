@@ -16,6 +16,8 @@ pub(crate) struct Policy {
     pub working_directory: PathBuf,
     /// What tools may write: folders, and files that were granted.
     pub writable: Vec<PathBuf>,
+    /// The files of these that were granted, which may be in what is read-only.
+    pub granted: Vec<PathBuf>,
     /// What stays read-only within that. Each of them exists.
     pub read_only_inside: Vec<PathBuf>,
     /// Git folders, which must not be moved away from what is protected in them.

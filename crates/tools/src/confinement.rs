@@ -17,8 +17,30 @@ pub type OutputSink<'sink> = Box<dyn FnMut(String) -> BoxFuture<'sink, ()> + Sen
 
 /// Decides about hosts that are not on the list, as a rule by asking the user.
 pub trait HostGate: Debug + Send + Sync {
-    /// Tells whether a host may be reached. The connection waits for the answer.
-    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool>;
+    /// Asks whether a host may be reached. The connection waits for the answer.
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, HostAnswer>;
+}
+
+/// What was decided about a host that is not on the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostAnswer {
+    Allowed,
+    /// The user was asked and did not allow it.
+    Declined,
+    /// Nobody was asked, so it stays closed.
+    NotAsked,
+}
+
+/// Whether a file tool may write to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteAccess {
+    Allowed,
+    /// It is outside of what is writable.
+    Outside,
+    /// It is in the workspace, but git, an editor or an agent would run what is written there.
+    Protected,
+    /// It holds credentials or belongs to bowline. Nobody can grant it.
+    Masked,
 }
 
 /// Confines the built-in tools of a session.
@@ -41,8 +63,8 @@ pub trait Confinement: Debug + Send + Sync {
     /// Changes what holds. The error says why it stays as it is. May block for a moment.
     fn change(&self, change: SandboxChange) -> Result<(), String>;
 
-    /// Tells whether a file tool may write to this path, which is absolute, as things are now.
-    fn allows_write(&self, path: &Path) -> bool;
+    /// Returns whether a file tool may write to this path, which is absolute, as things are now. Looks at files.
+    fn write_access(&self, path: &Path) -> WriteAccess;
 
     /// Returns the folder for texts that are too long for a result, where confined tools can read them.
     fn kept_texts(&self) -> Option<PathBuf>;

@@ -46,8 +46,13 @@ impl Confinement for Fence {
         Ok(())
     }
 
-    fn allows_write(&self, path: &Path) -> bool {
-        path.starts_with(&self.folder) && !path.starts_with(self.folder.join(".git"))
+    fn write_access(&self, path: &Path) -> WriteAccess {
+        match path {
+            _ if path.starts_with(self.folder.join(".git")) => WriteAccess::Protected,
+            _ if path.starts_with(self.folder.join(".keys")) => WriteAccess::Masked,
+            _ if path.starts_with(&self.folder) => WriteAccess::Allowed,
+            _ => WriteAccess::Outside,
+        }
     }
 
     fn ask_about_hosts(&self, _: std::sync::Arc<dyn bowline_tools::HostGate>) {}

@@ -5,6 +5,8 @@
 mod answers;
 mod dialects;
 mod endings;
+#[cfg(target_os = "linux")]
+mod granted_files;
 mod memory;
 mod records;
 mod rules;

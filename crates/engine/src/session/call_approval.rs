@@ -12,11 +12,11 @@ use bowline_core::hook::HookEvent;
 use bowline_core::sandbox::Grants;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use bowline_core::ui::{DialogAnswer, Display, NotifyLevel};
-use bowline_tools::Outcome;
+use bowline_tools::{HostAnswer, Outcome};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::Session;
+use super::{Session, host_questions};
 use crate::call_digest::call_digest;
 use crate::call_gate::{Asking, Consent};
 use crate::input::Step;
@@ -56,7 +56,7 @@ pub(crate) enum Subject {
     /// A call of the current run, by its place in the answer.
     Call { index: usize },
     /// Whoever wants to reach a host. The token is cancelled when they do not any more.
-    Host { name: String, reply: oneshot::Sender<bool>, withdrawn: CancellationToken },
+    Host { name: String, reply: oneshot::Sender<HostAnswer>, withdrawn: CancellationToken },
 }
 
 impl Subject {
@@ -318,7 +318,7 @@ impl Session {
             Subject::Host { name, reply, .. } => {
                 let is_allowed = matches!(decision, Decision::Allow | Decision::AllowFor(_));
                 self.approvals.set_host(name, is_allowed);
-                let _ = reply.send(is_allowed);
+                let _ = reply.send(host_questions::answer(is_allowed));
                 return;
             }
         };

@@ -8,7 +8,7 @@ use bowline_core::file_changes::{ChangesQuery, ChangesReport, RestoreReport, Run
 use bowline_core::message::{Arguments, CustomMessage};
 use bowline_core::reply::{Answer, FilesRestored, Refusal, RefusalCode};
 use bowline_session::EntryBody;
-use bowline_tools::{BoxFuture, Outcome, Tool, effective_arguments};
+use bowline_tools::{BoxFuture, Outcome, Tool, WriteAccess, effective_arguments};
 use bowline_undo::{Error, Recorder, TurnEnd};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -50,8 +50,10 @@ impl Session {
         let (directory, home) = (self.transcript.working_directory(), options.home_directory.as_deref());
         // What the sandbox refuses to write is not to be copied either.
         let confinement = options.confinement.as_ref().filter(|confinement| confinement.is_active());
-        let may_write =
-            |path: &str| confinement.is_none_or(|confinement| confinement.allows_write(path.as_ref()));
+        let may_write = |path: &str| {
+            confinement
+                .is_none_or(|confinement| confinement.write_access(path.as_ref()) == WriteAccess::Allowed)
+        };
         let effective = || {
             let arguments = effective_arguments(tool.name(), arguments, directory, home)?;
             let path = tool.traits()?.path_in(&arguments).map(ToOwned::to_owned);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bowline_core::ask::{Approval, Terms};
 use bowline_core::message::Arguments;
+use bowline_tools::HostAnswer;
 
 use super::Session;
 use super::call_approval::Subject;
@@ -27,11 +28,11 @@ impl Session {
         let name = format!("{host}:{port}");
         let is_running = self.batch().is_some_and(|batch| batch.running().next().is_some());
         if !is_running || self.activity.is_stopping() {
-            let _ = reply.send(false);
+            let _ = reply.send(HostAnswer::NotAsked);
             return;
         }
         if let Some(is_allowed) = self.approvals.host(&name) {
-            let _ = reply.send(is_allowed);
+            let _ = reply.send(answer(is_allowed));
             return;
         }
         let directory = self.transcript.working_directory();
@@ -40,7 +41,8 @@ impl Session {
         let asking = match verdict {
             Verdict::Ask(asking) if self.cannot_ask(asking.code).is_none() => *asking,
             verdict => {
-                let _ = reply.send(matches!(verdict, Verdict::Run { .. }));
+                let is_allowed = matches!(verdict, Verdict::Run { .. });
+                let _ = reply.send(if is_allowed { HostAnswer::Allowed } else { HostAnswer::NotAsked });
                 return;
             }
         };
@@ -58,4 +60,9 @@ impl Session {
         };
         Approval { call_id, tool, arguments, reason: String::new(), terms: Terms::default() }
     }
+}
+
+/// Returns what the user decided.
+pub(super) fn answer(is_allowed: bool) -> HostAnswer {
+    if is_allowed { HostAnswer::Allowed } else { HostAnswer::Declined }
 }

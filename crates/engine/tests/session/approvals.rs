@@ -9,7 +9,7 @@ use bowline_core::policy::Questions;
 use bowline_core::sandbox::Grants;
 use bowline_engine::{Asking, CallGate, Check, Consent, GatedCall, HostName, Remembering, Verdict};
 use bowline_testkit::Reply;
-use bowline_tools::{HostGate as _, Outcome};
+use bowline_tools::{HostAnswer, HostGate as _, Outcome};
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -152,10 +152,10 @@ async fn running() -> (Driver, Arc<Semaphore>) {
 }
 
 /// Handles reports until a question is decided.
-async fn decided(driver: &mut Driver, mut question: JoinHandle<bool>) -> bool {
+async fn decided(driver: &mut Driver, mut question: JoinHandle<HostAnswer>) -> HostAnswer {
     loop {
         tokio::select! {
-            is_allowed = &mut question => return is_allowed.unwrap(),
+            answer = &mut question => return answer.unwrap(),
             () = driver.step() => {}
         }
     }
@@ -163,11 +163,13 @@ async fn decided(driver: &mut Driver, mut question: JoinHandle<bool>) -> bool {
 
 #[tokio::test]
 async fn host_is_asked_about_once_in_a_turn_and_names_the_call() {
-    for (decision, expected) in [(Decision::Allow, true), (Decision::Deny { reason: None }, false)] {
+    for (decision, expected) in
+        [(Decision::Allow, HostAnswer::Allowed), (Decision::Deny { reason: None }, HostAnswer::Declined)]
+    {
         let (mut driver, permits) = running().await;
         let questions = driver.host_questions();
         let known = tokio::spawn(questions.ask("known.example", 443));
-        assert!(decided(&mut driver, known).await);
+        assert_eq!(decided(&mut driver, known).await, HostAnswer::Allowed);
         let first = tokio::spawn(questions.ask("new.example", 443));
         let ask = driver.until_asked().await;
         let Question::Approval(approval) = &ask.question else { panic!("{ask:?}") };
@@ -190,12 +192,12 @@ async fn host_is_denied_outside_of_a_run_at_an_abort_and_after_the_end() {
     let open = tokio::spawn(questions.ask("new.example", 443));
     driver.until_asked().await;
     driver.send("a", Command::Abort);
-    assert!(!decided(&mut driver, open).await);
+    assert_eq!(decided(&mut driver, open).await, HostAnswer::Declined);
     driver.until_settled().await;
     let idle = tokio::spawn(questions.ask("new.example", 443));
-    assert!(!decided(&mut driver, idle).await);
+    assert_eq!(decided(&mut driver, idle).await, HostAnswer::NotAsked);
     driver.finish();
-    assert!(!questions.ask("new.example", 443).await, "the session has ended");
+    assert_eq!(questions.ask("new.example", 443).await, HostAnswer::NotAsked, "the session has ended");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use bowline_core::sandbox::{
 use bowline_testkit::Reply;
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error, Options, Outcome, OutputSink,
-    Selection, Toolbox,
+    Selection, Toolbox, WriteAccess,
 };
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
@@ -122,8 +122,8 @@ impl Confinement for Fake {
         Ok(())
     }
 
-    fn allows_write(&self, _path: &Path) -> bool {
-        true
+    fn write_access(&self, _path: &Path) -> WriteAccess {
+        WriteAccess::Allowed
     }
 
     fn ask_about_hosts(&self, _: std::sync::Arc<dyn bowline_tools::HostGate>) {}

@@ -42,6 +42,7 @@ pub(super) fn arrange(policy: &Policy, sockets: &[PathBuf]) -> Result<(), Failed
     mounts::make_private().at("separating the mounts")?;
     let before = mounts::all().at("reading the mounts")?;
     let writable = hold_all(&policy.writable)?;
+    let granted = hold_all(&policy.granted)?;
     let visible = hold_all(&policy.visible)?;
     let private_tmp = Held::new(&policy.private_tmp).at("opening the private /tmp")?;
     let store = policy.home_store.as_deref().map(Held::new).transpose();
@@ -69,6 +70,9 @@ pub(super) fn arrange(policy: &Policy, sockets: &[PathBuf]) -> Result<(), Failed
     for path in &policy.read_only_inside {
         let held = Held::new(path).at(format!("opening {}", path.display()))?;
         mounts::bind_read_only(&held, path)?;
+    }
+    for (path, held) in &granted {
+        mounts::bind_writable(held, path, &before)?;
     }
     for path in &policy.masked {
         mounts::mask(path)?;

@@ -4,6 +4,7 @@
 //! A command may have planted links, so every path is followed from a folder that was opened at the start, and no link on
 //! the way is. What the command left is moved to quarantine in bowline's own folder: it may be somebody's work.
 
+mod quarantine;
 mod saved;
 mod watch;
 
@@ -17,8 +18,9 @@ use bowline_core::sandbox::{ProtectedChange, SandboxLevel};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat2, renameat};
 use rustix::io::Errno;
 
+use self::quarantine::{Removal, move_away};
 use self::saved::{Saved, Signature};
-pub(crate) use self::watch::Watch;
+pub(crate) use self::watch::{Expected, Watch};
 use crate::git_folders::{self, GitFolders};
 use crate::plan::{PROTECTED, Plan};
 
@@ -34,6 +36,8 @@ pub(crate) struct Protected {
     quarantine: PathBuf,
     roots: Vec<PathBuf>,
     known: GitFolders,
+    /// Hooks of new repositories that could not be moved away.
+    stuck_hooks: Vec<PathBuf>,
 }
 
 /// A path that is compared after each call.
@@ -48,6 +52,10 @@ struct Watched {
     path: PathBuf,
     signature: Signature,
     saved: Saved,
+    /// Whether what a call left there could not be moved away.
+    is_stuck: bool,
+    /// How many calls are running that may change it, because the user has allowed them to.
+    expected: usize,
 }
 
 /// A folder that must stay in its place.
@@ -69,21 +77,23 @@ impl Protected {
             quarantine: own_folder.join("quarantine"),
             roots: plan.roots.clone(),
             known: plan.git_folders.clone(),
+            stuck_hooks: Vec::new(),
         };
         // What a mount protects needs no comparing.
         let is_mounted =
             |path: &Path| level == SandboxLevel::Full && plan.read_only_inside.iter().any(|at| at == path);
+        let is_granted = |path: &Path| plan.granted.iter().any(|granted| granted.starts_with(path));
         let mut budget = BUDGET;
         for root in &plan.roots {
             for name in PROTECTED {
-                if !is_mounted(&root.join(name)) {
+                if !is_mounted(&root.join(name)) && !is_granted(&root.join(name)) {
                     protected.watch(root, Path::new(""), name, &mut budget)?;
                 }
             }
         }
         for git in plan.git_folders.all() {
             for name in git_folders::PROTECTED.iter().chain(&git_folders::POINTERS) {
-                if !is_mounted(&git.join(name)) {
+                if !is_mounted(&git.join(name)) && !is_granted(&git.join(name)) {
                     protected.watch_in_git(git, name, &mut budget)?;
                 }
             }
@@ -116,7 +126,16 @@ impl Protected {
             // The folder does not exist, so neither does the path.
             Err(_) => (Signature::default(), Saved::Absent),
         };
-        self.watched.push(Watched { base: opened, folder: folder.to_owned(), name, path, signature, saved });
+        self.watched.push(Watched {
+            base: opened,
+            folder: folder.to_owned(),
+            name,
+            path,
+            signature,
+            saved,
+            is_stuck: false,
+            expected: 0,
+        });
         Ok(())
     }
 
@@ -132,9 +151,37 @@ impl Protected {
             changes.extend(pinned.put_back(&self.quarantine));
         }
         for watched in self.watched.iter_mut().filter(|watched| watched.is_changed()) {
-            changes.push(watched.put_back(&self.quarantine));
+            // What stays in its place is reported once.
+            let was_stuck = watched.is_stuck;
+            let change = watched.put_back(&self.quarantine);
+            if !(was_stuck && watched.is_stuck) {
+                changes.push(change);
+            }
         }
         changes
+    }
+
+    /// Returns a protected path that could not be put back, if there is one.
+    pub fn stuck(&self) -> Option<&Path> {
+        let watched = self.watched.iter().find(|watched| watched.is_stuck && watched.is_changed());
+        let hook = || self.stuck_hooks.iter().find(|hook| hook.symlink_metadata().is_ok());
+        watched.map(|watched| &watched.path).or_else(hook).map(PathBuf::as_path)
+    }
+
+    /// Returns the paths that contain one of these files, to change how they are watched.
+    fn around(&mut self, files: &[PathBuf]) -> impl Iterator<Item = &mut Watched> {
+        let watched = self.watched.iter_mut();
+        watched.filter(|watched| files.iter().any(|file| file.starts_with(&watched.path)))
+    }
+
+    /// Lets changes of these files pass until they are accepted.
+    pub fn expect(&mut self, files: &[PathBuf]) {
+        self.around(files).for_each(|watched| watched.expected += 1);
+    }
+
+    /// Takes what the files are now for what they are to be.
+    pub fn accept(&mut self, files: &[PathBuf]) {
+        self.around(files).for_each(Watched::accept);
     }
 
     pub fn roots(&self) -> &[PathBuf] {
@@ -147,7 +194,9 @@ impl Protected {
         let mut changes = Vec::new();
         let new: Vec<_> = found.inside.into_iter().filter(|git| !self.known.inside.contains(git)).collect();
         for git in new {
-            changes.extend(self.remove_hooks(root, &git));
+            let (removed, stuck) = self.remove_hooks(root, &git);
+            changes.extend(removed);
+            self.stuck_hooks.extend(stuck);
             for pointer in git_folders::POINTERS {
                 let _ = self.watch_in_git(&git, pointer, &mut 0);
             }
@@ -156,21 +205,25 @@ impl Protected {
         changes
     }
 
-    fn remove_hooks(&self, root: &Path, git: &Path) -> Vec<ProtectedChange> {
+    /// Moves the hooks of a new repository away. Also returns those that stay.
+    fn remove_hooks(&self, root: &Path, git: &Path) -> (Vec<ProtectedChange>, Vec<PathBuf>) {
         let open = || -> Option<OwnedFd> {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let base = rustix::fs::open(root, flags, Mode::empty()).ok()?;
             open_beneath(base.as_fd(), &git.strip_prefix(root).ok()?.join("hooks")).ok()
         };
-        let Some(hooks) = open() else { return Vec::new() };
-        let names = saved::names(hooks.as_fd());
+        let (mut changes, mut stuck) = (Vec::new(), Vec::new());
+        let Some(hooks) = open() else { return (changes, stuck) };
         let is_sample = |name: &OsString| Path::new(name).extension() == Some(OsStr::new("sample"));
-        let hooks_left = names.into_iter().filter(|name| !is_sample(name)).map(|name| ProtectedChange {
-            path: git.join("hooks").join(&name),
-            quarantine: move_away(hooks.as_fd(), &name, &self.quarantine),
-            change: "created".to_owned(),
-        });
-        hooks_left.collect()
+        for name in saved::names(hooks.as_fd()).into_iter().filter(|name| !is_sample(name)) {
+            let path = git.join("hooks").join(&name);
+            let removal = move_away(hooks.as_fd(), &name, &path, &self.quarantine);
+            if removal == Removal::Stays {
+                stuck.push(path.clone());
+            }
+            changes.push(ProtectedChange { path, quarantine: removal.place(), change: "created".to_owned() });
+        }
+        (changes, stuck)
     }
 }
 
@@ -180,7 +233,16 @@ impl Watched {
     }
 
     fn is_changed(&self) -> bool {
-        self.signature_now() != self.signature
+        self.expected == 0 && self.signature_now() != self.signature
+    }
+
+    /// Notes that a call that the user has allowed has ended. What is there now is how it is to be.
+    fn accept(&mut self) {
+        self.expected = self.expected.saturating_sub(1);
+        if let Ok(parent) = self.parent() {
+            self.saved = Saved::read(parent.as_fd(), &self.name, &mut BUDGET.clone());
+        }
+        self.signature = self.signature_now();
     }
 
     fn signature_now(&self) -> Signature {
@@ -200,14 +262,18 @@ impl Watched {
             (_, true) => "changed",
             (_, false) => "removed",
         };
-        let mut moved = None;
-        if let Some(parent) = &parent {
-            moved = move_away(parent.as_fd(), &self.name, quarantine);
-            self.saved.write(parent.as_fd(), &self.name);
+        let removal = match &parent {
+            Some(parent) => move_away(parent.as_fd(), &self.name, &self.path, quarantine),
+            None => Removal::Nothing,
+        };
+        self.is_stuck = removal == Removal::Stays;
+        if !self.is_stuck {
+            if let Some(parent) = &parent {
+                self.saved.write(parent.as_fd(), &self.name);
+            }
+            self.signature = self.signature_now();
         }
-        // What could not be put back is not reported again and again.
-        self.signature = self.signature_now();
-        ProtectedChange { path: self.path.clone(), quarantine: moved, change: change.to_owned() }
+        ProtectedChange { path: self.path.clone(), quarantine: removal.place(), change: change.to_owned() }
     }
 }
 
@@ -244,7 +310,7 @@ impl Pinned {
     fn put_back(&self, quarantine: &Path) -> Option<ProtectedChange> {
         use std::os::fd::AsRawFd as _;
         let (parent, name) = self.parent_of(&self.path)?;
-        let moved = move_away(parent.as_fd(), name, quarantine);
+        let moved = move_away(parent.as_fd(), name, &self.path, quarantine).place();
         // Where it is now is what the kernel says. By the time that the path is followed it may lead elsewhere, so it is
         // followed from the root without links, and must still lead to the folder.
         let now = fs::read_link(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).ok()?;
@@ -261,30 +327,6 @@ fn open_beneath(base: BorrowedFd<'_>, folder: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     openat2(base, path, flags, Mode::empty(), resolve)
-}
-
-/// Moves something to quarantine and returns where it is. What cannot be moved is copied; what cannot be copied is removed
-/// if it is small, and else left without rights.
-fn move_away(parent: BorrowedFd<'_>, name: &OsStr, quarantine: &Path) -> Option<PathBuf> {
-    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let folder = quarantine.join(format!("{}-{}", time.as_millis(), time.subsec_nanos()));
-    bowline_files::create_private_folder(&folder).ok()?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let target = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
-    match renameat(parent, name, &target, name) {
-        Ok(()) => Some(folder.join(name)),
-        Err(_) => {
-            let mut budget = BUDGET;
-            let copy = Saved::read(parent, name, &mut budget);
-            let is_whole = copy.is_whole();
-            if is_whole {
-                copy.write(target.as_fd(), name);
-            }
-            saved::remove(parent, name);
-            is_whole.then(|| folder.join(name))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, symlinkat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, symlinkat,
 };
 
 /// How many entries of a folder are kept or compared, and how deep.
@@ -64,15 +64,6 @@ impl Saved {
     /// Copies what is at a name in a folder, as far as the budget goes.
     pub fn read(parent: BorrowedFd<'_>, name: &OsStr, budget: &mut usize) -> Self {
         read(parent, name, budget, 0)
-    }
-
-    /// Tells whether the copy is complete.
-    pub fn is_whole(&self) -> bool {
-        match self {
-            Self::TooLarge => false,
-            Self::Folder { entries, .. } => entries.iter().all(|(_, saved)| saved.is_whole()),
-            Self::Absent | Self::File { .. } | Self::Link(_) => true,
-        }
     }
 
     /// Writes the copy to a name in a folder, where nothing must be. What fails is left out.
@@ -144,28 +135,6 @@ fn read_file(parent: BorrowedFd<'_>, name: &OsStr, mode: Mode, budget: &mut usiz
             Saved::File { bytes, mode }
         }
         _ => Saved::TooLarge,
-    }
-}
-
-/// Removes what is at a name in a folder, as far as it is not too deep.
-pub(super) fn remove(parent: BorrowedFd<'_>, name: &OsStr) {
-    remove_at(parent, name, 0);
-}
-
-fn remove_at(parent: BorrowedFd<'_>, name: &OsStr, depth: usize) {
-    if unlinkat(parent, name, AtFlags::empty()).is_ok() || depth > DEEPEST {
-        return;
-    }
-    if let Ok(folder) = open_folder(parent, name) {
-        for name in names(folder.as_fd()) {
-            remove_at(folder.as_fd(), &name, depth + 1);
-        }
-    }
-    if unlinkat(parent, name, AtFlags::REMOVEDIR).is_err() {
-        // What is left of it must not be used. A link in its place would lead to somebody else's file.
-        if let Ok(folder) = open_folder(parent, name) {
-            let _ = rustix::fs::fchmod(folder, Mode::empty());
-        }
     }
 }
 

@@ -41,6 +41,7 @@ impl World {
             working_directory: self.root.clone(),
             roots: vec![self.root.clone()],
             writable: vec![self.root.clone()],
+            granted: Vec::new(),
             read_only_inside: Vec::new(),
             git_folders: GitFolders::find(&self.root),
             masked: Vec::new(),
@@ -162,12 +163,30 @@ fn moved_git_folder_is_found_only_without_links_on_the_way() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_closed_but_not_what_a_link_leads_to() {
+fn what_does_not_fit_into_quarantine_stays_whole_under_another_name() {
+    let world = World::new(&[]);
+    let mut protected = world.note();
+    // As on a full disk.
+    fs::write(world.own.join("quarantine"), "").unwrap();
+    for number in 0..2_100 {
+        world.write(&format!(".idea/{number}"), "mine");
+    }
+    assert_eq!(changes(&mut protected), [(".idea".to_owned(), "created".to_owned())]);
+    assert!(fs::symlink_metadata(world.root.join(".idea")).is_err());
+    let mut kept = fs::read_dir(&world.root).unwrap().flatten().map(|entry| entry.path());
+    let kept = kept.find(|path| path.to_string_lossy().contains(".idea.quarantined-")).unwrap();
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 2_100);
+    assert_eq!(protected.stuck(), None);
+}
+
+#[test]
+fn folder_that_a_call_made_read_only_keeps_nothing_protected_in_it() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new(&[("victim/file", "")]);
-    symlink(world.root.join("victim"), world.root.join("link")).unwrap();
-    let parent = rustix::fs::open(&world.root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
-    saved::remove(parent.as_fd(), OsStr::new("link"));
-    assert!(fs::symlink_metadata(world.root.join("link")).is_err());
-    assert_ne!(fs::metadata(world.root.join("victim")).unwrap().permissions().mode() & 0o777, 0);
+    let world = World::new(&[]);
+    let mut protected = world.note();
+    world.write(".claude/settings.json", "evil");
+    fs::set_permissions(&world.root, fs::Permissions::from_mode(0o555)).unwrap();
+    assert_eq!(changes(&mut protected), [(".claude".to_owned(), "created".to_owned())]);
+    assert!(fs::symlink_metadata(world.root.join(".claude")).is_err());
+    assert_eq!(fs::metadata(&world.root).unwrap().permissions().mode() & 0o777, 0o555);
 }

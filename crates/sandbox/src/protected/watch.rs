@@ -1,5 +1,6 @@
 //! Looking after each call, without holding calls up.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,12 +24,26 @@ struct Watched {
     /// Whether a search for repositories is running, and whether another is due after it.
     is_searching: bool,
     is_due: bool,
+    /// Whether there may be processes in the background.
+    ran_commands: bool,
 }
 
 impl Watch {
     pub fn new(protected: Protected) -> Self {
-        let watched = Watched { protected, unreported: Vec::new(), is_searching: false, is_due: false };
+        let watched = Watched {
+            protected,
+            unreported: Vec::new(),
+            is_searching: false,
+            is_due: false,
+            ran_commands: false,
+        };
         Self(Arc::new(Mutex::new(watched)))
+    }
+
+    /// Lets files that the user has allowed be changed until the result is dropped.
+    pub fn expect(&self, files: &[PathBuf]) -> Expected {
+        lock(&self.0).protected.expect(files);
+        Expected { watched: Arc::clone(&self.0), files: files.to_vec() }
     }
 
     /// Puts back what a call has changed, and returns what that was. A command may have made a repository; that is looked
@@ -49,9 +64,23 @@ impl Watch {
         std::mem::take(&mut lock(&self.0).unreported)
     }
 
+    /// Returns a protected path that could not be put back, after one more try.
+    pub async fn stuck(&self) -> Option<PathBuf> {
+        lock(&self.0).protected.stuck()?;
+        let watched = Arc::clone(&self.0);
+        let tried = tokio::task::spawn_blocking(move || {
+            let mut watched = lock(&watched);
+            let changes = watched.protected.put_back();
+            watched.unreported.extend(changes);
+            watched.protected.stuck().map(Path::to_owned)
+        });
+        tried.await.ok().flatten()
+    }
+
     /// Looks for new repositories in the background.
     fn search(&self) {
         let mut watched = lock(&self.0);
+        watched.ran_commands = true;
         watched.is_due = true;
         if watched.is_searching {
             return;
@@ -72,8 +101,23 @@ impl Watch {
 impl Drop for Watch {
     /// Looks once more: a process in the background may have changed something since the last call.
     fn drop(&mut self) {
-        look_for_new(&self.0);
-        lock(&self.0).protected.put_back();
+        if lock(&self.0).ran_commands {
+            look_for_new(&self.0);
+            lock(&self.0).protected.put_back();
+        }
+    }
+}
+
+/// Files that a call may change because the user has allowed it. Dropped when the call has ended.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    watched: Arc<Mutex<Watched>>,
+    files: Vec<PathBuf>,
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        lock(&self.watched).protected.accept(&self.files);
     }
 }
 

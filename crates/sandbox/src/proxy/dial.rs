@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::Proxy;
 use super::address;
 use super::host::{Endpoint, Host};
 use super::records::{Decision, Traffic};
 use super::rules::Verdict;
+use super::{HostAnswer, Proxy};
 
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 4;
@@ -38,8 +38,9 @@ impl Proxy {
             (Verdict::Denied, _) => Decision::Denied,
             (Verdict::Unlisted, None) => Decision::Unlisted,
             (Verdict::Unlisted, Some(questions)) => match questions.ask(endpoint).await {
-                true => return Ok(Decision::Approved),
-                false => Decision::Declined,
+                HostAnswer::Allowed => return Ok(Decision::Approved),
+                HostAnswer::Declined => Decision::Declined,
+                HostAnswer::NotAsked => Decision::Unlisted,
             },
         };
         self.record(endpoint, decision);

@@ -23,7 +23,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use bowline_tools::HostGate;
+pub use bowline_tools::{HostAnswer, HostGate};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 

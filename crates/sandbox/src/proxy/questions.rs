@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::HostGate;
 use super::host::Endpoint;
+use super::{HostAnswer, HostGate};
 
 /// How many questions may be open at once. What would be asked beyond that is refused.
 const MAX_OPEN: usize = 16;
@@ -25,7 +25,7 @@ pub struct Questions {
 
 #[derive(Debug, Default)]
 struct State {
-    open: HashMap<Endpoint, watch::Receiver<Option<bool>>>,
+    open: HashMap<Endpoint, watch::Receiver<Option<HostAnswer>>>,
     refused: HashMap<Endpoint, Instant>,
 }
 
@@ -35,24 +35,31 @@ impl Questions {
     }
 
     /// Asks whether a host may be reached, and waits for the answer.
-    pub async fn ask(self: &Arc<Self>, endpoint: &Endpoint) -> bool {
-        let Some(mut answer) = self.question(endpoint) else { return false };
+    pub async fn ask(self: &Arc<Self>, endpoint: &Endpoint) -> HostAnswer {
+        let mut answer = match self.question(endpoint) {
+            Ok(answer) => answer,
+            Err(known) => return known,
+        };
         // A question that ends without an answer is a no.
-        answer.wait_for(Option::is_some).await.is_ok_and(|answer| *answer == Some(true))
+        let answered = answer.wait_for(Option::is_some).await;
+        answered.ok().and_then(|answer| *answer).unwrap_or(HostAnswer::NotAsked)
     }
 
-    /// Returns where the answer to a question arrives; nothing if it is not asked.
-    fn question(self: &Arc<Self>, endpoint: &Endpoint) -> Option<watch::Receiver<Option<bool>>> {
+    /// Returns where the answer to a question arrives, or the answer itself if it is not asked.
+    fn question(
+        self: &Arc<Self>,
+        endpoint: &Endpoint,
+    ) -> Result<watch::Receiver<Option<HostAnswer>>, HostAnswer> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.refused.retain(|_, since| since.elapsed() < REFUSAL_STANDS);
         if state.refused.contains_key(endpoint) {
-            return None;
+            return Err(HostAnswer::Declined);
         }
         if let Some(open) = state.open.get(endpoint) {
-            return Some(open.clone());
+            return Ok(open.clone());
         }
         if state.open.len() >= MAX_OPEN {
-            return None;
+            return Err(HostAnswer::NotAsked);
         }
         let (sender, receiver) = watch::channel(None);
         state.open.insert(endpoint.clone(), receiver.clone());
@@ -62,13 +69,13 @@ impl Questions {
         tokio::spawn(async move {
             let closing = Closing { questions: Arc::clone(&questions), endpoint: endpoint.clone() };
             let answer = questions.gate.ask(&endpoint.host.to_string(), endpoint.port).await;
-            if !answer {
+            if answer == HostAnswer::Declined {
                 questions.remember_refusal(endpoint);
             }
             drop(closing);
             sender.send_replace(Some(answer));
         });
-        Some(receiver)
+        Ok(receiver)
     }
 
     fn remember_refusal(&self, endpoint: Endpoint) {

@@ -390,12 +390,12 @@ impl Gate {
 }
 
 impl HostGate for Gate {
-    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool> {
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, HostAnswer> {
         self.asked.lock().unwrap().push(format!("{host}:{port}"));
         let (answers, answer) = (Arc::clone(&self.answers), self.answer);
         Box::pin(async move {
             answers.acquire().await.unwrap().forget();
-            answer
+            if answer { HostAnswer::Allowed } else { HostAnswer::Declined }
         })
     }
 }

@@ -17,7 +17,7 @@ use bowline_core::sandbox::{
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
-    Options, Outcome, OutputSink, Progress,
+    Options, Outcome, OutputSink, Progress, WriteAccess,
 };
 
 use self::reporting::Proved;
@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::keeper::Trial;
 use crate::keeper_process::Keeper;
 use crate::plan;
-use crate::protected::Watch;
+use crate::protected::{Expected, Watch};
 use crate::proxy::ProxyHandle;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
 use crate::wishes::Wishes;
@@ -36,9 +36,6 @@ use crate::wishes::Wishes;
 /// How many keepers may die within [`DEATH_WINDOW`] before no more are started.
 const MOST_DEATHS: usize = 3;
 const DEATH_WINDOW: Duration = Duration::from_mins(1);
-
-/// How many keepers with grants of their own are kept for their background processes.
-const MOST_KEEPERS: usize = 4;
 
 /// The tool that runs commands.
 const BASH: &str = "bash";
@@ -90,6 +87,7 @@ struct State {
     /// What was granted for the rest of the session.
     granted: Grants,
     level: Option<SandboxLevel>,
+    /// The one that runs commands and most tools, and the one for files that were granted for the session.
     keepers: Vec<Running>,
     deaths: VecDeque<Instant>,
     folder: Option<Arc<SessionFolder>>,
@@ -116,7 +114,11 @@ struct Running {
 struct Purpose {
     mode: SandboxMode,
     network: SandboxNetwork,
-    grants: Grants,
+    /// The files that a file tool may write although they are outside or protected. Commands never may: they run in one keeper
+    /// all along, with one `/tmp` and one `localhost`.
+    files: Vec<PathBuf>,
+    /// Whether the keeper is for one call, and ends with it.
+    is_for_one_call: bool,
 }
 
 impl Sandbox {
@@ -161,37 +163,61 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what a call with these grants needs.
-    fn purpose(&self, grants: &Grants) -> Purpose {
+    /// Returns what commands need, and whatever else has no grants.
+    fn ordinary_purpose(&self) -> Purpose {
         let state = self.state();
-        let mut all = state.granted.clone();
-        all.paths.extend(grants.paths.iter().cloned());
-        all.paths.sort();
-        all.paths.dedup();
-        // The proxy is told of hosts without another keeper.
-        all.hosts = Vec::new();
-        all.unsandboxed = false;
-        Purpose { mode: state.mode, network: state.network, grants: all }
+        Purpose { mode: state.mode, network: state.network, files: Vec::new(), is_for_one_call: false }
+    }
+
+    /// Returns what a call needs. Only tools that write one file get the files that were granted.
+    fn purpose(&self, tool: &str, grants: &Grants) -> Purpose {
+        let mut purpose = self.ordinary_purpose();
+        if !matches!(tool, "write" | "edit") {
+            return purpose;
+        }
+        purpose.files.clone_from(&self.state().granted.paths);
+        let new: Vec<_> = grants.paths.iter().filter(|path| !purpose.files.contains(path)).cloned().collect();
+        purpose.is_for_one_call = !new.is_empty();
+        purpose.files.extend(new);
+        purpose.files.sort();
+        purpose.files.dedup();
+        purpose
     }
 
     /// Returns a keeper for a purpose, starting one if there is none.
-    async fn keeper(&self, grants: &Grants) -> Result<Running, Error> {
-        let purpose = self.purpose(grants);
-        if let Some(running) = self.running(&purpose)? {
-            return Ok(running);
+    async fn keeper(&self, purpose: Purpose) -> Result<Running, Error> {
+        if purpose.is_for_one_call {
+            return self.start(purpose).await;
         }
-        let _starting = self.starting.lock().await;
-        // Another call may have started one meanwhile.
-        if let Some(running) = self.running(&purpose)? {
-            return Ok(running);
+        let mut found = self.running(&purpose)?;
+        if found.is_none() {
+            let _starting = self.starting.lock().await;
+            // Another call may have started one meanwhile.
+            found = self.running(&purpose)?;
+            if found.is_none() {
+                let running = self.start(purpose).await?;
+                let mut state = self.state();
+                // More files have been granted since the one before.
+                state
+                    .keepers
+                    .retain(|other| other.purpose.files.is_empty() || running.purpose.files.is_empty());
+                state.keepers.push(running.clone());
+                found = Some(running);
+            }
         }
-        let running = self.start(purpose).await?;
-        let mut state = self.state();
-        if state.keepers.len() >= MOST_KEEPERS {
-            state.keepers.remove(0);
+        let running = found.ok_or_else(|| Error::EndedEarly("there is none".to_owned()))?;
+        match running.protected.stuck().await {
+            Some(path) => Err(Error::ProtectedStays { path }),
+            None => Ok(running),
         }
-        state.keepers.push(running.clone());
-        Ok(running)
+    }
+
+    /// Has the keepers that run expect changes of protected files until the result is dropped.
+    fn expect(&self, files: &[PathBuf]) -> Vec<Expected> {
+        if files.is_empty() {
+            return Vec::new();
+        }
+        self.state().keepers.iter().map(|running| running.protected.expect(files)).collect()
     }
 
     /// Returns the keeper for a purpose, if there is one that lives.
@@ -241,29 +267,41 @@ impl Inner {
         let mut state = self.state();
         (state.mode, state.network) = (mode, network);
         if !is_wider {
-            state.keepers.clear();
             state.granted = Grants::default();
         }
+        let granted = state.granted.paths.clone();
+        state.keepers.retain(|running| {
+            let purpose = &running.purpose;
+            let is_granted = purpose.files.iter().all(|path| granted.contains(path));
+            purpose.mode <= mode && purpose.network <= network && is_granted && is_wider
+        });
         state.proved = None;
         state.revision += 1;
         Ok(())
     }
 
-    fn allows_write(&self, path: &Path) -> bool {
-        let state = self.state();
-        if !state.mode.is_confined() {
-            return true;
-        }
+    fn write_access(&self, path: &Path) -> WriteAccess {
+        let (mode, granted, plan) = {
+            let state = self.state();
+            let plan = state.proved.as_ref().map(|proved| proved.plan.clone());
+            (state.mode, state.granted.paths.clone(), plan)
+        };
         let real = bowline_files::canonical(path);
-        let temporary = Path::new("/tmp");
-        let roots = plan::roots(state.mode, &self.wishes, &self.place).unwrap_or_default();
+        if !mode.is_confined() || granted.contains(&real) {
+            return WriteAccess::Allowed;
+        }
+        if plan::is_masked(&real, &self.wishes, &self.place) {
+            return WriteAccess::Masked;
+        }
+        let roots = plan::roots(mode, &self.wishes, &self.place).unwrap_or_default();
+        if plan::is_protected(&real, &roots, plan.as_ref()) {
+            return WriteAccess::Protected;
+        }
         let is_in = |root: &PathBuf| real.starts_with(root);
-        let is_granted = state.granted.paths.iter().any(is_in);
-        let is_protected = state
-            .proved
-            .as_ref()
-            .is_some_and(|proved| proved.plan.read_only_inside.iter().chain(&proved.plan.masked).any(is_in));
-        is_granted || (!is_protected && (roots.iter().any(is_in) || real.starts_with(temporary)))
+        match roots.iter().any(is_in) || real.starts_with("/tmp") {
+            true => WriteAccess::Allowed,
+            false => WriteAccess::Outside,
+        }
     }
 }
 
@@ -288,7 +326,7 @@ impl Confinement for Sandbox {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             if inner.state().mode.is_confined() {
-                inner.keeper(&Grants::default()).await.map_err(|error| error.to_string())?;
+                inner.keeper(inner.ordinary_purpose()).await.map_err(|error| error.to_string())?;
             }
             Ok(inner.report())
         })
@@ -298,8 +336,8 @@ impl Confinement for Sandbox {
         self.0.change(change)
     }
 
-    fn allows_write(&self, path: &Path) -> bool {
-        self.0.allows_write(path)
+    fn write_access(&self, path: &Path) -> WriteAccess {
+        self.0.write_access(path)
     }
 
     fn kept_texts(&self) -> Option<PathBuf> {
@@ -314,6 +352,8 @@ impl Confinement for Sandbox {
         let mut state = self.0.state();
         state.revision += 1;
         state.granted.paths.extend(grants.paths.iter().cloned());
+        state.granted.paths.sort();
+        state.granted.paths.dedup();
         for host in &grants.hosts {
             for proxy in state.keepers.iter().filter_map(|running| running.proxy.as_ref()) {
                 // It was asked about, so it is a host.
@@ -331,7 +371,10 @@ impl Confinement for Sandbox {
     ) -> BoxFuture<'static, Outcome> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            match inner.keeper(&context.grants).await {
+            let purpose = inner.purpose(tool, &context.grants);
+            // What the user has allowed is not put back.
+            let _expected = inner.expect(&purpose.files);
+            match inner.keeper(purpose).await {
                 Ok(running) => {
                     if tool == BASH {
                         // As the tool does when its command has been started; this saves a round trip.
@@ -352,7 +395,7 @@ impl Confinement for Sandbox {
         output: OutputSink<'sink>,
     ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
         Box::pin(async move {
-            match self.0.keeper(&Grants::default()).await {
+            match self.0.keeper(self.0.ordinary_purpose()).await {
                 Ok(running) => {
                     let outcome = running.keeper.run_command(request, output).await;
                     let protected = running.protected.after_call(true).await;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bowline_tools::{BoxFuture, HostGate};
+use bowline_tools::{BoxFuture, HostAnswer, HostGate};
 
 /// Asks the session whose tools ran last.
 #[derive(Debug, Default)]
@@ -15,11 +15,11 @@ impl SessionGate {
 }
 
 impl HostGate for SessionGate {
-    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, bool> {
+    fn ask(&self, host: &str, port: u16) -> BoxFuture<'static, HostAnswer> {
         let gate = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match gate {
             Some(gate) => gate.ask(host, port),
-            None => Box::pin(std::future::ready(false)),
+            None => Box::pin(std::future::ready(HostAnswer::NotAsked)),
         }
     }
 }

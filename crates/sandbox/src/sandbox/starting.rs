@@ -29,7 +29,7 @@ impl Inner {
         };
         let (wishes, place, wanted) = (self.wishes.clone(), self.place.clone(), purpose.clone());
         let planned = tokio::task::spawn_blocking(move || {
-            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.grants)?;
+            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.files)?;
             let protected = Protected::note(&plan, level, &place.own_folder);
             Ok((plan, protected.map_err(Error::preparing("reading what is protected"))?))
         });
@@ -56,11 +56,13 @@ impl Inner {
         let protected = Arc::new(Watch::new(protected));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
-        let proved = Proved::new(plan, &keeper);
-        let mut state = self.state();
-        state.proved = Some(proved);
-        state.revision += 1;
-        drop(state);
+        // The report speaks of the keeper that runs commands.
+        if purpose.files.is_empty() {
+            let proved = Proved::new(plan, &keeper);
+            let mut state = self.state();
+            state.proved = Some(proved);
+            state.revision += 1;
+        }
         Ok(Running { purpose, keeper, proxy, protected, _temporary: Arc::new(temporary) })
     }
 
@@ -107,6 +109,7 @@ impl Inner {
             unix_sockets: self.wishes.unix_sockets,
             working_directory: plan.working_directory.clone(),
             writable,
+            granted: plan.granted.clone(),
             read_only_inside: plan.read_only_inside.clone(),
             git_folders: plan.git_folders.all().cloned().collect(),
             masked: plan.masked.clone(),
