@@ -40,6 +40,7 @@ pub(crate) fn confinement(
     let place = Place {
         working_directory: directory.to_owned(),
         user_home: environment.user_home.clone(),
+        account_home: account_home(),
         own_folder: environment.home.clone(),
         own_places: own_places(environment, sessions),
         temporary_directory: environment.temporary_directory.clone(),
@@ -50,4 +51,18 @@ pub(crate) fn confinement(
     };
     let sandbox = Sandbox::new(wishes, place).map_err(|error| Failure::Sandbox(error.to_string()))?;
     Ok(Some(sandbox))
+}
+
+/// The most bytes of the list of accounts.
+const LONGEST_LIST: u64 = 1 << 20;
+
+/// Returns the home folder that the machine's list of accounts has for this user. Accounts of a directory service are not on it.
+fn account_home() -> Option<PathBuf> {
+    let user = rustix::process::getuid().as_raw().to_string();
+    let accounts = bowline_files::read_text(Path::new("/etc/passwd"), LONGEST_LIST).ok()?;
+    let home = accounts.lines().find_map(|line| {
+        let fields: Vec<_> = line.split(':').collect();
+        fields.get(5).filter(|_| fields.get(2) == Some(&user.as_str())).copied()
+    });
+    home.filter(|home| home.starts_with('/')).map(PathBuf::from)
 }

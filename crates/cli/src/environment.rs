@@ -40,7 +40,10 @@ impl Environment {
             home: working_directory.join(home),
             working_directory,
             user_home: std::env::home_dir(),
-            temporary_directory: std::env::temp_dir(),
+            // An empty variable is as good as none.
+            temporary_directory: Some(std::env::temp_dir())
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or_else(|| PathBuf::from("/tmp")),
         };
         if let Some(folder) = folder {
             let path = environment.expand(folder);

@@ -42,6 +42,11 @@ pub enum Error {
     )]
     ProtectedStays { path: PathBuf },
 
+    #[error(
+        "every folder for temporary files is one that tools may write; let TMPDIR name one that they may not"
+    )]
+    NoTemporaryFolder,
+
     #[error("the process of the sandbox ended before it was ready: {0}")]
     EndedEarly(String),
 

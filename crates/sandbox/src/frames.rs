@@ -157,7 +157,8 @@ impl FromKeeper {
 pub(crate) fn encode(frame: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, frame)?;
-    let length = u32::try_from(bytes.len() - 4).map_err(|_| io::ErrorKind::InvalidData)?;
+    let length = u32::try_from(bytes.len() - 4).map_err(|_| too_long())?;
+    self::length(length.to_le_bytes())?;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
     Ok(bytes)
 }
@@ -166,9 +167,14 @@ pub(crate) fn encode(frame: &impl Serialize) -> io::Result<Vec<u8>> {
 pub(crate) fn length(head: [u8; 4]) -> io::Result<usize> {
     let length = usize::try_from(u32::from_le_bytes(head)).unwrap_or(usize::MAX);
     if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame of the sandbox is too long"));
+        return Err(too_long());
     }
     Ok(length)
+}
+
+fn too_long() -> io::Error {
+    let text = format!("it is longer than the {} MiB that can be handed to the sandbox", LONGEST >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Reads a frame and nothing after it.

@@ -10,6 +10,9 @@ const DEEPEST: usize = 4;
 /// How many entries of folders are looked at.
 const MOST_ENTRIES: usize = 20_000;
 
+/// How many git folders are protected. Each takes a few mounts.
+const MOST_FOLDERS: usize = 200;
+
 /// The longest file that points to another folder.
 const LONGEST_POINTER: u64 = 8 * 1024;
 
@@ -29,6 +32,12 @@ pub(crate) struct GitFolders {
     pub inside: Vec<PathBuf>,
     /// Those of a linked worktree or a submodule, which are elsewhere and must be writable, too.
     pub outside: Vec<PathBuf>,
+    /// Files and links named `.git` inside of the workspace, which lead to one of these.
+    pub files: Vec<PathBuf>,
+    /// Folders in which a repository keeps what it knows of its linked worktrees. Each leads back to the repository.
+    pub worktrees: Vec<PathBuf>,
+    /// How many were left out because there are too many.
+    pub left_out: usize,
 }
 
 impl GitFolders {
@@ -41,11 +50,12 @@ impl GitFolders {
     pub fn find(workspace: &Path) -> Self {
         let mut found = Self::default();
         let mut left = MOST_ENTRIES;
-        search(workspace, &mut found.inside, &mut left, 0);
+        search(workspace, &mut found, &mut left, 0);
         if let Some(folders) = linked(workspace) {
             found.outside = folders.into_iter().filter(|folder| !folder.starts_with(workspace)).collect();
         }
-        let modules: Vec<_> = found.all().flat_map(|folder| modules_of(folder)).collect();
+        let mut modules = Vec::new();
+        found.all().for_each(|folder| modules_of(&folder.join("modules"), &mut modules, 0));
         for module in modules {
             let list = if module.starts_with(workspace) { &mut found.inside } else { &mut found.outside };
             list.push(module);
@@ -54,14 +64,50 @@ impl GitFolders {
         found.inside.dedup();
         found.outside.sort();
         found.outside.dedup();
+        // The nearest ones first: each costs a mount.
+        found.inside.sort_by_key(|folder| folder.components().count());
+        found.left_out = found.inside.len().saturating_sub(MOST_FOLDERS);
+        found.inside.truncate(MOST_FOLDERS);
+        found.inside.sort();
+        found.files.truncate(MOST_FOLDERS);
+        let worktrees = found.all().flat_map(|folder| folders_in(&folder.join("worktrees")));
+        found.worktrees = worktrees.take(MOST_FOLDERS).collect();
         found
+    }
+
+    /// Adds what was found in another workspace.
+    pub fn extend(&mut self, other: Self) {
+        self.inside.extend(other.inside);
+        self.outside.extend(other.outside);
+        self.files.extend(other.files);
+        self.worktrees.extend(other.worktrees);
+        self.left_out += other.left_out;
+    }
+
+    /// Tells whether a file or link named `.git` leads to what one of these repositories keeps for its own submodules and
+    /// worktrees.
+    pub fn has_made(&self, file: &Path) -> bool {
+        let named = read(file).and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned()));
+        let target = named.and_then(|named| file.parent()?.join(named).canonicalize().ok());
+        target.is_some_and(|target| {
+            self.all().any(|git| ["modules", "worktrees"].iter().any(|kind| target.starts_with(git.join(kind))))
+        })
     }
 }
 
-fn search(folder: &Path, found: &mut Vec<PathBuf>, left: &mut usize, depth: usize) {
+/// Tells whether the folder of a linked worktree leads back to the repository that it is in.
+pub(crate) fn leads_back(worktree: &Path) -> bool {
+    let Some(common) = read(&worktree.join("commondir")) else { return true };
+    let repository = worktree.parent().and_then(Path::parent).and_then(|folder| folder.canonicalize().ok());
+    repository.is_some() && worktree.join(common.trim()).canonicalize().ok() == repository
+}
+
+fn search(folder: &Path, found: &mut GitFolders, left: &mut usize, depth: usize) {
     let git = folder.join(".git");
-    if fs::symlink_metadata(&git).is_ok_and(|metadata| metadata.is_dir()) {
-        found.push(git);
+    match fs::symlink_metadata(&git) {
+        Ok(metadata) if metadata.is_dir() => found.inside.push(git),
+        Ok(_) => found.files.push(git),
+        Err(_) => {}
     }
     if depth >= DEEPEST {
         return;
@@ -77,11 +123,26 @@ fn search(folder: &Path, found: &mut Vec<PathBuf>, left: &mut usize, depth: usiz
     }
 }
 
-/// Returns the git folders of the submodules that a repository keeps in its own.
-fn modules_of(git: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(git.join("modules")).into_iter().flatten().flatten();
+/// Finds the git folders of the submodules that a repository keeps in its own. Their names may have slashes.
+fn modules_of(folder: &Path, found: &mut Vec<PathBuf>, depth: usize) {
+    for module in folders_in(folder) {
+        if found.len() >= MOST_FOLDERS {
+            return;
+        }
+        if module.join("HEAD").exists() {
+            modules_of(&module.join("modules"), found, depth + 1);
+            found.push(module);
+        } else if depth < DEEPEST {
+            modules_of(&module, found, depth + 1);
+        }
+    }
+}
+
+/// Returns the folders in a folder, as far as there are not too many.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES);
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).filter(|path| path.join("HEAD").exists()).take(256).collect()
+    folders.map(|entry| entry.path()).take(MOST_FOLDERS).collect()
 }
 
 /// Returns the folders that the `.git` file of a linked worktree or a submodule names, if they name the workspace, too.
@@ -166,8 +227,31 @@ mod tests {
         fs::create_dir(&hostile).unwrap();
         for target in [&main.join(".git"), &root.join("nothing"), &root.to_owned()] {
             fs::write(hostile.join(".git"), format!("gitdir: {}\n", target.display())).unwrap();
-            assert_eq!(GitFolders::find(&hostile), GitFolders::default(), "{}", target.display());
+            assert_eq!(GitFolders::find(&hostile).outside, [PathBuf::new(); 0], "{}", target.display());
         }
+    }
+
+    #[test]
+    fn submodules_are_found_whatever_their_names_and_so_are_worktrees() {
+        let (_folder, main) = repository();
+        let above = main.parent().unwrap().join("above");
+        fs::create_dir(&above).unwrap();
+        git(&above, &["init", "-q"]);
+        git(&above, &["submodule", "--quiet", "add", main.to_str().unwrap(), "third_party/lib"]);
+        git(&above, &["commit", "-qm", "x"]);
+        git(&above, &["worktree", "add", "-q", above.join("side").to_str().unwrap()]);
+        let found = GitFolders::find(&above);
+        assert_eq!(found.inside, [above.join(".git"), above.join(".git/modules/third_party/lib")]);
+        let mut files = found.files.clone();
+        files.sort();
+        assert_eq!(files, [above.join("side/.git"), above.join("third_party/lib/.git")]);
+        assert!(files.iter().all(|file| found.has_made(file)));
+        assert_eq!(found.worktrees, [above.join(".git/worktrees/side")]);
+        assert!(leads_back(&found.worktrees[0]));
+        fs::write(found.worktrees[0].join("commondir"), "/elsewhere").unwrap();
+        assert!(!leads_back(&found.worktrees[0]));
+        fs::write(above.join("third_party/lib/.git"), "gitdir: /elsewhere").unwrap();
+        assert!(!found.has_made(&above.join("third_party/lib/.git")));
     }
 
     #[test]

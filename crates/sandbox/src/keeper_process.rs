@@ -17,11 +17,16 @@ use bowline_tools::{
     CallContext, CommandOutcome, CommandRequest, Error as ToolError, Outcome, OutputSink, OwnProcess,
     Progress,
 };
+use bowline_core::sandbox::SandboxLevel;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::Command;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::frames::{self, Call, FromKeeper, Ready, ToKeeper, UserCommand};
@@ -34,14 +39,24 @@ const LONGEST_START: Duration = Duration::from_secs(20);
 /// How many frames of one call wait to be handled.
 const BACKLOG: usize = 16;
 
+/// How long a keeper may take to end a call that was cancelled. It kills processes at once.
+const LONGEST_CANCEL: Duration = Duration::from_secs(5);
+
+/// How long is waited at the end until everything in a keeper is dead.
+const LONGEST_END: Duration = Duration::from_secs(1);
+
 /// What the model reads of a call whose keeper ended.
 const ENDED: &str = "The sandbox's process ended while this call was running, and everything in it was killed. The next call \
                      starts a new one.";
 
+/// What the model reads of a call that could not be aborted.
+const STUCK: &str = "Aborted. The sandbox's process did not answer, so it was killed with everything in it. The next call starts \
+                     a new one.";
+
 /// A running keeper. Dropping it ends everything that runs in it.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    frames: mpsc::UnboundedSender<ToKeeper>,
+    frames: mpsc::UnboundedSender<Vec<u8>>,
     open: OpenCalls,
     next_id: AtomicU64,
     is_dead: Arc<AtomicBool>,
@@ -50,6 +65,52 @@ pub(crate) struct Keeper {
     pub start_took: Duration,
     /// Aborted with the keeper, which closes the socket and kills the process.
     tasks: Vec<tokio::task::AbortHandle>,
+    end: End,
+}
+
+/// What ends a keeper and shows when it has ended.
+#[derive(Debug)]
+struct End {
+    level: SandboxLevel,
+    socket: UnixStream,
+    /// The outer process, and the inner one if it is process 1 of a namespace: when that has exited, so have all others.
+    processes: Vec<OwnedFd>,
+}
+
+impl End {
+    fn new(level: SandboxLevel, socket: &UnixStream, outer: u32) -> io::Result<Self> {
+        let mut numbers = vec![outer];
+        if level == SandboxLevel::Full {
+            let children = std::fs::read_to_string(format!("/proc/{outer}/task/{outer}/children"))?;
+            numbers.extend(children.split_ascii_whitespace().filter_map(|number| number.parse::<u32>().ok()));
+        }
+        let open = |number: u32| pidfd_open(Pid::from_raw(number.cast_signed())?, PidfdFlags::empty()).ok();
+        let processes = numbers.into_iter().filter_map(open).collect();
+        Ok(Self { level, socket: socket.try_clone()?, processes })
+    }
+
+    /// Ends the keeper and waits until everything in it is dead.
+    fn end(&self) {
+        // Without namespaces, the outer process kills the others when the connection ends.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if self.level == SandboxLevel::Full {
+            self.kill();
+        }
+        let began = Instant::now();
+        for process in &self.processes {
+            let left = LONGEST_END.saturating_sub(began.elapsed());
+            let time = Timespec::try_from(left).ok();
+            let mut events = [PollFd::new(process, PollFlags::IN)];
+            while poll(&mut events, time.as_ref()) == Err(Errno::INTR) {}
+        }
+        self.kill();
+    }
+
+    fn kill(&self) {
+        for process in &self.processes {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+    }
 }
 
 type OpenCalls = Arc<Mutex<HashMap<u64, mpsc::Sender<FromKeeper>>>>;
@@ -95,20 +156,22 @@ impl Keeper {
             FromKeeper::Failed { step, problem } => return Err(Error::SetUp { step, problem }),
             _ => return Err(Error::EndedEarly("it sent something unexpected".to_owned())),
         };
-        let keeper = Self::serve(socket, process, number, ready, began);
+        let keeper = Self::serve(policy.level, socket, process, number, ready, began);
         Ok((keeper.map_err(Error::preparing("listening to the keeper"))?, listener))
     }
 
     fn serve(
+        level: SandboxLevel,
         socket: UnixStream,
         process: OwnProcess,
         number: u32,
         ready: Ready,
         began: Instant,
     ) -> io::Result<Self> {
+        let end = End::new(level, &socket, number)?;
         socket.set_nonblocking(true)?;
         let (reader, writer) = tokio::net::UnixStream::from_std(socket)?.into_split();
-        let (frames, outgoing) = mpsc::unbounded_channel();
+        let (frames, outgoing) = mpsc::unbounded_channel::<Vec<u8>>();
         let (open, is_dead) = (OpenCalls::default(), Arc::new(AtomicBool::new(false)));
         let writing = tokio::spawn(write_all(writer, outgoing));
         let reading = tokio::spawn(read_all(reader, Arc::clone(&open), Arc::clone(&is_dead), process));
@@ -121,12 +184,25 @@ impl Keeper {
             process: number,
             start_took: began.elapsed(),
             tasks: vec![writing.abort_handle(), reading.abort_handle()],
+            end,
         })
     }
 
     /// Tells whether the process has ended.
     pub fn is_dead(&self) -> bool {
         self.is_dead.load(Ordering::Acquire)
+    }
+
+    fn send(&self, frame: &ToKeeper) -> io::Result<()> {
+        // Nobody listens if the process has ended, which the call notices.
+        let _ = self.frames.send(frames::encode(frame)?);
+        Ok(())
+    }
+
+    /// Ends a keeper that does not do what it is told. Its calls fail, and the next call starts another one.
+    fn give_up(&self) {
+        self.is_dead.store(true, Ordering::Release);
+        self.end.kill();
     }
 
     /// Runs a call of a tool.
@@ -147,14 +223,23 @@ impl Keeper {
             session_id: context.session_id,
             call_id: context.call_id,
         };
-        let _ = self.frames.send(ToKeeper::Call(call));
-        let mut is_cancelled = false;
+        if context.cancel.is_cancelled() {
+            return Outcome::error(ToolError::Aborted.to_string());
+        }
+        if let Err(error) = self.send(&ToKeeper::Call(call)) {
+            guard.done();
+            return Outcome::error(format!("The call was not made: {error}."));
+        }
+        let mut waiting = Waiting::new(context.cancel);
         loop {
             let report = tokio::select! {
                 biased;
-                () = context.cancel.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    let _ = self.frames.send(ToKeeper::Cancel(id));
+                is_overdue = waiting.for_cancel() => {
+                    if is_overdue {
+                        self.give_up();
+                        return Outcome::error(STUCK);
+                    }
+                    let _ = self.send(&ToKeeper::Cancel(id));
                     continue;
                 }
                 report = reports.recv() => report,
@@ -185,14 +270,23 @@ impl Keeper {
         let (id, mut reports, guard) = self.open_call();
         let CommandRequest { command, working_directory, environment, session_id, cancel, .. } = request;
         let command = UserCommand { id, command, working_directory, environment, session_id };
-        let _ = self.frames.send(ToKeeper::Command(command));
-        let mut is_cancelled = false;
+        if cancel.is_cancelled() {
+            return Ok(CommandOutcome::cancelled());
+        }
+        if let Err(error) = self.send(&ToKeeper::Command(command)) {
+            guard.done();
+            return Err(ToolError::Confinement(format!("The command was not run: {error}.")));
+        }
+        let mut waiting = Waiting::new(cancel.clone());
         loop {
             let report = tokio::select! {
                 biased;
-                () = cancel.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    let _ = self.frames.send(ToKeeper::Cancel(id));
+                is_overdue = waiting.for_cancel() => {
+                    if is_overdue {
+                        self.give_up();
+                        return Ok(CommandOutcome::cancelled());
+                    }
+                    let _ = self.send(&ToKeeper::Cancel(id));
                     continue;
                 }
                 report = reports.recv() => report,
@@ -203,7 +297,7 @@ impl Keeper {
                         () = output(text) => {}
                         () = cancel.cancelled() => {}
                     }
-                    let _ = self.frames.send(ToKeeper::Taken(id));
+                    let _ = self.send(&ToKeeper::Taken(id));
                 }
                 Some(FromKeeper::CommandDone { result, .. }) => {
                     guard.done();
@@ -231,7 +325,9 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
+    /// Everything in the keeper is dead afterwards, so that what it left behind can be looked at.
     fn drop(&mut self) {
+        self.end.end();
         self.tasks.iter().for_each(tokio::task::AbortHandle::abort);
     }
 }
@@ -253,14 +349,40 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.keeper.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
         if !self.is_done {
-            let _ = self.keeper.frames.send(ToKeeper::Forget(self.id));
+            let _ = self.keeper.send(&ToKeeper::Forget(self.id));
         }
     }
 }
 
-async fn write_all(mut writer: OwnedWriteHalf, mut outgoing: mpsc::UnboundedReceiver<ToKeeper>) {
-    while let Some(frame) = outgoing.recv().await {
-        let Ok(bytes) = frames::encode(&frame) else { continue };
+/// Waits for a call to be cancelled, and then for as long as the keeper may take to end it.
+struct Waiting {
+    cancel: CancellationToken,
+    since: Option<tokio::time::Instant>,
+}
+
+impl Waiting {
+    fn new(cancel: CancellationToken) -> Self {
+        Self { cancel, since: None }
+    }
+
+    /// Returns when the call is cancelled, and again, with `true`, when it should have ended.
+    async fn for_cancel(&mut self) -> bool {
+        match self.since {
+            None => {
+                self.cancel.cancelled().await;
+                self.since = Some(tokio::time::Instant::now());
+                false
+            }
+            Some(since) => {
+                tokio::time::sleep_until(since + LONGEST_CANCEL).await;
+                true
+            }
+        }
+    }
+}
+
+async fn write_all(mut writer: OwnedWriteHalf, mut outgoing: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(bytes) = outgoing.recv().await {
         if writer.write_all(&bytes).await.is_err() {
             return;
         }

@@ -15,6 +15,8 @@ mod wishes;
 #[cfg(target_os = "linux")]
 mod frames;
 #[cfg(target_os = "linux")]
+mod git_config;
+#[cfg(target_os = "linux")]
 mod git_folders;
 #[cfg(target_os = "linux")]
 mod keeper;

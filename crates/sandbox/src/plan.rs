@@ -7,7 +7,7 @@ use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
 use crate::error::Error;
 use crate::git_folders::{self, GitFolders};
 use crate::sandbox::Place;
-use crate::wishes::{Home, Wishes};
+use crate::wishes::Wishes;
 
 /// What of the home folder holds credentials, or leads to programs that do.
 pub(crate) const CREDENTIALS: &[&str] = &[
@@ -92,6 +92,10 @@ pub(crate) struct Plan {
     pub read_only_inside: Vec<PathBuf>,
     pub git_folders: GitFolders,
     pub masked: Vec<PathBuf>,
+    /// What should be masked, but is in a folder that tools may write, and there are no mounts.
+    pub unmasked: Vec<PathBuf>,
+    /// What would be masked if it existed.
+    pub absent: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub home_store: Option<PathBuf>,
     pub visible: Vec<PathBuf>,
@@ -111,7 +115,6 @@ pub(crate) fn roots(mode: SandboxMode, wishes: &Wishes, place: &Place) -> Result
 fn root(path: &Path, place: &Place) -> Result<PathBuf, Error> {
     let refused = |reason| Error::Root { path: path.to_owned(), reason };
     let root = path.canonicalize().map_err(|_| refused("it does not exist"))?;
-    let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
     let own = place.own_folder.canonicalize().unwrap_or_else(|_| place.own_folder.clone());
     if root == Path::new("/") {
         return Err(refused("it is the root of all files; choose the folder of a project"));
@@ -120,11 +123,15 @@ fn root(path: &Path, place: &Place) -> Result<PathBuf, Error> {
     {
         return Err(refused("it belongs to the system or to all users; choose the folder of a project"));
     }
-    if home.is_some_and(|home| home.starts_with(&root)) {
+    if homes(place).iter().any(|home| home.starts_with(&root)) {
         return Err(refused("it is the home folder or contains it; choose the folder of a project"));
     }
     if root.starts_with(&own) {
         return Err(refused("it is bowline's own folder, which holds keys and sessions"));
+    }
+    // A mount keeps a folder from being renamed, but not the folders above it.
+    if own.parent().is_some_and(|parent| parent != root && parent.starts_with(&root)) {
+        return Err(refused("bowline's own folder is deep inside of it, where tools could put another in its place"));
     }
     if !root.is_dir() {
         return Err(refused("it is not a folder"));
@@ -139,6 +146,7 @@ impl Plan {
         wishes: &Wishes,
         place: &Place,
         granted: &[PathBuf],
+        home_store: Option<PathBuf>,
     ) -> Result<Self, Error> {
         // What is enforced is what paths lead to.
         let working_directory = bowline_files::canonical(&place.working_directory);
@@ -152,9 +160,7 @@ impl Plan {
         }
         let mut git_folders = GitFolders::default();
         for root in &roots {
-            let found = GitFolders::find(root);
-            git_folders.inside.extend(found.inside);
-            git_folders.outside.extend(found.outside);
+            git_folders.extend(GitFolders::find(root));
         }
         let mut writable = roots.clone();
         writable.extend(git_folders.outside.iter().cloned());
@@ -164,16 +170,12 @@ impl Plan {
         read_only_inside.extend(denied.write.iter().cloned());
         // What was granted was asked for by its very path.
         read_only_inside.retain(|path| path.exists() && !granted.contains(path));
+        // A keeper is told of paths as text. What is not is watched instead.
+        read_only_inside.retain(|path| path.to_str().is_some());
         let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
-        let masked = masked(wishes, place, home.as_deref(), &denied.read);
-        let home_store = match wishes.home {
-            Home::Overlay if mode == SandboxMode::WorkspaceWrite => {
-                home.as_deref().map(|home| store(home, place))
-            }
-            _ => None,
-        };
-        let home_store =
-            home_store.transpose().map_err(Error::preparing("making the store of the home folder"))?;
+        let homes = homes(place);
+        let masked = masked(wishes, place, &homes, &denied.read);
+        let absent = credentials(&homes).filter(|path| path.symlink_metadata().is_err()).collect();
         let visible = home.iter().cloned().chain(place.program.canonicalize().ok());
         let visible = visible.chain([place.working_directory.clone()]);
         let visible = visible.filter(|path| path.starts_with("/tmp") && path.exists());
@@ -187,10 +189,23 @@ impl Plan {
             read_only_inside,
             git_folders,
             masked,
+            unmasked: Vec::new(),
+            absent,
             visible: visible.collect(),
             home,
             home_store,
         })
+    }
+}
+
+impl Plan {
+    /// Takes note of what a level cannot enforce: Landlock cannot take back what it grants for a folder above.
+    pub fn for_level(mut self, level: SandboxLevel) -> Self {
+        if level != SandboxLevel::Full {
+            let is_open = |path: &PathBuf| self.writable.iter().any(|root| path.starts_with(root));
+            (self.unmasked, self.masked) = self.masked.into_iter().partition(is_open);
+        }
+        self
     }
 }
 
@@ -210,9 +225,29 @@ fn protected(roots: &[PathBuf], git_folders: &GitFolders) -> Vec<PathBuf> {
     let configuration = roots.iter().flat_map(|root| PROTECTED.iter().map(move |name| root.join(name)));
     let git =
         git_folders.all().flat_map(|folder| git_folders::PROTECTED.iter().map(move |name| folder.join(name)));
-    // A link is left alone: what it leads to is either outside or has a name of its own.
-    let is_plain = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
-    configuration.chain(git).filter(is_plain).collect()
+    let all = configuration.chain(git).chain(git_folders.files.iter().cloned());
+    // Nothing can be mounted on a link. What it leads to is protected if tools could change it; the link itself is watched.
+    let real = all.filter_map(|path| match std::fs::symlink_metadata(&path).ok()?.is_symlink() {
+        false => Some(path),
+        true => path.canonicalize().ok().filter(|target| roots.iter().any(|root| target.starts_with(root))),
+    });
+    let mut real: Vec<_> = real.filter(|path| !roots.contains(path)).collect();
+    real.sort();
+    real.dedup();
+    real
+}
+
+/// Returns the home folder that the environment names, and the one of the user's account, which programs without the
+/// variable use.
+fn homes(place: &Place) -> Vec<PathBuf> {
+    let named = place.user_home.iter().chain(&place.account_home);
+    let mut homes: Vec<_> = named.filter_map(|home| home.canonicalize().ok()).collect();
+    homes.dedup();
+    homes
+}
+
+fn credentials(homes: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    homes.iter().flat_map(|home| CREDENTIALS.iter().map(move |name| home.join(name)))
 }
 
 /// Tells whether something is protected, whether it exists or not. The plan knows of git folders that are elsewhere.
@@ -230,23 +265,21 @@ pub(crate) fn is_protected(path: &Path, roots: &[PathBuf], plan: Option<&Plan>) 
 
 /// Tells whether something is closed to tools, whatever the user's rules say.
 pub(crate) fn is_masked(path: &Path, wishes: &Wishes, place: &Place) -> bool {
-    let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
-    masked(wishes, place, home.as_deref(), &[]).iter().any(|masked| path.starts_with(masked))
+    masked(wishes, place, &homes(place), &[]).iter().any(|masked| path.starts_with(masked))
 }
 
 /// Returns what exists of the paths that tools cannot read, bowline's own folder first.
-fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>, denied: &[PathBuf]) -> Vec<PathBuf> {
+fn masked(wishes: &Wishes, place: &Place, homes: &[PathBuf], denied: &[PathBuf]) -> Vec<PathBuf> {
     let readable = |path: &Path| {
         wishes.readable.iter().any(|readable| {
             let readable = place.working_directory.join(readable);
             readable.canonicalize().is_ok_and(|readable| path.starts_with(readable))
         })
     };
-    let credentials = home.into_iter().flat_map(|home| CREDENTIALS.iter().map(move |name| home.join(name)));
     let own = place.own_places.iter().filter_map(|path| path.canonicalize().ok());
     // Sessions may be kept in the working folder itself, which cannot be closed to the tools.
     let own = own.filter(|path| !place.working_directory.starts_with(path));
-    let others = credentials.chain(denied.iter().cloned());
+    let others = credentials(homes).chain(denied.iter().cloned());
     let others = others.filter_map(|path| path.canonicalize().ok()).filter(|path| !readable(path));
     let mut masked: Vec<PathBuf> = Vec::new();
     for path in own.chain(others) {
@@ -257,11 +290,21 @@ fn masked(wishes: &Wishes, place: &Place, home: Option<&Path>, denied: &[PathBuf
     masked
 }
 
-/// Returns the folder for changes to the home folder, one for each project. It must not be in the home folder itself, which
-/// an overlay does not allow.
-fn store(home: &Path, place: &Place) -> std::io::Result<PathBuf> {
-    let project =
-        ring::digest::digest(&ring::digest::SHA256, place.working_directory.as_os_str().as_encoded_bytes());
+/// How many sessions of a project may have an overlay of the home folder at the same time.
+const MOST_STORES: u32 = 16;
+
+/// A folder for changes to the home folder, which one session uses at a time: what two overlays do with one is undefined.
+#[derive(Debug)]
+pub(crate) struct HomeStore {
+    pub path: PathBuf,
+    _lock: std::fs::File,
+}
+
+/// Returns the folder for changes to the home folder, one for each project, or another one if a session has that. It must
+/// not be in the home folder itself, which an overlay does not allow.
+pub(crate) fn home_store(home: &Path, place: &Place) -> std::io::Result<HomeStore> {
+    let project = bowline_files::canonical(&place.working_directory);
+    let project = ring::digest::digest(&ring::digest::SHA256, project.as_os_str().as_encoded_bytes());
     let name: String = project.as_ref().iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     let own = place.own_folder.join("sandbox/home");
     let parent = if own.starts_with(home) {
@@ -279,9 +322,15 @@ fn store(home: &Path, place: &Place) -> std::io::Result<PathBuf> {
             parent.display()
         )));
     }
-    let store = parent.join(name);
-    bowline_files::create_private_folder(&store)?;
-    store.canonicalize()
+    for number in 1..=MOST_STORES {
+        let store = parent.join(if number == 1 { name.clone() } else { format!("{name}-{number}") });
+        bowline_files::create_private_folder(&store)?;
+        let lock = std::fs::File::open(&store)?;
+        if lock.try_lock().is_ok() {
+            return Ok(HomeStore { path: store.canonicalize()?, _lock: lock });
+        }
+    }
+    Err(std::io::Error::other("too many sessions of this project are running"))
 }
 
 /// Returns the level to use, or why none is good enough.

@@ -1,5 +1,7 @@
 //! What holds: each promise with the probe that proved it, and what is not enforced, in plain words.
 
+use std::path::PathBuf;
+
 use bowline_core::sandbox::{NotEnforced, Promise, PromiseState, SandboxLevel, SandboxNetwork};
 
 use crate::frames::ProbeResult;
@@ -54,7 +56,7 @@ const PROMISES: &[Text] = &[
     },
     Text {
         id: "socket.path",
-        text: "Sockets in the file system that were there at the start cannot be reached.",
+        text: "Sockets that programs listened at by their full paths at the start cannot be reached.",
         holds: always,
     },
     Text { id: "process.signal", text: "No other process of the user can be signalled.", holds: always },
@@ -139,7 +141,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
         ),
         (
             "file.protected.new",
-            "Protected files that did not exist are put back after the command, not prevented.",
+            "Protected files that did not exist are put back after the command, not prevented; if bowline is killed before, they stay.",
         ),
         ("file.reading", "Everything but credentials can be read, and an answer of the model may repeat it."),
         ("resources", "Processor time, memory and disk space are not limited."),
@@ -149,7 +151,12 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
         ),
         (
             "socket.path.later",
-            "A socket that a program outside makes later at a visible path can be reached.",
+            "A socket that a program outside makes later at a visible path, renames, or makes by a relative path can be reached.",
+        ),
+        (
+            "file.replaced",
+            "A credential or a git configuration that another program replaces while a command runs is open to that command; the \
+             next one finds it closed.",
         ),
     ];
     match network {
@@ -164,7 +171,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
         )),
     }
     if level != SandboxLevel::Full {
-        list.retain(|(id, _)| *id != "socket.path.later");
+        list.retain(|(id, _)| !matches!(*id, "socket.path.later" | "file.replaced"));
         list.extend([
             ("file.metadata", "Mode, times and attributes of your files outside can be changed."),
             (
@@ -179,6 +186,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
                 "process.visible",
                 "Other processes can be seen and given a lower priority, but not signalled or read.",
             ),
+            ("terminal", "Your other terminals can be read and written."),
             ("ipc", "System V shared memory and queues, and /dev/shm, are shared with your other programs."),
             (
                 "network.loopback",
@@ -187,4 +195,24 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
         ]);
     }
     list.into_iter().map(|(id, why)| NotEnforced { id: id.to_owned(), why: why.to_owned() }).collect()
+}
+
+/// Returns what is not enforced because these paths should be masked and are not.
+pub(crate) fn unmasked(paths: &[PathBuf]) -> Option<NotEnforced> {
+    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    (!names.is_empty()).then(|| NotEnforced {
+        id: "file.masked.inside".to_owned(),
+        why: format!(
+            "What is in a folder that tools may write cannot be masked without namespaces: {}.",
+            names.join(", ")
+        ),
+    })
+}
+
+/// Returns what is not enforced because there are so many repositories.
+pub(crate) fn left_out(repositories: usize) -> Option<NotEnforced> {
+    (repositories > 0).then(|| NotEnforced {
+        id: "file.protected.many".to_owned(),
+        why: format!("{repositories} repositories in the workspace are not protected, because there are too many."),
+    })
 }

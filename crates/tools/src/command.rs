@@ -46,6 +46,20 @@ pub struct CommandOutcome {
     pub protected: Vec<ProtectedChange>,
 }
 
+impl CommandOutcome {
+    /// Returns the outcome of a command that was cancelled before it began.
+    pub fn cancelled() -> Self {
+        Self {
+            output: String::new(),
+            exit_code: None,
+            cancelled: true,
+            truncated: false,
+            full_output_path: None,
+            protected: Vec::new(),
+        }
+    }
+}
+
 /// Runs a user-initiated command and passes its cleaned output to `on_output` as it arrives. No more output is read until
 /// `on_output` has finished with a piece, so the consumer sets the pace; cancelling does not wait for it.
 pub async fn run_command<Taken: Future<Output = ()> + Send>(

@@ -5,5 +5,8 @@
 #![expect(clippy::print_stdout, reason = "what a machine cannot have is said, not skipped")]
 
 mod ending;
+mod hosts;
+mod keepers;
 mod levels;
 mod matrix;
+mod workspace_files;

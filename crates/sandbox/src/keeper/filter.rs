@@ -91,6 +91,28 @@ const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u6
 /// which debuggers use.
 const HARMLESS_PERSONALITIES: [u64; 3] = [0, 0xffff_ffff, 0x0004_0000];
 
+/// Calls that give a file its mode, and which of their arguments that is.
+const MODE_ARGUMENTS: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    // fchmodat2
+    (452, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// Calls that open files and may create them, with the arguments that are their flags and the mode.
+const OPENING: &[(i64, u8, u8)] = &[
+    (libc::SYS_openat, 2, 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+];
+
 /// What the numbers of the x32 interface have in addition.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
@@ -112,12 +134,12 @@ const ARCHITECTURE: TargetArch = TargetArch::aarch64;
 
 /// Applies the filter to this thread and everything that it starts.
 pub(super) fn apply(policy: &Policy) -> Result<(), Failed> {
-    // Its flags are in memory, where a filter cannot look. The C library falls back to `clone`.
-    let absent = Rules::from([(libc::SYS_clone3, Vec::new())]);
-    let absent = program(with_x32(absent), libc::ENOSYS).at("building the filter of clone3")?;
+    // Their flags are in memory, where a filter cannot look. Programs fall back to `clone` and `openat`.
+    let absent = Rules::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
+    let absent = program(with_x32(absent), libc::ENOSYS).at("building the filter of clone3 and openat2")?;
     let refused = refused(policy).at("building the filter of system calls")?;
     let refused = program(with_x32(refused), libc::EPERM).at("building the filter of system calls")?;
-    apply_filter(&absent).at("applying the filter of clone3")?;
+    apply_filter(&absent).at("applying the filter of clone3 and openat2")?;
     apply_filter(&refused).at("applying the filter of system calls")
 }
 
@@ -140,9 +162,28 @@ fn refused(policy: &Policy) -> Result<Rules, seccompiler::BackendError> {
     let other_process = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
     let new_limits = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other_process, new_limits])?]);
+    refuse_set_user_id(&mut rules)?;
     rules.insert(libc::SYS_socket, none_of(0, &families(policy))?);
     rules.insert(libc::SYS_socketpair, none_of(0, &[family(libc::AF_UNIX)])?);
     Ok(rules)
+}
+
+/// Refuses to make files that run with the rights of their owner. They would do so for everyone, outside as well.
+fn refuse_set_user_id(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    let bit = u64::from(libc::S_ISUID);
+    let has = |argument, bits| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits), bits)
+    };
+    for (number, mode) in MODE_ARGUMENTS {
+        rules.insert(*number, vec![SeccompRule::new(vec![has(*mode, bit)?])?]);
+    }
+    // Without these flags, the mode is whatever happens to be in the register.
+    let creating = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+    for (number, flags, mode) in OPENING {
+        let rule = |flag: i32| SeccompRule::new(vec![has(*flags, u64::from(flag.unsigned_abs()))?, has(*mode, bit)?]);
+        rules.insert(*number, creating.into_iter().map(rule).collect::<Result<_, _>>()?);
+    }
+    Ok(())
 }
 
 /// Returns the families of sockets that can be made.

@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags, open, openat2, statx,
+};
 
 use super::{At as _, Failed};
 
@@ -168,23 +170,37 @@ pub(super) fn pin(path: &Path) -> Result<(), Failed> {
     bind(&held, path).at(step())
 }
 
-/// Returns the flags of the mount that a path is on.
+/// Returns the flags of the mount that a path is on. Those that are locked must be kept when it is mounted again.
 fn flags_at(path: &Path) -> MsFlags {
-    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID).ok();
-    let mounts = all().unwrap_or_default();
-    let mounted = found.and_then(|found| mounts.into_iter().find(|mounted| mounted.id == found.stx_mnt_id));
-    mounted.map_or(MsFlags::empty(), |mounted| mounted.flags)
+    let Ok(found) = rustix::fs::statvfs(path) else { return MsFlags::empty() };
+    let known = [
+        (StatVfsMountFlags::RDONLY, MsFlags::MS_RDONLY),
+        (StatVfsMountFlags::NOSUID, MsFlags::MS_NOSUID),
+        (StatVfsMountFlags::NODEV, MsFlags::MS_NODEV),
+        (StatVfsMountFlags::NOEXEC, MsFlags::MS_NOEXEC),
+        (StatVfsMountFlags::NOATIME, MsFlags::MS_NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MsFlags::MS_NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let set = known.into_iter().filter(|(flag, _)| found.f_flag.contains(*flag));
+    set.fold(MsFlags::empty(), |flags, (_, flag)| flags | flag)
 }
 
 /// Covers a path so that nothing can be read there: an empty folder without rights, or an empty file.
 pub(super) fn mask(path: &Path) -> Result<(), Failed> {
     let step = || format!("masking {}", path.display());
-    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
-    if metadata.is_dir() {
+    // Names may be links that tools have made in the overlay of a home folder. What they hide cannot be read by them.
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let Ok(opened) = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
+        return Ok(());
+    };
+    let held = Held { descriptor: opened };
+    let (is_folder, path) = (held.is_folder(), held.path());
+    if is_folder {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
-        return mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=000,size=4k")).at(step());
+        return mount(Some("tmpfs"), &path, Some("tmpfs"), flags, Some("mode=000,size=4k")).at(step());
     }
-    mount(Some("/dev/null"), path, NONE, MsFlags::MS_BIND, NONE).at(step())
+    mount(Some("/dev/null"), &path, NONE, MsFlags::MS_BIND, NONE).at(step())
 }
 
 /// Mounts an empty file system in memory.

@@ -1,7 +1,9 @@
 //! The namespaces of a keeper, and what its files look like from inside.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +31,10 @@ pub(super) fn enter(own_network: bool) -> Result<(), Failed> {
 
 /// Returns the paths of all sockets that a program of the machine listens at.
 pub(super) fn listening_sockets() -> Vec<PathBuf> {
-    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let paths = table.lines().filter_map(|line| line.find(" /").map(|start| &line[start + 1..]));
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let start = |line: &&[u8]| line.windows(2).position(|pair| pair == b" /");
+    let lines = table.split(|byte| *byte == b'\n');
+    let paths = lines.filter_map(|line| start(&line).map(|start| OsStr::from_bytes(&line[start + 1..])));
     let mut paths: Vec<_> = paths.map(PathBuf::from).collect();
     paths.sort();
     paths.dedup();

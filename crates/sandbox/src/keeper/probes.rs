@@ -1,6 +1,7 @@
 //! The probes: each tries, inside of the keeper, what a promise rules out. One that gets through stops everything.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,6 +20,9 @@ use crate::policy::Policy;
 
 /// How long a connection is tried. Where nothing listens it is refused at once.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How many files of a masked folder are tried.
+const MOST_NAMES: usize = 100;
 
 /// What a probe returns: whether what it tried was refused, or nothing if it could not be tried here.
 type Probe = fn(&Policy) -> Option<bool>;
@@ -91,17 +95,22 @@ fn link_outside(policy: &Policy) -> Option<bool> {
 }
 
 fn read_masked(policy: &Policy) -> Option<bool> {
-    let masked = policy.masked.first()?;
-    let is_readable = match fs::read_dir(masked) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(_) => fs::read(masked).is_ok_and(|bytes| !bytes.is_empty()),
+    (!policy.masked.is_empty()).then(|| !policy.masked.iter().any(|masked| is_readable(policy, masked)))
+}
+
+fn is_readable(policy: &Policy, masked: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(masked) else {
+        // Not the whole file: it may be large.
+        return File::open(masked).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|read| read > 0));
     };
     // Without a mount, names can be listed, but nothing can be opened.
-    if policy.level != SandboxLevel::Full {
-        let mut files = fs::read_dir(masked).into_iter().flatten().flatten();
-        return Some(!files.any(|entry| File::open(entry.path()).is_ok_and(|file| is_file(&file))));
+    match policy.level {
+        SandboxLevel::Full => entries.next().is_some(),
+        _ => entries
+            .take(MOST_NAMES)
+            .flatten()
+            .any(|entry| File::open(entry.path()).is_ok_and(|file| is_file(&file))),
     }
-    Some(!is_readable)
 }
 
 fn is_file(file: &File) -> bool {

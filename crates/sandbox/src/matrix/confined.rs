@@ -60,6 +60,7 @@ impl Confined {
         let sandbox_place = crate::sandbox::Place {
             working_directory: place.workspace.clone(),
             user_home: Some(place.home.clone()),
+            account_home: None,
             own_folder: place.state.clone(),
             own_places: vec![place.state.clone()],
             temporary_directory: self.temporary_directory.clone(),

@@ -13,38 +13,47 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bowline_core::sandbox::{ProtectedChange, SandboxLevel};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat2, renameat};
 use rustix::io::Errno;
 
-use self::quarantine::{Removal, move_away};
+use self::quarantine::{Removal, RightToWrite, move_away, open_with_rights};
 use self::saved::{Saved, Signature};
 pub(crate) use self::watch::{Expected, Watch};
+use crate::git_config;
 use crate::git_folders::{self, GitFolders};
 use crate::plan::{PROTECTED, Plan};
 
 /// How many bytes of protected files are kept in memory.
 const BUDGET: usize = 16 << 20;
 
+/// How many hooks of a new repository are moved away at once.
+const MOST_HOOKS: usize = 1_000;
+
 /// The protected paths of a workspace.
 #[derive(Debug)]
 pub(crate) struct Protected {
     watched: Vec<Watched>,
+    /// The folders that paths are followed from, by their paths.
+    bases: Vec<(PathBuf, Arc<OwnedFd>)>,
     /// Folders that were renamed, if there are no mounts to prevent it.
     pinned: Vec<Pinned>,
     quarantine: PathBuf,
     roots: Vec<PathBuf>,
     known: GitFolders,
-    /// Hooks of new repositories that could not be moved away.
-    stuck_hooks: Vec<PathBuf>,
+    /// Repositories that calls have made.
+    made: Vec<PathBuf>,
+    /// What of new repositories could not be moved away.
+    stuck_in_made: Vec<PathBuf>,
 }
 
 /// A path that is compared after each call.
 #[derive(Debug)]
 struct Watched {
     /// A folder above it, as it was opened at the start.
-    base: OwnedFd,
+    base: Arc<OwnedFd>,
     /// The folder of the path within that.
     folder: PathBuf,
     name: OsString,
@@ -66,6 +75,8 @@ struct Pinned {
     /// The root that it is in, as it was opened at the start. Everything on the way from there may be replaced by links.
     root: OwnedFd,
     root_path: PathBuf,
+    /// Whether it was moved together with the folder that it was in, which is allowed.
+    is_gone: bool,
 }
 
 impl Protected {
@@ -73,11 +84,13 @@ impl Protected {
     pub fn note(plan: &Plan, level: SandboxLevel, own_folder: &Path) -> io::Result<Self> {
         let mut protected = Self {
             watched: Vec::new(),
+            bases: Vec::new(),
             pinned: Vec::new(),
             quarantine: own_folder.join("quarantine"),
             roots: plan.roots.clone(),
             known: plan.git_folders.clone(),
-            stuck_hooks: Vec::new(),
+            made: Vec::new(),
+            stuck_in_made: Vec::new(),
         };
         // What a mount protects needs no comparing.
         let is_mounted =
@@ -97,11 +110,29 @@ impl Protected {
                     protected.watch_in_git(git, name, &mut budget)?;
                 }
             }
-            if level != SandboxLevel::Full {
+            // A mount keeps a folder in its place, but not the folders above it.
+            let is_at_the_top = plan.roots.iter().any(|root| git.parent() == Some(root));
+            if level != SandboxLevel::Full || !is_at_the_top {
                 let root = plan.roots.iter().find(|root| git.starts_with(root)).map(PathBuf::as_path);
                 protected
                     .pinned
                     .extend(root.or_else(|| git.parent()).and_then(|root| Pinned::new(git, root)));
+            }
+        }
+        for worktree in &plan.git_folders.worktrees {
+            for name in git_folders::POINTERS.iter().chain(["config.worktree"].iter()) {
+                protected.watch_in_git(worktree, name, &mut budget)?;
+            }
+        }
+        for file in &plan.git_folders.files {
+            // Also if it is mounted: a folder above it can be given another name.
+            protected.watch_file(file, &mut budget)?;
+        }
+        // What a protected link leads to.
+        for path in plan.read_only_inside.iter().filter(|path| level != SandboxLevel::Full && path.exists()) {
+            let is_watched = protected.watched.iter().any(|watched| watched.path == *path);
+            if !is_watched && plan.roots.iter().any(|root| path.starts_with(root) && path != root) {
+                protected.watch_file(path, &mut budget)?;
             }
         }
         Ok(protected)
@@ -116,9 +147,27 @@ impl Protected {
         }
     }
 
-    fn watch(&mut self, base: &Path, folder: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
+    /// Opens a folder to follow paths from, once.
+    fn base(&mut self, path: &Path) -> io::Result<Arc<OwnedFd>> {
+        if let Some((_, opened)) = self.bases.iter().find(|(known, _)| known == path) {
+            return Ok(Arc::clone(opened));
+        }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let opened = rustix::fs::open(base, flags, Mode::empty())?;
+        let opened = Arc::new(rustix::fs::open(path, flags, Mode::empty())?);
+        self.bases.push((path.to_owned(), Arc::clone(&opened)));
+        Ok(opened)
+    }
+
+    /// Watches a file that is somewhere in a root.
+    fn watch_file(&mut self, file: &Path, budget: &mut usize) -> io::Result<()> {
+        match (file.parent(), file.file_name().and_then(OsStr::to_str)) {
+            (Some(folder), Some(name)) => self.watch_in_git(folder, name, budget),
+            _ => Ok(()),
+        }
+    }
+
+    fn watch(&mut self, base: &Path, folder: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
+        let opened = self.base(base)?;
         let path = base.join(folder).join(name);
         let name = OsString::from(name);
         let (signature, saved) = match open_beneath(opened.as_fd(), folder) {
@@ -147,9 +196,12 @@ impl Protected {
     /// Puts back what has changed, and returns what that was.
     pub fn put_back(&mut self) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
-        for pinned in self.pinned.iter().filter(|pinned| pinned.is_moved()) {
+        for pinned in self.pinned.iter_mut().filter(|pinned| pinned.is_moved()) {
             changes.extend(pinned.put_back(&self.quarantine));
         }
+        // What is made in their place is new.
+        let gone = |git: &PathBuf| self.pinned.iter().any(|pinned| pinned.is_gone && pinned.path == *git);
+        self.known.inside.retain(|git| !gone(git));
         for watched in self.watched.iter_mut().filter(|watched| watched.is_changed()) {
             // What stays in its place is reported once.
             let was_stuck = watched.is_stuck;
@@ -164,7 +216,7 @@ impl Protected {
     /// Returns a protected path that could not be put back, if there is one.
     pub fn stuck(&self) -> Option<&Path> {
         let watched = self.watched.iter().find(|watched| watched.is_stuck && watched.is_changed());
-        let hook = || self.stuck_hooks.iter().find(|hook| hook.symlink_metadata().is_ok());
+        let hook = || self.stuck_in_made.iter().find(|path| path.symlink_metadata().is_ok());
         watched.map(|watched| &watched.path).or_else(hook).map(PathBuf::as_path)
     }
 
@@ -188,42 +240,77 @@ impl Protected {
         &self.roots
     }
 
-    /// Takes note of repositories that calls have made since. Hooks in them are moved to quarantine, and what leads git
-    /// elsewhere is watched from now on.
+    /// Takes note of repositories that calls have made since. What makes git run programs in them is moved to quarantine.
     pub fn take_found(&mut self, root: &Path, found: GitFolders) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
         let new: Vec<_> = found.inside.into_iter().filter(|git| !self.known.inside.contains(git)).collect();
         for git in new {
-            let (removed, stuck) = self.remove_hooks(root, &git);
-            changes.extend(removed);
-            self.stuck_hooks.extend(stuck);
-            for pointer in git_folders::POINTERS {
-                let _ = self.watch_in_git(&git, pointer, &mut 0);
+            // A repository that was there before and has another place now keeps what it has.
+            let was_there = self.pinned.iter().any(|pinned| pinned.is_folder(&git));
+            if !was_there {
+                for pointer in git_folders::POINTERS {
+                    let _ = self.watch_in_git(&git, pointer, &mut 0);
+                }
+                self.made.push(git.clone());
             }
             self.known.inside.push(git);
+        }
+        for git in self.made.clone() {
+            changes.extend(self.clear_made(root, &git));
+        }
+        for worktree in found.worktrees {
+            if !self.known.worktrees.contains(&worktree) {
+                if !git_folders::leads_back(&worktree) {
+                    changes.extend(self.take_away(root, &worktree.join("commondir")));
+                }
+                self.known.worktrees.push(worktree);
+            }
+        }
+        for file in found.files {
+            if !self.known.files.contains(&file) && !self.known.has_made(&file) {
+                changes.extend(self.take_away(root, &file));
+            }
         }
         changes
     }
 
-    /// Moves the hooks of a new repository away. Also returns those that stay.
-    fn remove_hooks(&self, root: &Path, git: &Path) -> (Vec<ProtectedChange>, Vec<PathBuf>) {
-        let open = || -> Option<OwnedFd> {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            let base = rustix::fs::open(root, flags, Mode::empty()).ok()?;
-            open_beneath(base.as_fd(), &git.strip_prefix(root).ok()?.join("hooks")).ok()
-        };
-        let (mut changes, mut stuck) = (Vec::new(), Vec::new());
-        let Some(hooks) = open() else { return (changes, stuck) };
-        let is_sample = |name: &OsString| Path::new(name).extension() == Some(OsStr::new("sample"));
-        for name in saved::names(hooks.as_fd()).into_iter().filter(|name| !is_sample(name)) {
-            let path = git.join("hooks").join(&name);
-            let removal = move_away(hooks.as_fd(), &name, &path, &self.quarantine);
-            if removal == Removal::Stays {
-                stuck.push(path.clone());
+    /// Moves away what makes git run programs in a repository that a call has made.
+    fn clear_made(&mut self, root: &Path, git: &Path) -> Vec<ProtectedChange> {
+        let mut changes = Vec::new();
+        for config in ["config", "config.worktree"].map(|name| git.join(name)) {
+            if git_config::runs_programs(&config) {
+                changes.extend(self.take_away(root, &config));
             }
-            changes.push(ProtectedChange { path, quarantine: removal.place(), change: "created".to_owned() });
         }
-        (changes, stuck)
+        let hooks = git.join("hooks");
+        match hooks.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return changes.into_iter().chain(self.take_away(root, &hooks)).collect(),
+            Err(_) => return changes,
+        }
+        let is_sample = |name: &OsString| Path::new(name).extension() == Some(OsStr::new("sample"));
+        let names = fs::read_dir(&hooks).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let names: Vec<_> = names.filter(|name| !is_sample(name)).take(MOST_HOOKS).collect();
+        for name in names {
+            changes.extend(self.take_away(root, &hooks.join(name)));
+        }
+        changes
+    }
+
+    /// Moves something in a root away, without following links on the way to it.
+    fn take_away(&mut self, root: &Path, path: &Path) -> Option<ProtectedChange> {
+        let base = self.base(root).ok()?;
+        let folder = open_with_rights(base.as_fd(), path.parent()?.strip_prefix(root).ok()?).ok()?;
+        let _right = RightToWrite::take(folder.as_fd());
+        let removal = move_away(folder.as_fd(), path.file_name()?, path, &self.quarantine);
+        match removal {
+            Removal::Nothing => return None,
+            Removal::Stays if self.stuck_in_made.iter().any(|stuck| stuck == path) => return None,
+            Removal::Stays => self.stuck_in_made.push(path.to_owned()),
+            Removal::Moved(_) => {}
+        }
+        let (path, change) = (path.to_owned(), "created".to_owned());
+        Some(ProtectedChange { path, quarantine: removal.place(), change })
     }
 }
 
@@ -250,13 +337,18 @@ impl Watched {
         if self.folder.as_os_str().is_empty() {
             return Signature::of(self.base.as_fd(), &self.name);
         }
-        self.parent().map(|parent| Signature::of(parent.as_fd(), &self.name)).unwrap_or_default()
+        match self.parent() {
+            Ok(parent) => Signature::of(parent.as_fd(), &self.name),
+            Err(Errno::ACCESS) => Signature::unknown(),
+            Err(_) => Signature::default(),
+        }
     }
 
     fn put_back(&mut self, quarantine: &Path) -> ProtectedChange {
         let is_there =
             |parent: &OwnedFd| rustix::fs::statat(parent, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-        let parent = self.parent().ok();
+        let parent = open_with_rights(self.base.as_fd(), &self.folder).ok();
+        let _right = parent.as_ref().map(|parent| RightToWrite::take(parent.as_fd()));
         let change = match (&self.saved, parent.as_ref().is_some_and(is_there)) {
             (Saved::Absent, _) => "created",
             (_, true) => "changed",
@@ -286,11 +378,17 @@ impl Pinned {
             path: path.to_owned(),
             root: open(root)?,
             root_path: root.to_owned(),
+            is_gone: false,
         })
     }
 
     fn is_moved(&self) -> bool {
-        self.at(&self.path).is_none()
+        !self.is_gone && self.at(&self.path).is_none()
+    }
+
+    /// Tells whether it is this folder that is at a path.
+    fn is_folder(&self, path: &Path) -> bool {
+        self.at(path).is_some()
     }
 
     /// Opens the folder of a path within the root, and returns it with the name in it.
@@ -307,9 +405,12 @@ impl Pinned {
         ((found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)).then_some((parent, name))
     }
 
-    fn put_back(&self, quarantine: &Path) -> Option<ProtectedChange> {
+    fn put_back(&mut self, quarantine: &Path) -> Option<ProtectedChange> {
         use std::os::fd::AsRawFd as _;
-        let (parent, name) = self.parent_of(&self.path)?;
+        let Some((parent, name)) = self.parent_of(&self.path) else {
+            self.is_gone = true;
+            return None;
+        };
         let moved = move_away(parent.as_fd(), name, &self.path, quarantine).place();
         // Where it is now is what the kernel says. By the time that the path is followed it may lead elsewhere, so it is
         // followed from the root without links, and must still lead to the folder.

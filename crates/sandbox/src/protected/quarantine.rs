@@ -1,12 +1,16 @@
 //! Taking something away from a protected path. It may be somebody's work, so it is moved, never deleted, however large it is.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fchmod, fstat, renameat, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, RenameFlags, chmodat, fchmod, fstat, openat, renameat, renameat_with, statat,
+};
 use rustix::io::Errno;
+
+use super::open_beneath;
 
 /// What became of something that was to be taken away.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,11 +38,7 @@ pub(super) fn move_away(parent: BorrowedFd<'_>, name: &OsStr, path: &Path, quara
     if statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).is_err() {
         return Removal::Nothing;
     }
-    let moved = try_to_move(parent, name, path, quarantine);
-    // A command may have taken away the right to change the folder.
-    moved
-        .or_else(|_| with_right_to_write(parent, || try_to_move(parent, name, path, quarantine)))
-        .map_or(Removal::Stays, Removal::Moved)
+    try_to_move(parent, name, path, quarantine).map_or(Removal::Stays, Removal::Moved)
 }
 
 fn try_to_move(
@@ -64,14 +64,53 @@ fn try_to_move(
     Ok(path.with_file_name(new_name))
 }
 
-/// Does something while the user has the right to change a folder that the user owns.
-fn with_right_to_write<T>(
-    folder: BorrowedFd<'_>,
-    work: impl FnOnce() -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    let before = Mode::from_raw_mode(fstat(folder)?.st_mode & 0o7777);
-    fchmod(folder, before | Mode::WUSR | Mode::XUSR)?;
-    let done = work();
-    let _ = fchmod(folder, before);
-    done
+/// The right to change a folder, which a command may have taken away. It is gone again when this is dropped.
+pub(super) struct RightToWrite<'folder> {
+    folder: BorrowedFd<'folder>,
+    before: Option<Mode>,
+}
+
+impl<'folder> RightToWrite<'folder> {
+    /// Takes the right, as far as the user may.
+    pub fn take(folder: BorrowedFd<'folder>) -> Self {
+        let mode = fstat(folder).map(|found| Mode::from_raw_mode(found.st_mode & 0o7777));
+        let before = mode.ok().filter(|mode| !mode.contains(Mode::WUSR | Mode::XUSR));
+        let taken = before.map(|mode| fchmod(folder, mode | Mode::WUSR | Mode::XUSR));
+        Self { folder, before: before.filter(|_| taken == Some(Ok(()))) }
+    }
+}
+
+impl Drop for RightToWrite<'_> {
+    fn drop(&mut self) {
+        if let Some(mode) = self.before {
+            let _ = fchmod(self.folder, mode);
+        }
+    }
+}
+
+/// Opens a folder beneath another, without following links. If a command has taken away the rights to it or to a folder on
+/// the way, the user gets them back.
+pub(super) fn open_with_rights(base: BorrowedFd<'_>, folder: &Path) -> Result<OwnedFd, Errno> {
+    match open_beneath(base, folder) {
+        Err(Errno::ACCESS) => {}
+        opened => return opened,
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut here = openat(base, ".", flags, Mode::empty()).or_else(|_| rustix::io::dup(base))?;
+    restore_rights(&here)?;
+    for part in folder.components() {
+        here = openat(&here, part.as_os_str(), flags, Mode::empty())?;
+        restore_rights(&here)?;
+    }
+    open_beneath(base, folder)
+}
+
+/// Gives the user all rights to a folder that was opened without any.
+fn restore_rights(folder: &OwnedFd) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(fstat(folder)?.st_mode & 0o7777);
+    if mode.contains(Mode::RWXU) {
+        return Ok(());
+    }
+    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    chmodat(CWD, path, mode | Mode::RWXU, AtFlags::empty())
 }

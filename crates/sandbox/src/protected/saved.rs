@@ -9,6 +9,8 @@ use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, symlinkat,
 };
 
+use rustix::io::Errno;
+
 /// How many entries of a folder are kept or compared, and how deep.
 const MOST_ENTRIES: usize = 2_000;
 const DEEPEST: usize = 8;
@@ -34,7 +36,15 @@ pub(super) enum Saved {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Signature(Vec<(u64, i64, i64, i64, u32)>);
 
+/// What stands for something that cannot be looked at.
+const UNKNOWN: (u64, i64, i64, i64, u32) = (u64::MAX, -1, -1, -1, u32::MAX);
+
 impl Signature {
+    /// Returns the signature of something that cannot be looked at.
+    pub fn unknown() -> Self {
+        Self(vec![UNKNOWN])
+    }
+
     /// Returns the signature of a name in a folder; an empty one if it is not there.
     pub fn of(parent: BorrowedFd<'_>, name: &OsStr) -> Self {
         let mut signature = Self::default();
@@ -43,7 +53,12 @@ impl Signature {
     }
 
     fn add(&mut self, parent: BorrowedFd<'_>, name: &OsStr, depth: usize) {
-        let Ok(found) = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let found = match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => found,
+            // Not to be allowed to look is not the same as to find nothing.
+            Err(Errno::ACCESS | Errno::PERM) => return self.0.push(UNKNOWN),
+            Err(_) => return,
+        };
         let is_folder = kind(&found) == FileType::Directory;
         // The times of a folder change with every name in it, which is compared anyway. Of those of a file, only the time
         // of the last change of anything cannot be set.

@@ -45,6 +45,8 @@ impl World {
             read_only_inside: Vec::new(),
             git_folders: GitFolders::find(&self.root),
             masked: Vec::new(),
+            absent: Vec::new(),
+            unmasked: Vec::new(),
             home: None,
             home_store: None,
             visible: Vec::new(),
@@ -132,18 +134,26 @@ fn git_folder_that_was_moved_away_comes_back() {
 }
 
 #[test]
-fn hooks_of_repositories_that_calls_make_are_removed_but_not_samples() {
+fn hooks_and_programs_of_repositories_that_calls_make_are_removed_but_not_samples() {
     let world = World::new(&[]);
     let mut protected = world.note();
     world.write("new/.git/hooks/pre-commit", "evil");
     world.write("new/.git/hooks/pre-commit.sample", "fine");
-    world.write("new/.git/config", "plain");
+    world.write("new/.git/config", "[core]\n\tbare = false\n");
     assert!(!protected.is_changed());
     let found = protected.take_found(&world.root, GitFolders::find(&world.root));
     assert_eq!(found.len(), 1);
     assert!(!world.root.join("new/.git/hooks/pre-commit").exists());
     assert!(world.root.join("new/.git/hooks/pre-commit.sample").exists());
     assert_eq!(protected.take_found(&world.root, GitFolders::find(&world.root)), []);
+    // What is added later goes as well.
+    world.write("new/.git/hooks/post-merge", "evil");
+    world.write("new/.git/config", "[core]\n\tfsmonitor = evil\n");
+    assert_eq!(protected.take_found(&world.root, GitFolders::find(&world.root)).len(), 2);
+    assert!(!world.root.join("new/.git/config").exists());
+    world.write("other/.git", "gitdir: /elsewhere");
+    assert_eq!(protected.take_found(&world.root, GitFolders::find(&world.root)).len(), 1);
+    assert!(!world.root.join("other/.git").exists());
     world.write("new/.git/commondir", "/elsewhere");
     assert!(protected.is_changed());
 }

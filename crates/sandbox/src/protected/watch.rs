@@ -12,6 +12,9 @@ use crate::git_folders::GitFolders;
 /// How long the next search waits after one, so that many short commands do not cost a search each.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// How often is looked after the last command, which may have left processes in the background.
+const LOOKS_AFTER: usize = 60;
+
 /// The protected paths of a keeper, looked at after each call.
 #[derive(Debug)]
 pub(crate) struct Watch(Arc<Mutex<Watched>>);
@@ -26,6 +29,8 @@ struct Watched {
     is_due: bool,
     /// Whether there may be processes in the background.
     ran_commands: bool,
+    /// Whether the keeper has ended. What changes from then on is not its doing.
+    is_over: bool,
 }
 
 impl Watch {
@@ -36,6 +41,7 @@ impl Watch {
             is_searching: false,
             is_due: false,
             ran_commands: false,
+            is_over: false,
         };
         Self(Arc::new(Mutex::new(watched)))
     }
@@ -89,9 +95,11 @@ impl Watch {
         drop(watched);
         let watched = Arc::clone(&self.0);
         tokio::spawn(async move {
-            while start_search(&watched) {
-                let searched = Arc::clone(&watched);
-                let _ = tokio::task::spawn_blocking(move || look_for_new(&searched)).await;
+            let mut quiet = 0;
+            while let Some(is_due) = next_look(&watched, quiet < LOOKS_AFTER) {
+                quiet = if is_due { 0 } else { quiet + 1 };
+                let looked = Arc::clone(&watched);
+                let _ = tokio::task::spawn_blocking(move || look(&looked, is_due)).await;
                 tokio::time::sleep(PAUSE).await;
             }
         });
@@ -101,7 +109,10 @@ impl Watch {
 impl Drop for Watch {
     /// Looks once more: a process in the background may have changed something since the last call.
     fn drop(&mut self) {
-        if lock(&self.0).ran_commands {
+        let mut watched = lock(&self.0);
+        watched.is_over = true;
+        if watched.ran_commands {
+            drop(watched);
             look_for_new(&self.0);
             lock(&self.0).protected.put_back();
         }
@@ -121,12 +132,24 @@ impl Drop for Expected {
     }
 }
 
-/// Tells whether a search is due, and notes that it starts or that there is none any more.
-fn start_search(watched: &Mutex<Watched>) -> bool {
+/// Returns whether a search for repositories is due, or nothing if nobody has to look any more.
+fn next_look(watched: &Mutex<Watched>, goes_on: bool) -> Option<bool> {
     let mut watched = lock(watched);
     let is_due = std::mem::take(&mut watched.is_due);
-    watched.is_searching = is_due;
-    is_due
+    watched.is_searching = (is_due || goes_on) && !watched.is_over;
+    watched.is_searching.then_some(is_due)
+}
+
+/// Looks at what processes in the background may have done.
+fn look(watched: &Mutex<Watched>, searches: bool) {
+    if searches {
+        look_for_new(watched);
+    }
+    let mut watched = lock(watched);
+    if !watched.is_over && watched.protected.is_changed() {
+        let changes = watched.protected.put_back();
+        watched.unreported.extend(changes);
+    }
 }
 
 /// Looks for new repositories. Calls do not wait for it.

@@ -1,5 +1,6 @@
 //! The sandbox of a session: which keeper runs a call, and what is said about it.
 
+mod covered;
 mod reporting;
 mod results;
 mod session_gate;
@@ -20,6 +21,7 @@ use bowline_tools::{
     Options, Outcome, OutputSink, Progress, WriteAccess,
 };
 
+use self::covered::Covered;
 use self::reporting::Proved;
 use self::results::{refusal, with_changes};
 use self::session_gate::SessionGate;
@@ -27,7 +29,7 @@ use self::starting::host_rules;
 use crate::error::Error;
 use crate::keeper::Trial;
 use crate::keeper_process::Keeper;
-use crate::plan;
+use crate::plan::{self, HomeStore, Plan};
 use crate::protected::{Expected, Watch};
 use crate::proxy::ProxyHandle;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
@@ -37,6 +39,9 @@ use crate::wishes::Wishes;
 const MOST_DEATHS: usize = 3;
 const DEATH_WINDOW: Duration = Duration::from_mins(1);
 
+/// How often a keeper is started for one call while the sandbox is being changed.
+const MOST_STARTS: usize = 8;
+
 /// The tool that runs commands.
 const BASH: &str = "bash";
 
@@ -44,7 +49,10 @@ const BASH: &str = "bash";
 #[derive(Clone)]
 pub struct Place {
     pub working_directory: PathBuf,
+    /// The home folder that the environment names.
     pub user_home: Option<PathBuf>,
+    /// The home folder of the account.
+    pub account_home: Option<PathBuf>,
     /// Bowline's own folder.
     pub own_folder: PathBuf,
     /// Bowline's own folder and whatever else of it must not be read, such as sessions elsewhere.
@@ -91,6 +99,8 @@ struct State {
     keepers: Vec<Running>,
     deaths: VecDeque<Instant>,
     folder: Option<Arc<SessionFolder>>,
+    /// Where changes to the home folder go, if it is an overlay.
+    home_store: Option<Arc<HomeStore>>,
     /// What the newest keeper was found to enforce.
     proved: Option<Proved>,
     /// Grows with everything that the report is made of.
@@ -104,6 +114,8 @@ struct Running {
     keeper: Arc<Keeper>,
     /// The way to the hosts of the list.
     proxy: Option<Arc<ProxyHandle>>,
+    covered: Arc<Covered>,
+    plan: Arc<Plan>,
     protected: Arc<Watch>,
     /// Removed after the keeper has ended.
     _temporary: Arc<TemporaryFolder>,
@@ -184,32 +196,60 @@ impl Inner {
         purpose
     }
 
-    /// Returns a keeper for a purpose, starting one if there is none.
-    async fn keeper(&self, purpose: Purpose) -> Result<Running, Error> {
-        if purpose.is_for_one_call {
-            return self.start(purpose).await;
-        }
-        let mut found = self.running(&purpose)?;
-        if found.is_none() {
-            let _starting = self.starting.lock().await;
-            // Another call may have started one meanwhile.
-            found = self.running(&purpose)?;
+    /// Returns a keeper for a purpose, starting one if there is none. The purpose is asked for again once a keeper has been
+    /// started: the sandbox may have been made stricter meanwhile.
+    async fn keeper(&self, purpose: impl Fn() -> Purpose) -> Result<Running, Error> {
+        for _ in 0..MOST_STARTS {
+            let wanted = purpose();
+            let mut found = if wanted.is_for_one_call { None } else { self.running(&wanted)? };
             if found.is_none() {
-                let running = self.start(purpose).await?;
-                let mut state = self.state();
-                // More files have been granted since the one before.
-                state
-                    .keepers
-                    .retain(|other| other.purpose.files.is_empty() || running.purpose.files.is_empty());
-                state.keepers.push(running.clone());
-                found = Some(running);
+                let _starting = self.starting.lock().await;
+                // Another call may have started one meanwhile.
+                found = if wanted.is_for_one_call { None } else { self.running(&wanted)? };
+                if found.is_none() {
+                    found = self.start_wanted(wanted, &purpose).await?;
+                }
             }
+            let Some(running) = found else { continue };
+            return match running.protected.stuck().await {
+                Some(path) => Err(Error::ProtectedStays { path }),
+                None => Ok(running),
+            };
         }
-        let running = found.ok_or_else(|| Error::EndedEarly("there is none".to_owned()))?;
-        match running.protected.stuck().await {
-            Some(path) => Err(Error::ProtectedStays { path }),
-            None => Ok(running),
+        Err(Error::EndedEarly("the sandbox was changed again and again".to_owned()))
+    }
+
+    /// Starts a keeper and keeps it, unless it is for one call; `None` if something else is wanted by now.
+    async fn start_wanted(
+        &self,
+        wanted: Purpose,
+        purpose: &impl Fn() -> Purpose,
+    ) -> Result<Option<Running>, Error> {
+        let running = self.start(wanted).await?;
+        let mut state = self.state();
+        let is_current = (state.mode, state.network) == (running.purpose.mode, running.purpose.network);
+        drop(state);
+        if !is_current || purpose() != running.purpose {
+            discard(vec![running]);
+            return Ok(None);
         }
+        state = self.state();
+        let mut replaced = Vec::new();
+        if !running.purpose.is_for_one_call {
+            // Of two keepers for granted files, the newer one has more of them.
+            let is_replaced =
+                |other: &mut Running| other.purpose.files.is_empty() == running.purpose.files.is_empty();
+            replaced.extend(state.keepers.extract_if(.., is_replaced));
+            state.keepers.push(running.clone());
+        }
+        // The report speaks of the keeper that runs commands.
+        if running.purpose.files.is_empty() {
+            state.proved = Some(Proved::new(&running.plan, &running.keeper));
+            state.revision += 1;
+        }
+        drop(state);
+        discard(replaced);
+        Ok(Some(running))
     }
 
     /// Has the keepers that run expect changes of protected files until the result is dropped.
@@ -220,14 +260,14 @@ impl Inner {
         self.state().keepers.iter().map(|running| running.protected.expect(files)).collect()
     }
 
-    /// Returns the keeper for a purpose, if there is one that lives.
+    /// Returns the keeper for a purpose, if there is one that lives and still covers what it promises to cover.
     fn running(&self, purpose: &Purpose) -> Result<Option<Running>, Error> {
         let mut state = self.state();
         let now = Instant::now();
-        let before = state.keepers.len();
-        state.keepers.retain(|running| !running.keeper.is_dead());
-        let died = before - state.keepers.len();
-        state.deaths.extend(std::iter::repeat_n(now, died));
+        let died: Vec<_> = state.keepers.extract_if(.., |running| running.keeper.is_dead()).collect();
+        state.deaths.extend(std::iter::repeat_n(now, died.len()));
+        let outdated: Vec<_> = state.keepers.extract_if(.., |running| running.covered.is_changed()).collect();
+        discard(died.into_iter().chain(outdated).collect());
         while state.deaths.front().is_some_and(|death| now.duration_since(*death) > DEATH_WINDOW) {
             state.deaths.pop_front();
         }
@@ -270,20 +310,24 @@ impl Inner {
             state.granted = Grants::default();
         }
         let granted = state.granted.paths.clone();
-        state.keepers.retain(|running| {
+        let has_more = |running: &mut Running| {
             let purpose = &running.purpose;
             let is_granted = purpose.files.iter().all(|path| granted.contains(path));
-            purpose.mode <= mode && purpose.network <= network && is_granted && is_wider
-        });
+            purpose.mode > mode || purpose.network > network || !is_granted || !is_wider
+        };
+        let ended: Vec<_> = state.keepers.extract_if(.., has_more).collect();
         state.proved = None;
         state.revision += 1;
+        drop(state);
+        // This takes a while, and nobody must wait for the state meanwhile.
+        drop(ended);
         Ok(())
     }
 
     fn write_access(&self, path: &Path) -> WriteAccess {
         let (mode, granted, plan) = {
             let state = self.state();
-            let plan = state.proved.as_ref().map(|proved| proved.plan.clone());
+            let plan = state.proved.as_ref().map(|proved| Arc::clone(&proved.plan));
             (state.mode, state.granted.paths.clone(), plan)
         };
         let real = bowline_files::canonical(path);
@@ -294,7 +338,7 @@ impl Inner {
             return WriteAccess::Masked;
         }
         let roots = plan::roots(mode, &self.wishes, &self.place).unwrap_or_default();
-        if plan::is_protected(&real, &roots, plan.as_ref()) {
+        if plan::is_protected(&real, &roots, plan.as_deref()) {
             return WriteAccess::Protected;
         }
         let is_in = |root: &PathBuf| real.starts_with(root);
@@ -326,7 +370,7 @@ impl Confinement for Sandbox {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             if inner.state().mode.is_confined() {
-                inner.keeper(inner.ordinary_purpose()).await.map_err(|error| error.to_string())?;
+                inner.keeper(|| inner.ordinary_purpose()).await.map_err(|error| error.to_string())?;
             }
             Ok(inner.report())
         })
@@ -371,10 +415,15 @@ impl Confinement for Sandbox {
     ) -> BoxFuture<'static, Outcome> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            let purpose = inner.purpose(tool, &context.grants);
+            let grants = context.grants.clone();
             // What the user has allowed is not put back.
-            let _expected = inner.expect(&purpose.files);
-            match inner.keeper(purpose).await {
+            let _expected = inner.expect(&inner.purpose(tool, &grants).files);
+            let found = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => return Outcome::error(ToolError::Aborted.to_string()),
+                found = inner.keeper(|| inner.purpose(tool, &grants)) => found,
+            };
+            match found {
                 Ok(running) => {
                     if tool == BASH {
                         // As the tool does when its command has been started; this saves a round trip.
@@ -395,7 +444,12 @@ impl Confinement for Sandbox {
         output: OutputSink<'sink>,
     ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
         Box::pin(async move {
-            match self.0.keeper(self.0.ordinary_purpose()).await {
+            let found = tokio::select! {
+                biased;
+                () = request.cancel.cancelled() => return Ok(CommandOutcome::cancelled()),
+                found = self.0.keeper(|| self.0.ordinary_purpose()) => found,
+            };
+            match found {
                 Ok(running) => {
                     let outcome = running.keeper.run_command(request, output).await;
                     let protected = running.protected.after_call(true).await;
@@ -404,6 +458,17 @@ impl Confinement for Sandbox {
                 Err(error) => Err(ToolError::Confinement(refusal(&error))),
             }
         })
+    }
+}
+
+/// Drops keepers where that may take a while: everything in them is killed first, and then what they left is looked at.
+fn discard(keepers: Vec<Running>) {
+    if keepers.is_empty() {
+        return;
+    }
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(keepers))),
+        Err(_) => drop(keepers),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is said about a sandbox.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bowline_core::sandbox::{
@@ -17,7 +18,7 @@ use crate::report;
 /// What a keeper was found to enforce.
 #[derive(Clone)]
 pub(super) struct Proved {
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     landlock_abi: u32,
     mechanisms: Vec<String>,
     probes: Vec<ProbeResult>,
@@ -26,10 +27,10 @@ pub(super) struct Proved {
 }
 
 impl Proved {
-    pub fn new(plan: Plan, keeper: &Keeper) -> Self {
+    pub fn new(plan: &Arc<Plan>, keeper: &Keeper) -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self {
-            plan,
+            plan: Arc::clone(plan),
             landlock_abi: keeper.ready.landlock_abi,
             mechanisms: keeper.ready.mechanisms.clone(),
             probes: keeper.ready.probes.clone(),
@@ -100,7 +101,11 @@ impl Inner {
             },
             granted: state.granted.clone(),
             promises: report::promises(level, state.network, probes),
-            not_enforced: report::not_enforced(level, state.network),
+            not_enforced: report::not_enforced(level, state.network)
+                .into_iter()
+                .chain(proved.and_then(|proved| report::unmasked(&proved.plan.unmasked)))
+                .chain(proved.and_then(|proved| report::left_out(proved.plan.git_folders.left_out)))
+                .collect(),
             environment,
             keeper: proved.map(|proved| proved.keeper.clone()),
             checks: ReportedChecks {

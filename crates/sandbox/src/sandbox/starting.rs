@@ -2,23 +2,23 @@
 
 use std::ffi::OsString;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_core::sandbox::{SandboxLevel, SandboxNetwork};
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_tools::HostGate;
 
-use super::reporting::Proved;
+use super::covered::Covered;
 use super::{Inner, Purpose, Running};
 use crate::error::Error;
 use crate::keeper_process::Keeper;
-use crate::plan::{PROXY_PORT, Plan};
+use crate::plan::{self, PROXY_PORT, Plan};
 use crate::policy::{Policy, ToolOptions};
 use crate::protected::{Protected, Watch};
 use crate::proxy::{self, HostRules, ProxyHandle, ProxyOptions};
 use crate::session_folder::{SessionFolder, TemporaryFolder};
 use crate::targets::OpenTargets;
-use crate::wishes::Wishes;
+use crate::wishes::{Home, Wishes};
 
 impl Inner {
     /// Starts a keeper for a purpose.
@@ -28,12 +28,16 @@ impl Inner {
             None => self.check(purpose.mode, purpose.network)?,
         };
         let (wishes, place, wanted) = (self.wishes.clone(), self.place.clone(), purpose.clone());
+        let store = self.home_store(&purpose)?;
         let planned = tokio::task::spawn_blocking(move || {
-            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.files)?;
+            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.files, store)?;
+            let plan = plan.for_level(level);
+            // Before anything is mounted: what is replaced from here on is noticed.
+            let covered = Covered::note(&plan);
             let protected = Protected::note(&plan, level, &place.own_folder);
-            Ok((plan, protected.map_err(Error::preparing("reading what is protected"))?))
+            Ok((plan, covered, protected.map_err(Error::preparing("reading what is protected"))?))
         });
-        let (plan, protected) =
+        let (plan, covered, protected) =
             planned.await.unwrap_or_else(|_| Err(Error::EndedEarly("planning failed".to_owned())))?;
         let folder = self.folder()?;
         let temporary = folder.new_temporary().map_err(Error::preparing("making a private /tmp"))?;
@@ -53,17 +57,11 @@ impl Inner {
         if !broken.is_empty() {
             return Err(Error::BrokenPromise { broken });
         }
-        let protected = Arc::new(Watch::new(protected));
+        let (protected, covered) = (Arc::new(Watch::new(protected)), Arc::new(covered));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
-        // The report speaks of the keeper that runs commands.
-        if purpose.files.is_empty() {
-            let proved = Proved::new(plan, &keeper);
-            let mut state = self.state();
-            state.proved = Some(proved);
-            state.revision += 1;
-        }
-        Ok(Running { purpose, keeper, proxy, protected, _temporary: Arc::new(temporary) })
+        let plan = Arc::new(plan);
+        Ok(Running { purpose, keeper, proxy, covered, plan, protected, _temporary: Arc::new(temporary) })
     }
 
     /// Starts the proxy for the hosts of the list and those that were granted.
@@ -84,11 +82,36 @@ impl Inner {
             return Ok(Arc::clone(folder));
         }
         let keeps_logs = !self.place.options.sessions_end_with_process;
-        let folder = SessionFolder::create(&self.place.temporary_directory, &token()?, keeps_logs)
+        let parent = self.temporary_parent()?;
+        let folder = SessionFolder::create(&parent, &token()?, keeps_logs)
             .map_err(Error::preparing("making a folder for temporary files"))?;
         let folder = Arc::new(folder);
         state.folder = Some(Arc::clone(&folder));
         Ok(folder)
+    }
+
+    /// Returns where changes to the home folder go, if it is an overlay. Only commands need one.
+    fn home_store(&self, purpose: &Purpose) -> Result<Option<PathBuf>, Error> {
+        let is_overlay = self.wishes.home == Home::Overlay && purpose.mode == SandboxMode::WorkspaceWrite;
+        let home = self.place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
+        let Some(home) = home.filter(|_| is_overlay && purpose.files.is_empty()) else { return Ok(None) };
+        let mut state = self.state();
+        if state.home_store.is_none() {
+            let store = plan::home_store(&home, &self.place)
+                .map_err(Error::preparing("making the store of the home folder"))?;
+            state.home_store = Some(Arc::new(store));
+        }
+        Ok(state.home_store.as_ref().map(|store| store.path.clone()))
+    }
+
+    /// Returns the folder for temporary files, or another one if tools may write that: they could put something else in the
+    /// place of what bowline makes there and removes later.
+    fn temporary_parent(&self) -> Result<PathBuf, Error> {
+        let roots = plan::roots(SandboxMode::WorkspaceWrite, &self.wishes, &self.place)?;
+        let usual = [self.place.temporary_directory.as_path(), Path::new("/tmp"), Path::new("/var/tmp")];
+        let mut usable = usual.into_iter().filter_map(|folder| folder.canonicalize().ok());
+        let is_outside = |folder: &PathBuf| !roots.iter().any(|root| folder.starts_with(root));
+        usable.find(is_outside).ok_or(Error::NoTemporaryFolder)
     }
 
     fn policy(
@@ -111,7 +134,7 @@ impl Inner {
             writable,
             granted: plan.granted.clone(),
             read_only_inside: plan.read_only_inside.clone(),
-            git_folders: plan.git_folders.all().cloned().collect(),
+            git_folders: plan.git_folders.all().filter(|path| path.to_str().is_some()).cloned().collect(),
             masked: plan.masked.clone(),
             home: plan.home.clone(),
             home_store: plan.home_store.clone(),
