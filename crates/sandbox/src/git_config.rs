@@ -34,8 +34,21 @@ const HARMLESS_IN_SUBMODULE: &[&str] =
 
 /// Sections of which no key runs a program.
 const HARMLESS_SECTIONS: &[&str] = &[
-    "advice", "branch", "color", "column", "extensions", "feature", "fetch", "index", "init", "pack", "pull", "push", "rebase",
-    "status", "user",
+    "advice",
+    "branch",
+    "color",
+    "column",
+    "extensions",
+    "feature",
+    "fetch",
+    "index",
+    "init",
+    "pack",
+    "pull",
+    "push",
+    "rebase",
+    "status",
+    "user",
 ];
 
 /// Tells whether the configuration at a path is there and may make git run programs.

@@ -90,7 +90,8 @@ impl GitFolders {
         let named = read(file).and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned()));
         let target = named.and_then(|named| file.parent()?.join(named).canonicalize().ok());
         target.is_some_and(|target| {
-            self.all().any(|git| ["modules", "worktrees"].iter().any(|kind| target.starts_with(git.join(kind))))
+            self.all()
+                .any(|git| ["modules", "worktrees"].iter().any(|kind| target.starts_with(git.join(kind))))
         })
     }
 }

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bowline_core::sandbox::SandboxLevel;
 use bowline_tools::{
     CallContext, CommandOutcome, CommandRequest, Error as ToolError, Outcome, OutputSink, OwnProcess,
     Progress,
 };
-use bowline_core::sandbox::SandboxLevel;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};

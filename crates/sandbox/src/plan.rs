@@ -74,6 +74,31 @@ pub(crate) const PROTECTED: &[&str] = &[
     ".envrc",
 ];
 
+/// Folders that are nobody's project.
+const OF_SYSTEM: &[&str] = &[
+    "/bin",
+    "/boot",
+    "/dev",
+    "/dev/shm",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/mnt",
+    "/opt",
+    "/root",
+    "/run",
+    "/run/user",
+    "/sbin",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/usr/local",
+    "/var",
+    "/var/lib",
+    "/var/tmp",
+];
+
 /// The port at which programs inside find the proxy.
 pub(crate) const PROXY_PORT: u16 = 3128;
 
@@ -119,9 +144,13 @@ fn root(path: &Path, place: &Place) -> Result<PathBuf, Error> {
     if root == Path::new("/") {
         return Err(refused("it is the root of all files; choose the folder of a project"));
     }
-    if ["/home", "/tmp", "/root", "/proc", "/sys", "/dev", "/run"].iter().any(|path| root == Path::new(path))
-    {
+    let is_of_system = OF_SYSTEM.iter().any(|path| root == Path::new(path));
+    if is_of_system || ["/proc", "/sys"].iter().any(|path| root.starts_with(path)) {
         return Err(refused("it belongs to the system or to all users; choose the folder of a project"));
+    }
+    let is_of_credentials = |path: PathBuf| root.starts_with(path);
+    if credentials(&homes(place)).any(is_of_credentials) {
+        return Err(refused("it is a place for credentials, which tools cannot read"));
     }
     if homes(place).iter().any(|home| home.starts_with(&root)) {
         return Err(refused("it is the home folder or contains it; choose the folder of a project"));
@@ -131,7 +160,9 @@ fn root(path: &Path, place: &Place) -> Result<PathBuf, Error> {
     }
     // A mount keeps a folder from being renamed, but not the folders above it.
     if own.parent().is_some_and(|parent| parent != root && parent.starts_with(&root)) {
-        return Err(refused("bowline's own folder is deep inside of it, where tools could put another in its place"));
+        return Err(refused(
+            "bowline's own folder is deep inside of it, where tools could put another in its place",
+        ));
     }
     if !root.is_dir() {
         return Err(refused("it is not a folder"));
@@ -200,12 +231,20 @@ impl Plan {
 
 impl Plan {
     /// Takes note of what a level cannot enforce: Landlock cannot take back what it grants for a folder above.
-    pub fn for_level(mut self, level: SandboxLevel) -> Self {
-        if level != SandboxLevel::Full {
-            let is_open = |path: &PathBuf| self.writable.iter().any(|root| path.starts_with(root));
-            (self.unmasked, self.masked) = self.masked.into_iter().partition(is_open);
+    pub fn for_level(mut self, level: SandboxLevel, place: &Place) -> Result<Self, Error> {
+        if level == SandboxLevel::Full {
+            return Ok(self);
         }
-        self
+        let is_open = |path: &PathBuf| self.writable.iter().any(|root| path.starts_with(root));
+        (self.unmasked, self.masked) = self.masked.into_iter().partition(is_open);
+        let own = place.own_folder.canonicalize().unwrap_or_else(|_| place.own_folder.clone());
+        match self.writable.iter().find(|root| own.starts_with(root)) {
+            Some(root) => Err(Error::Root {
+                path: root.clone(),
+                reason: "bowline's own folder is inside of it, which cannot be closed to tools without namespaces",
+            }),
+            None => Ok(self),
+        }
     }
 }
 
@@ -346,7 +385,7 @@ pub(crate) fn level(
     }
     let cause = match (&trial.namespaces, trial.landlock) {
         (_, 0) => "the kernel has no Landlock".to_owned(),
-        (Some(cause), _) => format!("namespaces are not to be had ({cause})"),
+        (Some(cause), _) => format!("namespaces are unavailable ({cause})"),
         (None, version) => format!("Landlock is too old (version {version})"),
     };
     if trial.landlock >= 3 && wanted.unwrap_or(wishes.minimum) <= SandboxLevel::Landlock {

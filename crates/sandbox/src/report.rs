@@ -141,7 +141,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
         ),
         (
             "file.protected.new",
-            "Protected files that did not exist are put back after the command, not prevented; if bowline is killed before, they stay.",
+            "Protected files that did not exist are restored after the command, not prevented; if bowline is killed before, they stay.",
         ),
         ("file.reading", "Everything but credentials can be read, and an answer of the model may repeat it."),
         ("resources", "Processor time, memory and disk space are not limited."),
@@ -176,7 +176,7 @@ pub(crate) fn not_enforced(level: SandboxLevel, network: SandboxNetwork) -> Vec<
             ("file.metadata", "Mode, times and attributes of your files outside can be changed."),
             (
                 "file.protected",
-                "Protected files in the workspace are put back after the command, not prevented.",
+                "Protected files in the workspace are restored after the command, not prevented.",
             ),
             (
                 "file.listing",
@@ -213,6 +213,8 @@ pub(crate) fn unmasked(paths: &[PathBuf]) -> Option<NotEnforced> {
 pub(crate) fn left_out(repositories: usize) -> Option<NotEnforced> {
     (repositories > 0).then(|| NotEnforced {
         id: "file.protected.many".to_owned(),
-        why: format!("{repositories} repositories in the workspace are not protected, because there are too many."),
+        why: format!(
+            "{repositories} repositories in the workspace are not protected, because there are too many."
+        ),
     })
 }

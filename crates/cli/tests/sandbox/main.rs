@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 #![expect(clippy::print_stdout, reason = "what a machine cannot have is said, not skipped")]
 
+mod attacks;
 mod ending;
 mod hosts;
 mod keepers;

@@ -180,7 +180,9 @@ fn refuse_set_user_id(rules: &mut Rules) -> Result<(), seccompiler::BackendError
     // Without these flags, the mode is whatever happens to be in the register.
     let creating = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
     for (number, flags, mode) in OPENING {
-        let rule = |flag: i32| SeccompRule::new(vec![has(*flags, u64::from(flag.unsigned_abs()))?, has(*mode, bit)?]);
+        let rule = |flag: i32| {
+            SeccompRule::new(vec![has(*flags, u64::from(flag.unsigned_abs()))?, has(*mode, bit)?])
+        };
         rules.insert(*number, creating.into_iter().map(rule).collect::<Result<_, _>>()?);
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags, open, openat2, statx,
@@ -196,11 +197,17 @@ pub(super) fn mask(path: &Path) -> Result<(), Failed> {
     };
     let held = Held { descriptor: opened };
     let (is_folder, path) = (held.is_folder(), held.path());
-    if is_folder {
+    let mounted = if is_folder {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
-        return mount(Some("tmpfs"), &path, Some("tmpfs"), flags, Some("mode=000,size=4k")).at(step());
+        mount(Some("tmpfs"), &path, Some("tmpfs"), flags, Some("mode=000,size=4k"))
+    } else {
+        mount(Some("/dev/null"), &path, NONE, MsFlags::MS_BIND, NONE)
+    };
+    match mounted {
+        // It is gone: sockets of other programs come and go.
+        Err(Errno::ENOENT) => Ok(()),
+        mounted => mounted.at(step()),
     }
-    mount(Some("/dev/null"), &path, NONE, MsFlags::MS_BIND, NONE).at(step())
 }
 
 /// Mounts an empty file system in memory.

@@ -35,7 +35,7 @@ pub struct Check<'check> {
 pub enum Unchecked {
     #[error("the fixture in {place} cannot be made: {error}")]
     Fixture { place: PathBuf, error: io::Error },
-    #[error("there is no sandbox to be had: {0}")]
+    #[error("no sandbox is available: {0}")]
     NoSandbox(String),
     #[error("the program {program} cannot be started inside: {why}")]
     Program { program: PathBuf, why: String },

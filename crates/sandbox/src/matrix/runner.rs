@@ -38,7 +38,7 @@ pub struct Place {
 
 /// Makes a sandbox around a place.
 pub trait Opener: Send + Sync {
-    /// Returns what runs commands in the sandbox. The error says why there is none to be had.
+    /// Returns what runs commands in the sandbox. The error says why there is none.
     fn open(&self, place: Place) -> BoxFuture<'_, Result<Box<dyn Runner>, String>>;
 }
 

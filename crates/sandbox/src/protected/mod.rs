@@ -70,10 +70,10 @@ struct Watched {
 /// A folder that must stay in its place.
 #[derive(Debug)]
 struct Pinned {
-    folder: OwnedFd,
+    folder: Arc<OwnedFd>,
     path: PathBuf,
     /// The root that it is in, as it was opened at the start. Everything on the way from there may be replaced by links.
-    root: OwnedFd,
+    root: Arc<OwnedFd>,
     root_path: PathBuf,
     /// Whether it was moved together with the folder that it was in, which is allowed.
     is_gone: bool,
@@ -114,14 +114,15 @@ impl Protected {
             let is_at_the_top = plan.roots.iter().any(|root| git.parent() == Some(root));
             if level != SandboxLevel::Full || !is_at_the_top {
                 let root = plan.roots.iter().find(|root| git.starts_with(root)).map(PathBuf::as_path);
-                protected
-                    .pinned
-                    .extend(root.or_else(|| git.parent()).and_then(|root| Pinned::new(git, root)));
+                if let Some(root) = root.or_else(|| git.parent()) {
+                    let (root_opened, opened) = (protected.base(root)?, protected.base(git)?);
+                    protected.pinned.push(Pinned::new((git, opened), (root, root_opened)));
+                }
             }
         }
         for worktree in &plan.git_folders.worktrees {
             for name in git_folders::POINTERS.iter().chain(["config.worktree"].iter()) {
-                protected.watch_in_git(worktree, name, &mut budget)?;
+                protected.watch_at(worktree, name, &mut budget)?;
             }
         }
         for file in &plan.git_folders.files {
@@ -138,13 +139,9 @@ impl Protected {
         Ok(protected)
     }
 
-    /// Watches a name in a git folder, from the root that it is in.
+    /// Watches a name in a git folder, which is followed wherever it is moved.
     fn watch_in_git(&mut self, git: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
-        let root = self.roots.iter().find(|root| git.starts_with(root)).cloned();
-        match root.as_deref().and_then(|root| Some((root, git.strip_prefix(root).ok()?))) {
-            Some((root, within)) => self.watch(root, within, name, budget),
-            None => self.watch(git, Path::new(""), name, budget),
-        }
+        self.watch(git, Path::new(""), name, budget)
     }
 
     /// Opens a folder to follow paths from, once.
@@ -158,10 +155,19 @@ impl Protected {
         Ok(opened)
     }
 
-    /// Watches a file that is somewhere in a root.
+    /// Watches a name in a folder, whatever folder is at that path, from the root that it is in.
+    fn watch_at(&mut self, folder: &Path, name: &str, budget: &mut usize) -> io::Result<()> {
+        let root = self.roots.iter().find(|root| folder.starts_with(root)).cloned();
+        match root.as_deref().and_then(|root| Some((root, folder.strip_prefix(root).ok()?))) {
+            Some((root, within)) => self.watch(root, within, name, budget),
+            None => self.watch(folder, Path::new(""), name, budget),
+        }
+    }
+
+    /// Watches a file, whatever folder it is in.
     fn watch_file(&mut self, file: &Path, budget: &mut usize) -> io::Result<()> {
         match (file.parent(), file.file_name().and_then(OsStr::to_str)) {
-            (Some(folder), Some(name)) => self.watch_in_git(folder, name, budget),
+            (Some(folder), Some(name)) => self.watch_at(folder, name, budget),
             _ => Ok(()),
         }
     }
@@ -370,16 +376,8 @@ impl Watched {
 }
 
 impl Pinned {
-    fn new(path: &Path, root: &Path) -> Option<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty()).ok();
-        Some(Self {
-            folder: open(path)?,
-            path: path.to_owned(),
-            root: open(root)?,
-            root_path: root.to_owned(),
-            is_gone: false,
-        })
+    fn new((path, folder): (&Path, Arc<OwnedFd>), (root_path, root): (&Path, Arc<OwnedFd>)) -> Self {
+        Self { folder, path: path.to_owned(), root, root_path: root_path.to_owned(), is_gone: false }
     }
 
     fn is_moved(&self) -> bool {
@@ -401,7 +399,7 @@ impl Pinned {
     fn at<'path>(&self, path: &'path Path) -> Option<(OwnedFd, &'path OsStr)> {
         let (parent, name) = self.parent_of(path)?;
         let found = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let wanted = rustix::fs::fstat(&self.folder).ok()?;
+        let wanted = rustix::fs::fstat(&*self.folder).ok()?;
         ((found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)).then_some((parent, name))
     }
 

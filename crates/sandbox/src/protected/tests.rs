@@ -161,7 +161,10 @@ fn hooks_and_programs_of_repositories_that_calls_make_are_removed_but_not_sample
 #[test]
 fn moved_git_folder_is_found_only_without_links_on_the_way() {
     let world = World::new(&[(".git/HEAD", "ref"), ("place/file", "")]);
-    let pinned = Pinned::new(&world.root.join(".git"), &world.root).unwrap();
+    let mut protected = world.note();
+    let git = world.root.join(".git");
+    let (root, opened) = (protected.base(&world.root).unwrap(), protected.base(&git).unwrap());
+    let pinned = Pinned::new((&git, opened), (&world.root, root));
     assert!(!pinned.is_moved());
     fs::rename(world.root.join(".git"), world.root.join("place/hidden")).unwrap();
     symlink(world.root.join("place"), world.root.join("link")).unwrap();
@@ -199,4 +202,20 @@ fn folder_that_a_call_made_read_only_keeps_nothing_protected_in_it() {
     assert_eq!(changes(&mut protected), [(".claude".to_owned(), "created".to_owned())]);
     assert!(fs::symlink_metadata(world.root.join(".claude")).is_err());
     assert_eq!(fs::metadata(&world.root).unwrap().permissions().mode() & 0o777, 0o555);
+}
+
+#[test]
+fn repository_is_protected_wherever_its_folder_is_moved() {
+    let world = World::new(&[("sub/.git/HEAD", "ref"), ("sub/.git/config", "old")]);
+    let mut protected = world.note();
+    fs::rename(world.root.join("sub"), world.root.join("moved")).unwrap();
+    symlink("moved", world.root.join("sub")).unwrap();
+    world.write("moved/.git/config", "evil");
+    world.write("moved/.git/hooks/pre-commit", "evil");
+    assert!(protected.is_changed());
+    protected.put_back();
+    assert_eq!(world.read("moved/.git/config"), "old");
+    assert!(!world.root.join("moved/.git/hooks").exists());
+    // Hooks of the user are not taken for those of a new repository.
+    assert_eq!(protected.take_found(&world.root, GitFolders::find(&world.root)), []);
 }

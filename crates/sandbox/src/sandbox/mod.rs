@@ -62,7 +62,7 @@ pub struct Place {
     pub program: PathBuf,
     /// The options of the tools.
     pub options: Arc<Options>,
-    /// The level to use although a higher one may be to be had.
+    /// The level to use although a higher one may be available.
     pub level: Option<SandboxLevel>,
     /// Finds the paths that rules of the user close. Called for each keeper, on a thread that may block.
     pub denied: Arc<dyn Fn() -> Denied + Send + Sync>,
@@ -159,7 +159,7 @@ impl Sandbox {
 }
 
 impl Inner {
-    /// Checks that a mode can be had here, and finds out the level.
+    /// Checks that a mode is available here, and finds out the level.
     fn check(&self, mode: SandboxMode, network: SandboxNetwork) -> Result<SandboxLevel, Error> {
         plan::roots(mode, &self.wishes, &self.place)?;
         let trial = Trial::run(&self.place.program)

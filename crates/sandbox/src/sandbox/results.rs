@@ -57,7 +57,7 @@ impl Inner {
             SandboxNetwork::Full => "the network is open",
         };
         format!(
-            "[Sandbox {}: writing is possible in {}; {network}. What is refused stays refused however it is tried.]",
+            "[Sandbox {}: writing is possible in {}; {network}. Retrying will not help.]",
             state.mode.as_str(),
             writable.join(", ")
         )
@@ -69,7 +69,7 @@ pub(super) fn with_changes(mut outcome: Outcome, changes: Vec<ProtectedChange>) 
     if !changes.is_empty() {
         let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
         outcome.content.push(Content::text(format!(
-            "[Sandbox: {} is protected, because other programs of the user follow it. It was put back as it was; ask the \
+            "[Sandbox: {} is protected, because other programs execute what is there. It was restored; ask the \
              user to change it.]",
             paths.join(", ")
         )));

@@ -31,7 +31,7 @@ impl Inner {
         let store = self.home_store(&purpose)?;
         let planned = tokio::task::spawn_blocking(move || {
             let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.files, store)?;
-            let plan = plan.for_level(level);
+            let plan = plan.for_level(level, &place)?;
             // Before anything is mounted: what is replaced from here on is noticed.
             let covered = Covered::note(&plan);
             let protected = Protected::note(&plan, level, &place.own_folder);
