@@ -384,6 +384,17 @@ pub struct ForbiddenPaths {
     pub read: Vec<PathBuf>,
     /// Files and folders that no tool may write.
     pub write: Vec<PathBuf>,
-    /// Whether there were too many files to look at all of them.
-    pub is_incomplete: bool,
+    /// Folders that rules forbid something in, and that have too many files to look at all of them.
+    pub unsearched: Vec<Unsearched>,
+}
+
+/// A folder in which not every file that a rule forbids was found. To allow what was not found would be to drop the rule, so
+/// the whole folder is among the paths that the rule forbids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsearched {
+    /// The pattern of the rule.
+    pub pattern: String,
+    pub folder: PathBuf,
+    /// The limit that was reached, after "it has".
+    pub limit: String,
 }

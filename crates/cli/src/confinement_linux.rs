@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_approval::Gate;
+use bowline_approval::{Gate, Unsearched};
 use bowline_sandbox::{Denied, Place, Sandbox, Wishes};
 use bowline_tools::{Confinement, Options};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::terminal::note;
 
 /// Returns bowline's own folder, those of its files that may be links, and where sessions are.
 fn own_places(environment: &Environment, sessions: Option<&Path>) -> Vec<PathBuf> {
@@ -32,6 +33,13 @@ pub(crate) fn confinement(
             let (gate, directory) = (gate.clone(), directory.to_owned());
             Arc::new(move || {
                 let paths = gate.forbidden_paths(&directory);
+                for Unsearched { pattern, folder, limit } in &paths.unsearched {
+                    note(format_args!(
+                        "bowline: the rule for \"{pattern}\" closes all of {} to tools: it has {limit}, which is too much to \
+                         search",
+                        folder.display()
+                    ));
+                }
                 Denied { read: paths.read, write: paths.write }
             })
         }

@@ -113,7 +113,7 @@ fn main() -> ExitCode {
         }
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
-        Action::Sandbox => return finish(sandbox::main(&arguments)),
+        Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

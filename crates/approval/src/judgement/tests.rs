@@ -8,6 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::Unsearched;
 use crate::gate::Options;
 
 /// A sandbox that lets tools write one folder.
@@ -424,5 +425,23 @@ fn forbidden_paths_are_those_that_exist() {
     let forbidden = world.gate.forbidden_paths(&folder);
     assert_eq!(forbidden.read, [folder.join(".env.local"), folder.join("a/b/.env")]);
     assert_eq!(forbidden.write, [folder.join("later"), folder.join("migrations/1.sql")]);
-    assert!(!forbidden.is_incomplete);
+    assert_eq!(forbidden.unsearched, []);
+}
+
+#[test]
+fn folder_that_is_too_large_to_search_is_forbidden_as_a_whole() {
+    let rules = json!([{ "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" }]);
+    let world = World::new(AskMode::Never, rules);
+    let folder = world.folder();
+    let deep = (0..40).fold(folder.clone(), |path, _| path.join("d"));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join(".env"), "").unwrap();
+    let forbidden = world.gate.forbidden_paths(&folder);
+    assert_eq!(forbidden.read, [folder.clone()]);
+    let expected = Unsearched {
+        pattern: "**/.env*".to_owned(),
+        folder,
+        limit: "folders nested deeper than 32".to_owned(),
+    };
+    assert_eq!(forbidden.unsearched, [expected]);
 }

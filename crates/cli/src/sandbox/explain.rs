@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use bowline_core::sandbox::{
     Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
 };
+use bowline_dialect::Start;
+use bowline_engine::CallGate as _;
 
-use super::Bench;
+use super::SubcommandContext;
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
@@ -28,11 +30,12 @@ const CHANGES: &[(&str, &str)] = &[
 ];
 
 /// Tries the sandbox and prints what holds.
-pub(super) fn explain(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let bench = Bench::read(arguments, SandboxMode::default())?;
-    let confinement = bench.confinement()?;
-    let report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
-    let directory = &bench.environment.working_directory;
+pub(super) fn explain(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
+    let context = SubcommandContext::read(arguments, start, SandboxMode::default())?;
+    let confinement = context.confinement()?;
+    let mut report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
+    report.ask = context.gate.ask_mode();
+    let directory = &context.environment.working_directory;
     if arguments.json {
         let line = serde_json::to_string(&report).unwrap_or_default();
         say(&format!("{line}\n"))?;

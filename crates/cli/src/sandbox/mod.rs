@@ -9,10 +9,13 @@ mod run;
 #[cfg(target_os = "linux")]
 pub(crate) use check::attempt;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use bowline_approval::Gate;
 use bowline_core::sandbox::SandboxMode;
+use bowline_dialect::Start;
 use bowline_llm::Providers;
 use bowline_sandbox::Wishes;
 use bowline_tools::{Confinement, Options};
@@ -51,15 +54,15 @@ const VERBS: [&str; 3] = ["run", "explain", "check"];
 const NO_SANDBOX: u8 = 2;
 
 /// Runs a subcommand.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
     let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
     for warning in &arguments.warnings {
         note(format_args!("bowline: {warning}"));
     }
     match words[..] {
         [] => say(USAGE).map(|()| ExitCode::from(2)),
-        ["run", ..] => Ok(run::run(arguments)),
-        ["explain"] => explain::explain(arguments),
+        ["run", ..] => Ok(run::run(arguments, start)),
+        ["explain"] => explain::explain(arguments, start),
         ["explain", ..] => {
             Err(Failure::Usage("explain takes no words (see bowline help sandbox)".to_owned()))
         }
@@ -75,15 +78,19 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// What a subcommand works with.
-struct Bench {
+struct SubcommandContext {
     environment: Environment,
     options: Options,
     wishes: Wishes,
+    /// What closes paths to tools, as in a session.
+    gate: Gate,
+    /// The folder of the sessions, which tools cannot read.
+    sessions: Option<PathBuf>,
 }
 
-impl Bench {
+impl SubcommandContext {
     /// Reads the settings. `mode` is the one to use if neither a flag nor a setting names one.
-    fn read(arguments: &Arguments, mode: SandboxMode) -> Result<Self, Failure> {
+    fn read(arguments: &Arguments, start: &Start, mode: SandboxMode) -> Result<Self, Failure> {
         let environment = Environment::read(arguments.working_directory.as_deref())?;
         let file = SettingsFile::of_user(&environment)?;
         let mut arguments = arguments.clone();
@@ -91,13 +98,19 @@ impl Bench {
         let wishes = sandbox_wishes(&arguments, &environment, &file)?;
         let providers = Providers::new(startup::sources(&environment, &file))?;
         let options = startup::tool_options(&arguments, &environment, &file, &providers, false);
-        Ok(Self { environment, options, wishes })
+        let gate = startup::gate(&arguments, &environment, &file)?;
+        let plan = startup::session_plan(&arguments, &environment, start, &file);
+        let sessions = plan.store.map(|store| store.directory_for(&environment.working_directory));
+        Ok(Self { environment, options, wishes, gate, sessions })
     }
 
     /// Returns what confines tools in the working folder.
     fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
         let folder = &self.environment.working_directory;
-        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options, None, None)?;
+        let sessions = self.sessions.as_deref();
+        let wishes = self.wishes.clone();
+        let made =
+            confinement(wishes, &self.environment, folder, &self.options, sessions, Some(&self.gate))?;
         made.ok_or_else(|| {
             Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
         })

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bowline_core::sandbox::SandboxMode;
+use bowline_dialect::Start;
 use bowline_server::Interruption;
 use bowline_tools::{CommandOutcome, CommandRequest, Options, run_command};
 use tokio_util::sync::CancellationToken;
 
-use super::Bench;
+use super::SubcommandContext;
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
@@ -22,17 +23,17 @@ const CANNOT_RUN: u8 = 125;
 const KILLED: u8 = 128 + 9;
 
 /// Runs the command after `--` and returns its exit code.
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
+pub(super) fn run(arguments: &Arguments, start: &Start) -> ExitCode {
     let run = || {
         let command = command_line(arguments)?;
-        let bench = Bench::read(arguments, SandboxMode::WorkspaceWrite)?;
-        if !bench.wishes.mode.is_confined() {
-            let mode = bench.wishes.mode.as_str();
+        let context = SubcommandContext::read(arguments, start, SandboxMode::WorkspaceWrite)?;
+        if !context.wishes.mode.is_confined() {
+            let mode = context.wishes.mode.as_str();
             let text =
                 format!("{mode} is no sandbox; choose one with --sandbox read-only or workspace-write");
             return Err(Failure::Usage(text));
         }
-        block_on(run_confined(bench, command))?
+        block_on(run_confined(context, command))?
     };
     run().unwrap_or_else(|failure: Failure| failure.tell("bowline", ExitCode::from(CANNOT_RUN)))
 }
@@ -58,8 +59,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure> {
-    let confinement = bench.confinement()?;
+async fn run_confined(context: SubcommandContext, command: String) -> Result<ExitCode, Failure> {
+    let confinement = context.confinement()?;
     // Before the command runs, so that a sandbox that cannot be had is not taken for a command that failed.
     confinement.prove().await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
@@ -68,11 +69,11 @@ async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure
         confinement: Some(confinement),
         // Everything is printed, so nothing is kept.
         temporary_directory: None,
-        ..bench.options
+        ..context.options
     };
     let request = CommandRequest {
         command,
-        working_directory: bench.environment.working_directory,
+        working_directory: context.environment.working_directory,
         environment: Vec::new(),
         session_id: None,
         options: Arc::new(options),

@@ -139,3 +139,56 @@ fn words_that_are_not_known_are_named() {
     let help = Launch::bowline(&workspace).arguments(&["help", "sandbox"]).run().succeeded();
     assert!(help.contains("bowline sandbox run") && help.contains("--network MODE"), "{help}");
 }
+
+/// A rule that closes files to every tool.
+fn closed() -> Value {
+    json!({ "rules": [{ "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" }] })
+}
+
+#[test]
+fn command_is_confined_as_in_a_session_with_its_rules_and_its_folder_of_sessions() {
+    let workspace = Workspace::empty();
+    let sessions = workspace.work().join("kept");
+    let workspace = workspace.file(".env", "TOP=secret").file("kept/a.jsonl", "secret").settings(json!({
+        "sandbox": { "mode": "workspace-write", "minimum": "landlock" }, "approvals": closed(), "sessionDir": sessions,
+    }));
+    let finished = sandbox(&workspace, &["run", "--", "sh", "-c", "cat .env kept/a.jsonl; echo end"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!finished.stdout.contains("secret") && finished.stdout.ends_with("end\n"), "{}", finished.stdout);
+    let explained = sandbox(&workspace, &["explain", "--json"]).succeeded();
+    let explained: Value = serde_json::from_str(&explained).unwrap();
+    let mut agent = Launch::rpc(&workspace).arguments(&["--model", "scripted/demo"]).start();
+    let report = &crate::ask(&mut agent, json!({ "type": "get_sandbox" }))["data"];
+    assert_eq!(explained["masked"], report["masked"]);
+    let masked = explained["masked"].to_string();
+    assert!(masked.contains(".env") && masked.contains("kept"), "{masked}");
+}
+
+#[test]
+fn explanation_says_when_the_user_is_asked() {
+    let workspace = Workspace::empty().settings(json!({ "approvals": { "ask": "on-request" } }));
+    let explained = sandbox(&workspace, &["explain", "--json"]).succeeded();
+    assert_eq!(serde_json::from_str::<Value>(&explained).unwrap()["ask"], "on-request");
+}
+
+#[test]
+fn wrong_rule_stops_run_and_explain_as_it_stops_a_session() {
+    let rules = json!({ "rules": [{ "path": "x" }] });
+    let workspace = Workspace::empty().settings(json!({ "approvals": rules }));
+    for (arguments, code) in [(&["run", "--", "true"][..], 125), (&["explain"], 1)] {
+        let finished = sandbox(&workspace, arguments);
+        assert_eq!(finished.code, code, "{}", finished.stderr);
+        assert!(finished.stderr.contains("approvals.rules[0]"), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn rule_that_cannot_be_applied_file_by_file_closes_the_folder() {
+    let deep = ["d"; 40].join("/");
+    let workspace = Workspace::empty()
+        .file(&format!("{deep}/.env"), "TOP=secret")
+        .settings(json!({ "sandbox": { "minimum": "landlock" }, "approvals": closed() }));
+    let finished = sandbox(&workspace, &["run", "--", "cat", &format!("{deep}/.env")]);
+    assert!(!finished.stdout.contains("secret"), "{finished:?}");
+    assert!(finished.stderr.contains("the rule for \"**/.env*\" closes all of"), "{}", finished.stderr);
+}
