@@ -44,6 +44,29 @@ pub(crate) fn sandbox_wishes(
              machine"
         )));
     }
+    let is_named = arguments.sandbox.or(settings.mode).is_some();
+    if let Some(network) = settings.network
+        && network != SandboxNetwork::Full
+        && !is_named
+    {
+        let problem = format!(
+            "sandbox.network is \"{}\", but tools use the network of this machine unless sandbox.mode is \"read-only\" or \
+             \"workspace-write\"; set it (\"full-access\" if that is what you want)",
+            network.as_str()
+        );
+        let path = SettingsFile::path(environment).display().to_string();
+        return Err(Failure::Settings { path, problem });
+    }
+    if !arguments.writable.is_empty() && mode != SandboxMode::WorkspaceWrite {
+        let effect = match mode {
+            SandboxMode::ReadOnly => "tools write nothing",
+            _ => "tools write whatever the user may",
+        };
+        return Err(Failure::Usage(format!(
+            "--writable needs --sandbox workspace-write: with {}, {effect}",
+            mode.as_str()
+        )));
+    }
     let mut writable = absolute(environment, "sandbox.writable", &settings.writable)?;
     // Unlike a setting, a flag is given for one folder, so its value may start there.
     writable.extend(arguments.writable.iter().map(|path| environment.expand(path)));
@@ -103,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_has_an_effect() {
+    fn every_setting_is_read() {
         let settings = r#"{"sandbox": {"mode": "workspace-write", "network": "allow-list", "writable": ["/data", "~/cache"],
             "readable": ["~/.npmrc"], "home": "overlay", "minimum": "landlock", "hosts": ["crates.io"],
             "deniedHosts": ["a.example"], "unixSockets": "deny", "clientMayWiden": true}}"#;
@@ -143,6 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn network_of_the_settings_waits_for_a_mode_that_is_named() {
+        for (line, settings) in [
+            ("--mode rpc", r#"{"sandbox": {"network": "full"}}"#),
+            ("--mode rpc --sandbox off", r#"{"sandbox": {"network": "none"}}"#),
+            ("--mode rpc", r#"{"sandbox": {"mode": "full-access", "network": "allow-list"}}"#),
+        ] {
+            assert!(wishes(line, settings).is_ok(), "{line} {settings}");
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_value_and_the_choices() {
         for (line, settings, expected) in [
             (
@@ -168,6 +202,26 @@ mod tests {
                 "--mode rpc --sandbox external --network none",
                 "{}",
                 "--network none needs --sandbox read-only or workspace-write: with external, ",
+            ),
+            (
+                "--mode rpc --writable /data",
+                "{}",
+                "--writable needs --sandbox workspace-write: with full-access, tools write whatever the user may",
+            ),
+            (
+                "--mode rpc --sandbox read-only --writable /data",
+                "{}",
+                "--writable needs --sandbox workspace-write: with read-only, tools write nothing",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"network": "none"}}"#,
+                "/home/me/.bowline/settings.json: sandbox.network is \"none\", but tools use the network of this machine unless",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"network": "allow-list"}}"#,
+                "/home/me/.bowline/settings.json: sandbox.network is \"allow-list\", but",
             ),
             (
                 "--mode rpc",

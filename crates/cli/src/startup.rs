@@ -98,7 +98,11 @@ pub(crate) fn prepare(
 }
 
 /// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
-pub(crate) fn gate(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Result<Gate, Failure> {
+pub(crate) fn gate(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<Gate, Failure> {
     Ok(Gate::new(bowline_approval::Options {
         ask: arguments.ask.or(file.approvals.ask).unwrap_or_default(),
         rules: file.approvals.rules.clone(),

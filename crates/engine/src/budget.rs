@@ -266,19 +266,21 @@ impl Budget {
         let limit = self.limits.of(scope).get(limited).unwrap_or_default();
         if (scope, limited) == (LimitScope::Run, Limited::Turns) {
             let text = format!(
-                "The run was stopped after {limit} turns without a message of yours. Send another prompt to go on, or raise maxTurns in settings.json."
+                "The run was stopped after {} without a message of yours. Send another prompt to go on, or raise the limit: {}.",
+                limited.with_unit(limit),
+                remedy(limited)
             );
             return Failure::new(ErrorKind::TooManyTurns, text);
         }
         let (amount, used) = (limited.with_unit(limit), limited.with_unit(self.spent(scope).get(limited)));
-        let name = limited.as_str();
         let text = match scope {
             LimitScope::Run => format!(
-                "The run was stopped at its limit of {amount}; it has used {used}. Send another prompt to go on, or raise limits.run.{name} in settings.json{}.",
-                flag(limited)
+                "The run was stopped at its limit of {amount}; it has used {used}. Send another prompt to go on, or raise the limit: {}.",
+                remedy(limited)
             ),
             LimitScope::Session => format!(
-                "The session has reached its limit of {amount}; it has used {used}. Start another session, or raise limits.session.{name} in settings.json."
+                "The session has reached its limit of {amount}; it has used {used}. Start another session, or raise limits.session.{} in settings.json.",
+                limited.as_str()
             ),
         };
         Failure::new(ErrorKind::Budget, text)
@@ -345,7 +347,7 @@ impl Budget {
                 && (*limit <= 0.0 || *limit > most)
             {
                 return Err(format!(
-                    "{}.{} cannot exceed {}, which the user has set; a client can only make limits stricter unless bowline is started with --client-may-widen",
+                    "{}.{} cannot exceed {}, the configured limit; a client can only make limits stricter unless bowline is started with --client-may-widen",
                     scope.as_str(),
                     limited.as_str(),
                     limited.with_unit(most)
@@ -383,15 +385,16 @@ fn strictest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Returns the flag that raises a limit of runs, as an alternative.
-fn flag(limited: Limited) -> &'static str {
-    match limited {
-        Limited::Cost => ", or with --max-cost",
-        Limited::Tokens => ", or with --max-tokens",
-        Limited::Turns => ", or with --max-turns",
-        Limited::ToolCalls => ", or with --max-tool-calls",
-        Limited::Seconds => ", or with --max-time",
-    }
+/// Returns what raises a limit of runs: the flag, which takes precedence, and the setting.
+fn remedy(limited: Limited) -> String {
+    let flag = match limited {
+        Limited::Cost => "--max-cost",
+        Limited::Tokens => "--max-tokens",
+        Limited::Turns => "--max-turns",
+        Limited::ToolCalls => "--max-tool-calls",
+        Limited::Seconds => "--max-time",
+    };
+    format!("{flag}, or limits.run.{} in settings.json", limited.as_str())
 }
 
 #[cfg(test)]
@@ -458,7 +461,9 @@ mod tests {
         budget.take_turn();
         assert_eq!(budget.refuse_model(), None);
         budget.take_turn();
-        assert_eq!(budget.refuse_model().unwrap().kind, ErrorKind::TooManyTurns);
+        let failure = budget.refuse_model().unwrap();
+        assert_eq!(failure.kind, ErrorKind::TooManyTurns);
+        assert!(failure.text.starts_with("The run was stopped after 2 turns without"), "{}", failure.text);
         budget.renew_turns();
         assert_eq!(budget.refuse_model(), None);
     }
@@ -504,7 +509,7 @@ mod tests {
         let tokens = LimitChange { scope: LimitScope::Session, limited: Limited::Tokens, limit: 5.0 };
         for wide in [1.1, 0.0] {
             let error = budget.change(&[tokens, cost(wide)], false).unwrap_err();
-            assert!(error.contains("run.cost cannot exceed 1 US dollar,"), "{error}");
+            assert!(error.contains("run.cost cannot exceed 1 US dollar, the configured limit;"), "{error}");
         }
         assert_eq!(budget.report().session.limits.tokens, None, "a change is made whole or not at all");
         budget.change(&[tokens, cost(0.5)], false).unwrap();

@@ -31,7 +31,7 @@ const CHANGES: &[(&str, &str)] = &[
 
 /// Tries the sandbox and prints what holds.
 pub(super) fn explain(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
-    let context = SubcommandContext::read(arguments, start, SandboxMode::default())?;
+    let context = SubcommandContext::read(arguments, start, None)?;
     let confinement = context.confinement()?;
     let mut report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
     report.ask = context.gate.ask_mode();

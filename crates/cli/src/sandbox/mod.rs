@@ -90,11 +90,11 @@ struct SubcommandContext {
 
 impl SubcommandContext {
     /// Reads the settings. `mode` is the one to use if neither a flag nor a setting names one.
-    fn read(arguments: &Arguments, start: &Start, mode: SandboxMode) -> Result<Self, Failure> {
+    fn read(arguments: &Arguments, start: &Start, mode: Option<SandboxMode>) -> Result<Self, Failure> {
         let environment = Environment::read(arguments.working_directory.as_deref())?;
         let file = SettingsFile::of_user(&environment)?;
         let mut arguments = arguments.clone();
-        arguments.sandbox = Some(arguments.sandbox.or(file.sandbox.mode).unwrap_or(mode));
+        arguments.sandbox = arguments.sandbox.or(file.sandbox.mode).or(mode);
         let wishes = sandbox_wishes(&arguments, &environment, &file)?;
         let providers = Providers::new(startup::sources(&environment, &file))?;
         let options = startup::tool_options(&arguments, &environment, &file, &providers, false);
@@ -109,8 +109,7 @@ impl SubcommandContext {
         let folder = &self.environment.working_directory;
         let sessions = self.sessions.as_deref();
         let wishes = self.wishes.clone();
-        let made =
-            confinement(wishes, &self.environment, folder, &self.options, sessions, Some(&self.gate))?;
+        let made = confinement(wishes, &self.environment, folder, &self.options, sessions, Some(&self.gate))?;
         made.ok_or_else(|| {
             Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
         })

@@ -26,7 +26,7 @@ const KILLED: u8 = 128 + 9;
 pub(super) fn run(arguments: &Arguments, start: &Start) -> ExitCode {
     let run = || {
         let command = command_line(arguments)?;
-        let context = SubcommandContext::read(arguments, start, SandboxMode::WorkspaceWrite)?;
+        let context = SubcommandContext::read(arguments, start, Some(SandboxMode::WorkspaceWrite))?;
         if !context.wishes.mode.is_confined() {
             let mode = context.wishes.mode.as_str();
             let text =
