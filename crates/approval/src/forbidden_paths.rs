@@ -42,9 +42,8 @@ fn matching(pattern: &PathPattern, folder: &Path) -> Result<Vec<PathBuf>, Unsear
         return Ok(vec![folder.join(&pattern.glob)]);
     }
     let start = if pattern.is_absolute { literal_part(&pattern.glob) } else { folder.to_owned() };
-    let unsearched = |limit: String| {
-        Err(Unsearched { pattern: pattern.glob.clone(), folder: start.clone(), limit })
-    };
+    let unsearched =
+        |limit: String| Err(Unsearched { pattern: pattern.glob.clone(), folder: start.clone(), limit });
     let mut found = Vec::new();
     let mut folders = VecDeque::from([(start.clone(), 0)]);
     let mut names = 0;

@@ -1,9 +1,10 @@
 //! `bowline sandbox run`: one command, confined as the commands of tools are.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bowline_core::sandbox::SandboxMode;
+use bowline_core::sandbox::{ProtectedChange, SandboxMode};
 use bowline_dialect::Start;
 use bowline_server::Interruption;
 use bowline_tools::{CommandOutcome, CommandRequest, Options, run_command};
@@ -14,7 +15,7 @@ use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
 use crate::signals;
-use crate::terminal::{note, say_exactly};
+use crate::terminal::{note, plain_line, say_exactly};
 
 /// The exit code if the command could not be run, as `env`, `timeout` and container tools have it.
 const CANNOT_RUN: u8 = 125;
@@ -61,6 +62,7 @@ fn quoted(word: &str) -> String {
 
 async fn run_confined(context: SubcommandContext, command: String) -> Result<ExitCode, Failure> {
     let confinement = context.confinement()?;
+    let folder = bowline_files::canonical(&context.environment.working_directory);
     // Before the command runs, so that a sandbox that cannot be had is not taken for a command that failed.
     confinement.prove().await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
@@ -103,7 +105,20 @@ async fn run_confined(context: SubcommandContext, command: String) -> Result<Exi
         }
     };
     printed?;
+    for change in &outcome.protected {
+        note(restored(change, &folder));
+    }
     Ok(exit_code(&outcome, signal))
+}
+
+/// Says that a path was restored, and where what the command left there is.
+fn restored(change: &ProtectedChange, folder: &Path) -> String {
+    let path = change.path.strip_prefix(folder).unwrap_or(&change.path).display();
+    let effect = match &change.quarantine {
+        Some(quarantine) => format!("what the command left is in {}", quarantine.display()),
+        None => "it was restored".to_owned(),
+    };
+    plain_line(&format!("bowline: {path} is protected; {effect}"))
 }
 
 /// Returns the exit code that a signal stands for.

@@ -59,6 +59,8 @@ fn file_outside_is_written_only_if_the_user_allows_it() {
             let records = agent.collect_until_settled();
             let expected = if confirmed { Some("new") } else { exists.then_some("old") };
             assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), expected, "{:?}", results(&records));
+            let verb = if exists { "Replaced" } else { "Wrote" };
+            assert_eq!(results(&records)[0].starts_with(verb), confirmed, "{:?}", results(&records));
             assert!(!beside.exists());
         }
     }

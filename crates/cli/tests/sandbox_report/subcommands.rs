@@ -192,3 +192,17 @@ fn rule_that_cannot_be_applied_file_by_file_closes_the_folder() {
     assert!(!finished.stdout.contains("secret"), "{finished:?}");
     assert!(finished.stderr.contains("the rule for \"**/.env*\" closes all of"), "{}", finished.stderr);
 }
+
+#[test]
+fn what_was_restored_after_the_command_is_told() {
+    let (_server, workspace) = workspace(&json!({}));
+    let script = "mkdir .vscode && echo '{}' > .vscode/tasks.json";
+    let finished = sandbox(&workspace, &["run", "--", "sh", "-c", script]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!workspace.work().join(".vscode").exists());
+    let (_, quarantine) = finished
+        .stderr
+        .split_once("bowline: .vscode is protected; what the command left is in ")
+        .unwrap_or_else(|| panic!("{}", finished.stderr));
+    assert!(fs::metadata(quarantine.lines().next().unwrap()).is_ok(), "{quarantine}");
+}
