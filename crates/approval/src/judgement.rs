@@ -294,7 +294,7 @@ impl Call {
             return refused("it must be a text that says why.");
         };
         if self.confinement.is_none() {
-            return refused("there is no sandbox. Leave it away.");
+            return refused("there is no sandbox. Omit it.");
         }
         if ask == AskMode::Never {
             return refused("the user is never asked. Run the command without it, in the sandbox.");

@@ -4,8 +4,7 @@ use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
-use bowline_core::sandbox::AskMode;
-use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
@@ -117,7 +116,7 @@ pub(crate) struct Arguments {
     pub client_may_widen: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,
-    /// What each run may spend; 0 is no limit.
+    /// What each run may spend; 0 means unlimited.
     pub limits: Vec<(Limited, f64)>,
     pub clock: Option<Clock>,
     pub record: Option<String>,
@@ -129,7 +128,7 @@ pub(crate) struct Arguments {
     pub online: bool,
     pub all: bool,
     pub repair: bool,
-    /// The run whose changes are put back.
+    /// The run whose changes are restored.
     pub run: Option<u64>,
     pub dry_run: bool,
     /// The session that a new one starts as a copy of.
@@ -137,7 +136,7 @@ pub(crate) struct Arguments {
     /// The output file of a subcommand.
     pub out: Option<String>,
     /// The level of the sandbox to check.
-    pub level: Option<String>,
+    pub level: Option<SandboxLevel>,
     /// The language of a new extension.
     pub lang: Option<String>,
     /// The words after the name of a subcommand.
@@ -212,7 +211,7 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
         while let Some((word, is_first)) = words.next() {
-            if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command) {
+            if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command()) {
                 arguments.command = Some(words.map(|(word, _)| word).collect());
                 break;
             }
@@ -326,21 +325,10 @@ impl Arguments {
     }
 
     fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
-        let name = subcommand.name;
         if let Some(unknown) = self.unknown.first() {
             return Err(unknown.error(Some(subcommand)));
         }
-        if let Some(flag) = self.used.iter().find(|flag| !subcommand.has_flag(flag)) {
-            return Err(Failure::Usage(format!(
-                "{flag} is not an option of bowline {name} (see bowline help {name})"
-            )));
-        }
-        if !subcommand.takes_words && !self.words.is_empty() {
-            return Err(Failure::Usage(format!(
-                "bowline {name} takes no arguments (see bowline help {name})"
-            )));
-        }
-        Ok(())
+        subcommand.check(&self.words, &self.used, self.command.is_some()).map_err(Failure::Usage)
     }
 
     fn check(&self) -> Result<(), Failure> {

@@ -2,8 +2,7 @@
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
-use bowline_core::sandbox::AskMode;
-use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
@@ -446,7 +445,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--client-may-widen",
         None,
         Nothing,
-        "Let the client make the sandbox less strict than it is at the start",
+        "Let the client loosen sandbox, approvals and limits",
         |arguments, _| {
             arguments.client_may_widen = true;
             Ok(())
@@ -460,9 +459,7 @@ pub(crate) const FLAGS: &[Flag] = &[
         "When the user is asked about tool calls (default: never)",
         |arguments, value| match AskMode::parse(&value) {
             Some(mode) => set(&mut arguments.ask, mode),
-            None => {
-                Err(format!("\"{value}\" is not a time to ask; there are never, on-request and untrusted"))
-            }
+            None => Err(format!("it must be never, on-request or untrusted, not \"{value}\"")),
         },
     ),
     flag(
@@ -647,7 +644,10 @@ pub(crate) const FLAGS: &[Flag] = &[
         None,
         Value("LEVEL"),
         "With sandbox check: full (the default), landlock, or none to see what gets through unconfined",
-        |arguments, value| set(&mut arguments.level, value),
+        |arguments, value| match SandboxLevel::parse(&value) {
+            Some(level) if level != SandboxLevel::External => set(&mut arguments.level, level),
+            _ => Err(format!("\"{value}\" is not full, landlock or none")),
+        },
     ),
     flag(Subcommand, "--all", None, Nothing, "The sessions of every folder", |arguments, _| {
         arguments.all = true;
@@ -673,10 +673,10 @@ pub(crate) const FLAGS: &[Flag] = &[
         "--run",
         None,
         Value("NUMBER"),
-        "The run whose changes are put back",
+        "The run whose changes are taken back",
         |arguments, value| {
             let run = value.parse().ok().filter(|run| *run > 0);
-            arguments.run = Some(run.ok_or("--run must be a number of at least 1")?);
+            arguments.run = Some(run.ok_or("it must be a number of at least 1")?);
             Ok(())
         },
     ),
@@ -730,9 +730,7 @@ fn limit(arguments: &mut Arguments, limited: Limited, value: &str) -> Result<(),
                 _ if limited.is_counted() => "a whole number",
                 _ => "a number",
             };
-            Err(format!(
-                "\"{value}\" is no limit; it must be {kind} from 0 to {MOST_SPENT}, and 0 is no limit"
-            ))
+            Err(format!("it must be {kind} from 0 to {MOST_SPENT}, not \"{value}\"; 0 means unlimited"))
         }
     }
 }

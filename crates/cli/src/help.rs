@@ -9,6 +9,11 @@ use crate::foreign_flags::FOREIGN_FLAGS;
 use crate::settings_table;
 use crate::similar::nearest;
 use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
+use crate::terminal::hanging;
+
+/// The width of the help of a subcommand, and where the descriptions of its options begin.
+const WIDTH: usize = 79;
+const OPTION_COLUMN: usize = 39;
 
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> String {
@@ -46,7 +51,8 @@ pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
 fn of_subcommand(subcommand: &Subcommand) -> String {
     let mut text = format!("{}\nOptions:\n", subcommand.usage);
     for flag in FLAGS.iter().filter(|flag| subcommand.has_flag(flag.long)) {
-        let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
+        let _ = write!(text, "  {:<36} ", spelling(flag));
+        hanging(&mut text, flag.about, OPTION_COLUMN, WIDTH);
     }
     text.push_str("\nExamples:\n");
     for example in subcommand.examples.lines() {

@@ -90,12 +90,15 @@ fn main() -> ExitCode {
     let report = |failure: Failure| failure.report(choice.start());
     let parsed = match words.iter().position(|word| word.to_str().is_none()) {
         Some(index) => Err(Failure::NotText(index + 1)),
-        None => Arguments::parse(readable, choice.dialect(), choice.start().short_flags),
+        None => Arguments::parse(readable.clone(), choice.dialect(), choice.start().short_flags),
     };
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(failure) if choice.is_serving() => return report(failure),
-        Err(failure) => return failure.tell("bowline", ExitCode::from(USAGE)),
+        Err(failure) => {
+            let code = if sandbox::is_run(&readable) { sandbox::CANNOT_RUN } else { USAGE };
+            return failure.tell("bowline", ExitCode::from(code));
+        }
     };
     let result = match arguments.action {
         Action::Help => help::about(arguments.help_topic()).and_then(|text| terminal::say(&text)),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_sandbox::proxy::HostRules;
 use bowline_sandbox::{Home, Wishes};
 
 use crate::arguments::Arguments;
@@ -49,13 +50,12 @@ pub(crate) fn sandbox_wishes(
         && network != SandboxNetwork::Full
         && !is_named
     {
-        let problem = format!(
+        let text = format!(
             "sandbox.network is \"{}\", but tools use the network of this machine unless sandbox.mode is \"read-only\" or \
              \"workspace-write\"; set it (\"full-access\" if that is what you want)",
             network.as_str()
         );
-        let path = SettingsFile::path(environment).display().to_string();
-        return Err(Failure::Settings { path, problem });
+        return Err(wrong(environment, text));
     }
     if !arguments.writable.is_empty() && mode != SandboxMode::WorkspaceWrite {
         let effect = match mode {
@@ -67,6 +67,8 @@ pub(crate) fn sandbox_wishes(
             mode.as_str()
         )));
     }
+    check_hosts(environment, "sandbox.hosts", &settings.hosts)?;
+    check_hosts(environment, "sandbox.deniedHosts", &settings.denied_hosts)?;
     let mut writable = absolute(environment, "sandbox.writable", &settings.writable)?;
     // Unlike a setting, a flag is given for one folder, so its value may start there.
     writable.extend(arguments.writable.iter().map(|path| environment.expand(path)));
@@ -85,6 +87,17 @@ pub(crate) fn sandbox_wishes(
     })
 }
 
+/// Says that something is wrong with the user's settings.
+fn wrong(environment: &Environment, problem: String) -> Failure {
+    Failure::Settings { path: SettingsFile::path(environment).display().to_string(), problem }
+}
+
+/// Checks the hosts of a setting, also where nothing is confined yet: a client may choose a mode later.
+fn check_hosts(environment: &Environment, setting: &str, hosts: &[String]) -> Result<(), Failure> {
+    let checked = HostRules::parse(hosts, &[]);
+    checked.map(drop).map_err(|error| wrong(environment, format!("{setting}: {error}")))
+}
+
 /// Returns the paths of a setting. A relative one would be another folder in every project.
 fn absolute(environment: &Environment, setting: &str, paths: &[String]) -> Result<Vec<PathBuf>, Failure> {
     let check = |path: &String| {
@@ -92,8 +105,7 @@ fn absolute(environment: &Environment, setting: &str, paths: &[String]) -> Resul
         if !is_absolute {
             let path = serde_json::Value::from(path.as_str());
             let problem = format!("{setting}: {path} must be an absolute path, or begin with ~/");
-            let settings = SettingsFile::path(environment).display().to_string();
-            return Err(Failure::Settings { path: settings, problem });
+            return Err(wrong(environment, problem));
         }
         Ok(environment.expand(path))
     };
@@ -227,6 +239,16 @@ mod tests {
                 "--mode rpc",
                 r#"{"sandbox": {"writable": ["cache"]}}"#,
                 "/home/me/.bowline/settings.json: sandbox.writable: \"cache\" must be an absolute path, or begin with ~/",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"hosts": ["*"]}}"#,
+                "/home/me/.bowline/settings.json: sandbox.hosts: \"*\" would allow every host",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"deniedHosts": ["*.1.2.3.4"]}}"#,
+                "/home/me/.bowline/settings.json: sandbox.deniedHosts: \"*.1.2.3.4\": a wildcard cannot be used",
             ),
             (
                 "--mode rpc",

@@ -180,7 +180,7 @@ pub(crate) struct Task {
     pub enabled: Option<bool>,
     pub max_concurrency: Option<NonZeroUsize>,
     pub max_recursion_depth: Option<u32>,
-    /// 0 is no limit, as for the time.
+    /// 0 means unlimited, as for the time.
     pub max_turns: Option<u32>,
     pub max_runtime_ms: Option<u64>,
 }

@@ -210,7 +210,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Number(LONGEST_MS, |file, value| file.host_tool_timeout_ms = Some(value)),
         default: "1800000",
         example: "60000",
-        about: "how long a client may send neither a result nor an update for a call of one of [its tools](host-tools.md); 0 is no limit",
+        about: "how long a client may send neither a result nor an update for a call of one of [its tools](host-tools.md); 0 means unlimited",
     },
     Setting {
         path: "sandbox.mode",
@@ -256,7 +256,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Choice(&["full", "landlock"], |file, value| file.sandbox.minimum = SandboxLevel::parse(value)),
         default: r#""full""#,
         example: r#""landlock""#,
-        about: "the least [level](security.md#levels) that is accepted: where it cannot be had, no tool runs",
+        about: "the least [level](security.md#levels) that is accepted: where it is unavailable, no tool runs",
     },
     Setting {
         path: "sandbox.hosts",
@@ -285,7 +285,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Switch(|file, value| file.sandbox.client_may_widen = value),
         default: "false",
         example: "true",
-        about: "whether a client may make the sandbox less strict than it was at the start, with `set_sandbox`",
+        about: "let the client loosen sandbox, approvals and limits, with `set_sandbox`, `set_approvals` and `set_limits`",
     },
     Setting {
         path: "sandbox.environment.inherit",
@@ -399,21 +399,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Number(LONGEST_MS, |file, value| file.http_idle_timeout_ms = Some(value)),
         default: "300000",
         example: "60000",
-        about: "the longest time without data from the provider; 0 is no limit",
+        about: "the longest time without data from the provider; 0 means unlimited",
     },
     Setting {
         path: "httpTotalTimeoutMs",
         kind: Number(LONGEST_MS, |file, value| file.http_total_timeout_ms = Some(value)),
         default: "3600000",
         example: "1800000",
-        about: "the longest time that one answer may take in all, whatever the provider sends; 0 is no limit",
+        about: "the longest time that one answer may take in all, whatever the provider sends; 0 means unlimited",
     },
     Setting {
         path: "maxTurns",
         kind: Number(MOST_TURNS, |file, value| file.max_turns = u32::try_from(value).ok()),
         default: "500",
         example: "100",
-        about: "how often the model is called in a run for one message of yours; 0 is no limit",
+        about: "how often the model is called in a run for one message of yours; 0 means unlimited",
     },
     Setting {
         path: "limits.run.cost",
@@ -422,7 +422,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "0.5",
-        about: "what a run may [cost](budgets.md) in US dollars; 0 is no limit",
+        about: "what a run may [cost](budgets.md) in US dollars; 0 means unlimited",
     },
     Setting {
         path: "limits.run.tokens",
@@ -431,14 +431,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "200000",
-        about: "how many tokens of all kinds a run may use; 0 is no limit",
+        about: "how many tokens of all kinds a run may use; 0 means unlimited",
     },
     Setting {
         path: "limits.run.turns",
         kind: Number(MOST_TURNS, |file, value| file.limits_run_turns = Some(value)),
         default: "`maxTurns`",
         example: "100",
-        about: "the same as `maxTurns`, and used instead of it if both are set; 0 is no limit",
+        about: "the same as `maxTurns`, and used instead of it if both are set; 0 means unlimited",
     },
     Setting {
         path: "limits.run.toolCalls",
@@ -447,7 +447,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "50",
-        about: "how many tools a run may call; 0 is no limit",
+        about: "how many tools a run may call; 0 means unlimited",
     },
     Setting {
         path: "limits.run.seconds",
@@ -456,7 +456,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "600",
-        about: "how long a run may take, without the time in which you are asked something; 0 is no limit",
+        about: "how long a run may take, without the time in which you are asked something; 0 means unlimited",
     },
     Setting {
         path: "limits.session.cost",
@@ -465,7 +465,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "20",
-        about: "what all runs of a session may [cost](budgets.md) in US dollars; 0 is no limit",
+        about: "what all runs of a session may [cost](budgets.md) in US dollars; 0 means unlimited",
     },
     Setting {
         path: "limits.session.tokens",
@@ -474,7 +474,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "200000",
-        about: "how many tokens of all kinds all runs of a session may use; 0 is no limit",
+        about: "how many tokens of all kinds all runs of a session may use; 0 means unlimited",
     },
     Setting {
         path: "limits.session.turns",
@@ -483,7 +483,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "1000",
-        about: "how often the model may answer in all runs of a session; 0 is no limit",
+        about: "how often the model may answer in all runs of a session; 0 means unlimited",
     },
     Setting {
         path: "limits.session.toolCalls",
@@ -492,7 +492,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "500",
-        about: "how many tools all runs of a session may call; 0 is no limit",
+        about: "how many tools all runs of a session may call; 0 means unlimited",
     },
     Setting {
         path: "limits.session.seconds",
@@ -501,7 +501,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         }),
         default: "no limit",
         example: "7200",
-        about: "how long all runs of a session may take, without the time in which you are asked something; 0 is no limit",
+        about: "how long all runs of a session may take, without the time in which you are asked something; 0 means unlimited",
     },
     Setting {
         path: "task.enabled",
@@ -533,14 +533,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         kind: Number(MOST_TURNS, |file, value| file.task.max_turns = u32::try_from(value).ok()),
         default: "100",
         example: "30",
-        about: "how often a subagent may call its model; 0 is no limit",
+        about: "how often a subagent may call its model; 0 means unlimited",
     },
     Setting {
         path: "task.maxRuntimeMs",
         kind: Number(LONGEST_MS, |file, value| file.task.max_runtime_ms = Some(value)),
         default: "3600000",
         example: "600000",
-        about: "how long a subagent may take; 0 is no limit",
+        about: "how long a subagent may take; 0 means unlimited",
     },
     Setting {
         path: "hooks",

@@ -103,12 +103,19 @@ pub(crate) fn gate(
     environment: &Environment,
     file: &SettingsFile,
 ) -> Result<Gate, Failure> {
-    Ok(Gate::new(bowline_approval::Options {
+    let gate = Gate::new(bowline_approval::Options {
         ask: arguments.ask.or(file.approvals.ask).unwrap_or_default(),
         rules: file.approvals.rules.clone(),
         file: Some(environment.home.join("approvals.json")),
         home: environment.user_home.clone(),
-    })?)
+    });
+    gate.map_err(|error| match error {
+        bowline_approval::Error::Rule { .. } => {
+            let path = SettingsFile::path(environment).display().to_string();
+            Failure::Settings { path, problem: error.to_string() }
+        }
+        error => error.into(),
+    })
 }
 
 /// Returns how the tools behave, and what they may know of the environment.

@@ -22,7 +22,7 @@ pub(crate) fn push(page: &mut String, runs: &[RunChanges]) {
 
 fn push_run(page: &mut String, run: &RunChanges) {
     let files = format::counted(run.files.len() as u64 + run.omitted_files, "file");
-    let undone = if run.undone { ", put back" } else { "" };
+    let undone = if run.undone { ", undone" } else { "" };
     let _ = writeln!(
         page,
         "<details><summary>Run {}: {files}, +{} −{}{undone}</summary>\n<ul>",
@@ -48,8 +48,8 @@ fn push_run(page: &mut String, run: &RunChanges) {
 
 fn push_file(page: &mut String, file: &FileChange) {
     let reason =
-        file.reason.as_deref().map(|reason| format!(" (cannot be put back: {reason})")).unwrap_or_default();
-    let undone = if file.undone { ", put back" } else { "" };
+        file.reason.as_deref().map(|reason| format!(" (cannot be restored: {reason})")).unwrap_or_default();
+    let undone = if file.undone { ", undone" } else { "" };
     let _ = writeln!(
         page,
         "<li>{}{undone} <code>{}</code>{}</li>",

@@ -40,7 +40,7 @@ pub(crate) enum Line {
     },
     /// A run is over.
     End { run: u64 },
-    /// Paths were put back.
+    /// Paths were restored.
     Undone { undo: u64, steps: Vec<Step> },
     /// Paths were changed again.
     Redone { undo: u64, paths: Vec<String> },
@@ -50,7 +50,7 @@ pub(crate) enum Line {
     Dropped { run: u64 },
 }
 
-/// A path that was put back.
+/// A path that was restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Step {
     pub path: String,
@@ -89,7 +89,7 @@ pub(crate) struct Turn {
     pub changes: Vec<Change>,
 }
 
-/// Paths that were put back and can be changed again.
+/// Paths that were restored and can be changed again.
 #[derive(Debug, Clone)]
 pub(crate) struct Undo {
     pub number: u64,

@@ -48,7 +48,7 @@ impl Recorder {
         Ok(report)
     }
 
-    /// Returns the newest run that is not put back, and what is to be done. A run of which nothing can be put back is taken
+    /// Returns the newest run that is not undone, and what is to be done. A run of which nothing can be restored is taken
     /// once, to say so; after that an older one comes first, or it would be in the way of all of them.
     fn plan_last(&self, history: &History, roots: &Roots) -> Result<(u64, Plan), Error> {
         let mut stuck = None;
@@ -65,7 +65,7 @@ impl Recorder {
         stuck.ok_or(Error::NothingToUndo)
     }
 
-    /// Changes again what the last undo put back.
+    /// Changes again what the last undo restored.
     pub fn redo(&self, dry_run: bool) -> Result<RestoreReport, Error> {
         self.recover()?;
         let history = self.journal.read()?;
@@ -78,7 +78,7 @@ impl Recorder {
             let now = self.look_at(&roots, &step.path)?;
             let inverse = Step { from: now.clone(), to: step.from.clone(), ..step.clone() };
             if !is_same(now.as_ref(), step.to.as_ref()) && !is_same(now.as_ref(), step.from.as_ref()) {
-                plan.conflict(&step.path, "it has changed since it was put back");
+                plan.conflict(&step.path, "it has changed since it was restored");
             } else if let Some(missing) = self.is_missing(step.from.as_ref(), step.quarantine.as_deref()) {
                 plan.not_covered(&step.path, missing);
             } else {
@@ -262,7 +262,7 @@ fn select(history: &History, target: &UndoTarget, entries: &[String]) -> Result<
         _ => Err(Error::UnknownRun(number)),
     };
     let selected: Vec<_> = match target {
-        // What can be put back decides about it, see `plan_last`.
+        // What can be restored decides about it, see `plan_last`.
         UndoTarget::LastRun => Vec::new(),
         UndoTarget::Run(number) => all_turns(*number, known(*number)?),
         UndoTarget::Before { run: first, turn } => {
@@ -297,7 +297,7 @@ fn all_turns(number: u64, run: &Run) -> Vec<(u64, usize)> {
     (0..run.turns.len()).map(|place| (number, place)).collect()
 }
 
-/// Paths being put back.
+/// Paths being restored.
 struct Restoring<'a> {
     recorder: &'a Recorder,
     roots: &'a Roots,

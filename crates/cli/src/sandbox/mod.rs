@@ -26,32 +26,45 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings_file::SettingsFile;
-use crate::similar::nearest;
 use crate::startup;
 use crate::terminal::{note, say};
 
 pub(crate) const USAGE: &str = "\
-bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]   run one command as tools run theirs
-bowline sandbox explain [--json]                         say what tools may do, and try whether it holds
-bowline sandbox check [--level LEVEL] [--json]           try over a hundred ways out, and say which are closed
+bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]
+    run one command as tools run theirs
+bowline sandbox explain [OPTIONS] [--json]
+    say what tools may do, and try whether it holds
+bowline sandbox check [--level LEVEL] [--json]
+    try over a hundred ways out, and say which are closed
 
-run and explain follow the flags below and \"sandbox\" in settings.json. run uses workspace-write if neither names a mode; explain shows
-what tools of a session in this folder would get.
+run and explain follow --sandbox, --network and --writable, and \"sandbox\" and
+\"approvals\" in settings.json. run uses workspace-write if neither names a mode;
+explain shows what tools of a session in this folder would get.
 
-run prints what the command prints, errors included, on stdout, without escape sequences, and exits with its exit code. The
-command reads nothing from stdin. The exit code is 125 if bowline could not run it, and 130 or 143 if a signal ended it.
+run prints what the command prints, errors included, on stdout, without escape
+sequences, and exits with its exit code. The command reads nothing from stdin.
+The exit code is 125 if bowline could not run it, 130 or 143 if a signal ended
+bowline, and 137 if one killed the command.
 
-check works in a temporary folder, on files, sockets and a process that are made for it, and looks at them from outside. Its
-exit code is 0 if every promise holds, 1 if one is broken, and 2 if there is no sandbox to be had.
+check works in a temporary folder, on files, sockets and a process that are
+made for it, and looks at them from outside. Its exit code is 0 if every
+promise holds, 1 if one is broken, and 2 if no sandbox is available or the
+command line is wrong.
 
 docs/security.md explains modes, levels and promises.
 ";
 
-/// The words after `bowline sandbox`.
-const VERBS: [&str; 3] = ["run", "explain", "check"];
-
-/// The exit code of a check if there is no sandbox to be had.
+/// The exit code of a check if no sandbox is available.
 const NO_SANDBOX: u8 = 2;
+
+/// The exit code if a command could not be run, as `env`, `timeout` and container tools have it.
+pub(crate) const CANNOT_RUN: u8 = 125;
+
+/// Tells whether a command line, which may be wrong, is meant to run a command.
+pub(crate) fn is_run(words: &[String]) -> bool {
+    let mut words = words.iter().take_while(|word| *word != "--");
+    words.any(|word| word == "sandbox") && words.any(|word| word == "run")
+}
 
 /// Runs a subcommand.
 pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
@@ -59,21 +72,12 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
     for warning in &arguments.warnings {
         note(format_args!("bowline: {warning}"));
     }
-    match words[..] {
-        [] => say(USAGE).map(|()| ExitCode::from(2)),
-        ["run", ..] => Ok(run::run(arguments, start)),
-        ["explain"] => explain::explain(arguments, start),
-        ["explain", ..] => {
-            Err(Failure::Usage("explain takes no words (see bowline help sandbox)".to_owned()))
-        }
-        ["check"] => check::check(arguments),
-        ["check", ..] => Err(Failure::Usage("check takes no words (see bowline help sandbox)".to_owned())),
-        [verb, ..] => {
-            let near = nearest(verb, VERBS.into_iter());
-            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            let verbs = VERBS.join(", ");
-            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (there are {verbs})")))
-        }
+    // Other words are refused with the command line.
+    match words.first() {
+        Some(&"run") => Ok(run::run(arguments, start)),
+        Some(&"explain") => explain::explain(arguments, start),
+        Some(&"check") => check::check(arguments),
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 

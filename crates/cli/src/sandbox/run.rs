@@ -10,15 +10,12 @@ use bowline_server::Interruption;
 use bowline_tools::{CommandOutcome, CommandRequest, Options, run_command};
 use tokio_util::sync::CancellationToken;
 
-use super::SubcommandContext;
+use super::{CANNOT_RUN, SubcommandContext};
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
 use crate::signals;
 use crate::terminal::{note, plain_line, say_exactly};
-
-/// The exit code if the command could not be run, as `env`, `timeout` and container tools have it.
-const CANNOT_RUN: u8 = 125;
 
 /// The exit code if a signal ended the command and nobody says which: that of SIGKILL.
 const KILLED: u8 = 128 + 9;
@@ -31,7 +28,7 @@ pub(super) fn run(arguments: &Arguments, start: &Start) -> ExitCode {
         if !context.wishes.mode.is_confined() {
             let mode = context.wishes.mode.as_str();
             let text =
-                format!("{mode} is no sandbox; choose one with --sandbox read-only or workspace-write");
+                format!("{mode} does not confine anything; choose --sandbox read-only or workspace-write");
             return Err(Failure::Usage(text));
         }
         block_on(run_confined(context, command))?
@@ -63,7 +60,7 @@ fn quoted(word: &str) -> String {
 async fn run_confined(context: SubcommandContext, command: String) -> Result<ExitCode, Failure> {
     let confinement = context.confinement()?;
     let folder = bowline_files::canonical(&context.environment.working_directory);
-    // Before the command runs, so that a sandbox that cannot be had is not taken for a command that failed.
+    // Before the command runs, so that an unavailable sandbox is not taken for a command that failed.
     confinement.prove().await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
     let cancel = CancellationToken::new();

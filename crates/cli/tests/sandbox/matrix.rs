@@ -114,8 +114,9 @@ fn unknown_levels_and_words_are_refused() {
     let workspace = Workspace::empty();
     let run = |arguments: &[&str]| Launch::bowline(&workspace).arguments(arguments).run();
     let finished = run(&["sandbox", "check", "--level", "high"]);
-    assert_eq!(finished.code, 1);
+    assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("\"high\" is not full, landlock or none"), "{}", finished.stderr);
-    assert!(run(&["sandbox", "check", "now"]).stderr.contains("check takes no words"));
-    assert!(run(&["sandbox", "chekc"]).stderr.contains("did you mean check?"));
+    let finished = run(&["sandbox", "check", "now"]);
+    assert_eq!(finished.code, 2);
+    assert!(finished.stderr.contains("check takes no arguments"), "{}", finished.stderr);
 }

@@ -65,7 +65,10 @@ fn what_bowline_itself_fails_at_is_told_apart_by_the_exit_code() {
         (&["run"][..], "which command?"),
         (&["run", "--"], "which command?"),
         (&["run", "ls"], "write -- before the command: bowline sandbox run -- ls"),
-        (&["run", "--sandbox", "full-access", "--", "ls"], "full-access is no sandbox"),
+        (&["run", "--sandbox", "full-access", "--", "ls"], "full-access does not confine anything"),
+        (&["run", "--sandbox", "nope", "--", "ls"], "\"nope\" is not a sandbox mode"),
+        (&["run", "--json", "--", "ls"], "--json is not an option of bowline sandbox run"),
+        (&["run", "--frobnicate", "--", "ls"], "Unknown option: --frobnicate"),
         (&["run", "--writable", "/nowhere", "--", "ls"], "it does not exist"),
     ] {
         let finished = sandbox(&workspace, arguments);
@@ -133,11 +136,14 @@ fn explanation_without_a_sandbox_says_how_to_get_one() {
 fn words_that_are_not_known_are_named() {
     let workspace = Workspace::empty();
     let finished = sandbox(&workspace, &["explian"]);
-    assert_eq!(finished.code, 1);
+    assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("did you mean explain?"), "{}", finished.stderr);
     assert_eq!(sandbox(&workspace, &[]).code, 2);
     let help = Launch::bowline(&workspace).arguments(&["help", "sandbox"]).run().succeeded();
     assert!(help.contains("bowline sandbox run") && help.contains("--network MODE"), "{help}");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 79, "{line}");
+    }
 }
 
 /// A rule that closes files to every tool.
@@ -173,12 +179,14 @@ fn explanation_says_when_the_user_is_asked() {
 
 #[test]
 fn wrong_rule_stops_run_and_explain_as_it_stops_a_session() {
-    let rules = json!({ "rules": [{ "path": "x" }] });
+    let rules = json!({ "rules": [{ "path": "x", "then": "alow" }] });
     let workspace = Workspace::empty().settings(json!({ "approvals": rules }));
     for (arguments, code) in [(&["run", "--", "true"][..], 125), (&["explain"], 1)] {
         let finished = sandbox(&workspace, arguments);
         assert_eq!(finished.code, code, "{}", finished.stderr);
-        assert!(finished.stderr.contains("approvals.rules[0]"), "{}", finished.stderr);
+        let expected =
+            "settings.json: approvals.rules[0].then must be \"allow\", \"ask\" or \"deny\", not \"alow\"";
+        assert!(finished.stderr.contains(expected), "{}", finished.stderr);
     }
 }
 

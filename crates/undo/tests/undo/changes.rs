@@ -167,14 +167,14 @@ fn older_run_is_taken_back_beneath_a_newer_one() {
     assert_eq!(scene.read("b"), "0");
     assert_eq!(
         refused(scene.recorder.undo(&UndoTarget::LastRun, &[], false)),
-        "there are no changes to put back"
+        "there are no changes to restore"
     );
     assert!(refused(scene.recorder.undo(&UndoTarget::Run(7), &[], false)).contains("no run 7"));
     for expected in [("0", "1"), ("0", "2"), ("1", "2")] {
         scene.redo();
         assert_eq!((scene.read("a").as_str(), scene.read("b").as_str()), expected);
     }
-    assert!(refused(scene.recorder.redo(false)).contains("nothing to do again"));
+    assert!(refused(scene.recorder.redo(false)).contains("nothing to redo"));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn run_in_conflict_is_told_once_and_does_not_hide_older_ones() {
     assert_eq!((scene.read("a"), scene.read("b")), ("old".to_owned(), "by the user".to_owned()));
     // Nothing else is left, so it is told again.
     assert_eq!(last(false).runs, [2]);
-    // What can be put back again comes first.
+    // What can be restored again comes first.
     scene.write("b", "by run 2");
     assert_eq!(last(false).restored, ["b"]);
     assert!(matches!(scene.recorder.undo(&UndoTarget::LastRun, &[], false), Err(Error::NothingToUndo)));
