@@ -303,6 +303,16 @@ mod tests {
     use crate::flags::{FLAGS, Group};
 
     #[test]
+    fn documentation_lists_the_subcommands() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, section) = page.split_once("The subcommands are ").unwrap();
+        let (list, _) = section.split_once(". ").unwrap();
+        let listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(listed, names().collect::<Vec<_>>());
+    }
+
+    #[test]
     fn flags_of_subcommands_exist_and_each_is_for_some_subcommand() {
         let of_verbs = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.verbs).flat_map(|verb| verb.flags);
         let all = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.flags).chain(COMMON).chain(of_verbs);

@@ -83,7 +83,10 @@ fn wrong_rules_and_unknown_keys_keep_it_from_starting() {
             rules(json!([{ "prefix": ["git"], "then": "allow", "notMatch": ["git push"] }])),
             "in \"notMatch\" fails: the rule matches it",
         ),
-        (rules(json!([{ "prefix": ["git"], "then": "allow", "math": [] }])), "approvals.rules[0].math is not known"),
+        (
+            rules(json!([{ "prefix": ["git"], "then": "allow", "math": [] }])),
+            "approvals.rules[0].math is not known",
+        ),
         (rules(json!(["git"])), "approvals.rules must be a list of objects"),
         (
             json!({ "approvals": { "rule": [] } }),

@@ -18,7 +18,7 @@ const SCOPES: [LimitScope; 2] = [LimitScope::Run, LimitScope::Session];
 pub(crate) const SET_LIMITS: Row = Row {
     name: "set_limits",
     about: "Sets what runs and the session may spend, from now on, also for the run in progress. Limits that the user has set \
-            can only be made stricter unless bowline was started with `--client-may-widen`. All of the limits are set, or \
+            can only be made stricter unless bowline was started with `--client-may-widen`; else it fails with `forbidden`. All of the limits are set, or \
             none if one is refused.",
     fields: &[
         Field::optional("run", Limits, "The limits of each run. What is absent stays; 0 means unlimited."),

@@ -107,7 +107,7 @@ impl Session {
         match answer {
             Answer::Sandbox(_) => self.note_sandbox(),
             Answer::SandboxChanged(_) => {
-                self.renew_way_out();
+                self.renew_unsandboxed();
                 if let Some(confinement) = self.confinement() {
                     self.note(&*confinement);
                 }

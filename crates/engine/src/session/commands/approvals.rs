@@ -23,7 +23,7 @@ impl Session {
         if ask != current && !self.agent.gate().set_ask_mode(ask) {
             return Err(Refusal::new(RefusalCode::InvalidArgument, "Nothing here can ask about calls"));
         }
-        self.renew_way_out();
+        self.renew_unsandboxed();
         Ok(Answer::Done)
     }
 
