@@ -42,7 +42,8 @@ impl Recorder {
         }
         let (run, plan) = self.plan_last(&history, &roots)?;
         let report = self.carry_out(plan, &roots, dry_run, undone)?;
-        if !dry_run && !(report.conflicts.is_empty() && report.not_covered.is_empty()) {
+        let is_whole = report.conflicts.is_empty() && report.not_covered.is_empty();
+        if !dry_run && !is_whole {
             self.journal.append(&Line::LeftAlone { run })?;
         }
         Ok(report)

@@ -448,7 +448,7 @@ fn folder_that_is_too_large_to_search_is_forbidden_as_a_whole() {
     fs::create_dir_all(&deep).unwrap();
     fs::write(deep.join(".env"), "").unwrap();
     let forbidden = world.gate.forbidden_paths(&folder);
-    assert_eq!(forbidden.read, [folder.clone()]);
+    assert_eq!(forbidden.read, std::slice::from_ref(&folder));
     let expected = Unsearched {
         pattern: "**/.env*".to_owned(),
         folder,
