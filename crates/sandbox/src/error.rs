@@ -14,7 +14,7 @@ pub enum Error {
     #[error(
         "no sandbox of level \"{minimum}\" is available here\n  cause: {}\n  remedies:{}",
         explained(cause),
-        listed(remedy)
+        listed(cause, remedy)
     )]
     LevelUnavailable { minimum: &'static str, cause: String, remedy: String },
 
@@ -52,7 +52,7 @@ pub enum Error {
 
 /// Returns a cause in words. The code of the kernel for a limit of namespaces speaks of a disk.
 fn explained(cause: &str) -> String {
-    match cause.contains("ENOSPC") {
+    match has_no_more_namespaces(cause) {
         true => {
             "the kernel allows no more user namespaces: user.max_user_namespaces is 0, or all of them are in use".to_owned()
         }
@@ -61,8 +61,15 @@ fn explained(cause: &str) -> String {
 }
 
 /// Returns remedies, which are separated by semicolons, on a line each.
-fn listed(remedies: &str) -> String {
-    remedies.trim_end_matches('.').split("; ").map(|remedy| format!("\n  - {remedy}")).collect()
+fn listed(cause: &str, remedies: &str) -> String {
+    let more =
+        has_no_more_namespaces(cause).then_some("`sudo sysctl user.max_user_namespaces=10000` allows them");
+    let remedies = more.into_iter().chain(remedies.trim_end_matches('.').split("; "));
+    remedies.map(|remedy| format!("\n  - {remedy}")).collect()
+}
+
+fn has_no_more_namespaces(cause: &str) -> bool {
+    cause.contains("ENOSPC")
 }
 
 impl Error {
@@ -86,7 +93,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "no sandbox of level \"full\" is available here\n  cause: the kernel allows no more user namespaces: \
-             user.max_user_namespaces is 0, or all of them are in use\n  remedies:\n  - do this\n  - or that"
+             user.max_user_namespaces is 0, or all of them are in use\n  remedies:\n  - `sudo sysctl \
+             user.max_user_namespaces=10000` allows them\n  - do this\n  - or that"
         );
     }
 }
