@@ -6,7 +6,7 @@ use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
-use crate::settings_table::MOST_SPENT;
+use crate::settings::MOST_SPENT;
 
 /// A flag of the command line.
 pub(crate) struct Flag {

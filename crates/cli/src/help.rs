@@ -6,7 +6,7 @@ use crate::arguments::SHORT_FORMS;
 use crate::failure::Failure;
 use crate::flags::{FLAGS, Flag, Group, Takes};
 use crate::foreign_flags::FOREIGN_FLAGS;
-use crate::settings_table;
+use crate::settings;
 use crate::similar::nearest;
 use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
 use crate::terminal::hanging;
@@ -35,7 +35,7 @@ bowline is a headless coding agent: another program drives it over stdin and std
 pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
     match topic {
         None => Ok(text()),
-        Some("settings") => Ok(settings_table::help()),
+        Some("settings") => Ok(settings::help()),
         Some(name) => subcommands::find(name).map(of_subcommand).ok_or_else(|| {
             let near = nearest(name, subcommands::names().chain(["settings"]));
             let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();

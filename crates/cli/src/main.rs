@@ -36,8 +36,7 @@ mod sandbox;
 mod sandbox_wishes;
 mod session_undo;
 mod sessions;
-mod settings_file;
-mod settings_table;
+mod settings;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;

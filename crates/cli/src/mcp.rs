@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::startup;
 use crate::table::{Align, render};

@@ -9,7 +9,7 @@ use bowline_sandbox::{Home, Wishes};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 
 /// What `settings.json` sets below `sandbox`, but for the environment of commands.
 #[derive(Debug, Clone, Default)]

@@ -15,7 +15,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::local_time;
 use crate::session_undo::{self, Wishes};
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};

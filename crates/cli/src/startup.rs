@@ -23,7 +23,7 @@ use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::models::{choose_model, model_defaults, model_wishes};
 use crate::resources;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::{is_of_server, own_tools};

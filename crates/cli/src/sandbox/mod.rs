@@ -25,7 +25,7 @@ use crate::confinement::confinement;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sandbox_wishes::sandbox_wishes;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::terminal::{note, say};
 
