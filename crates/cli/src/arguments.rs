@@ -9,7 +9,7 @@ use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Group, Takes};
+use crate::flags::{Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
 use crate::similar::nearest;
@@ -238,7 +238,7 @@ impl Arguments {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
         };
-        if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) {
+        if let Some(flag) = flags().find(|flag| flag.long == name || flag.short == Some(name)) {
             let value = take_value(flag.long, flag.takes, attached, words)?;
             let has_value = matches!(flag.takes, Takes::Value(_));
             if has_value && self.used.contains(&flag.long) && !REPEATABLE.contains(&flag.long) {
@@ -318,8 +318,7 @@ impl Arguments {
         // Unknown flags may belong to extensions, and must not stop a client.
         let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
         self.warnings.extend(unknown.map(Unknown::warning));
-        let idle =
-            FLAGS.iter().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
+        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
         self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
         Ok(())
     }
@@ -390,7 +389,7 @@ impl Unknown {
         let (what, near) = match self {
             Self::Flag(flag) => {
                 let name = &format!("--{}", flag.name);
-                let known = FLAGS.iter().map(|flag| flag.long);
+                let known = flags().map(|flag| flag.long);
                 let fitting = known.filter(|flag| subcommand.is_none_or(|named| named.has_flag(flag)));
                 (format!("Unknown option: {name}"), nearest(name, fitting))
             }
@@ -415,7 +414,7 @@ impl Unknown {
         match self {
             Self::Flag(flag) => {
                 let name = &format!("--{}", flag.name);
-                let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
+                let hint = nearest(name, flags().map(|flag| flag.long));
                 let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
                 format!("unknown option {name} is ignored{hint}")
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::arguments::SHORT_FORMS;
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Flag, Group, Takes};
+use crate::flags::{Flag, Group, Takes, flags};
 use crate::foreign_flags::FOREIGN_FLAGS;
 use crate::settings;
 use crate::similar::nearest;
@@ -50,7 +50,7 @@ pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
 
 fn of_subcommand(subcommand: &Subcommand) -> String {
     let mut text = format!("{}\nOptions:\n", subcommand.usage);
-    for flag in FLAGS.iter().filter(|flag| subcommand.has_flag(flag.long)) {
+    for flag in flags().filter(|flag| subcommand.has_flag(flag.long)) {
         let _ = write!(text, "  {:<36} ", spelling(flag));
         hanging(&mut text, flag.about, OPTION_COLUMN, WIDTH);
     }
@@ -65,7 +65,7 @@ fn of_subcommand(subcommand: &Subcommand) -> String {
 fn text() -> String {
     let mut text = usage();
     for (group, heading) in Group::ALL {
-        let flags = FLAGS.iter().filter(|flag| flag.group == group);
+        let flags = flags().filter(|flag| flag.group == group);
         let _ = write!(text, "\n{heading}:\n");
         for flag in flags {
             let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);

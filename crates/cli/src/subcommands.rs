@@ -300,7 +300,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{FLAGS, Group};
+    use crate::flags::{Group, flags};
 
     #[test]
     fn documentation_lists_the_subcommands() {
@@ -317,9 +317,9 @@ mod tests {
         let of_verbs = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.verbs).flat_map(|verb| verb.flags);
         let all = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.flags).chain(COMMON).chain(of_verbs);
         for flag in all {
-            assert!(FLAGS.iter().any(|known| known.long == *flag), "{flag}");
+            assert!(flags().any(|known| known.long == *flag), "{flag}");
         }
-        for flag in FLAGS.iter().filter(|flag| flag.group == Group::Subcommand) {
+        for flag in flags().filter(|flag| flag.group == Group::Subcommand) {
             let is_for_listing = flag.long == "--list-models" || flag.long == "--local";
             let is_used = SUBCOMMANDS.iter().any(|subcommand| subcommand.has_flag(flag.long));
             assert!(is_used || is_for_listing, "{} is for no subcommand", flag.long);
