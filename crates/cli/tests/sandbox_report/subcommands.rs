@@ -164,8 +164,8 @@ fn command_is_confined_as_in_a_session_with_its_rules_and_its_folder_of_sessions
     let explained = sandbox(&workspace, &["explain", "--json"]).succeeded();
     let explained: Value = serde_json::from_str(&explained).unwrap();
     let mut agent = Launch::rpc(&workspace).arguments(&["--model", "scripted/demo"]).start();
-    let report = &crate::ask(&mut agent, json!({ "type": "get_sandbox" }))["data"];
-    assert_eq!(explained["masked"], report["masked"]);
+    let report = crate::ask(&mut agent, json!({ "type": "get_sandbox" }));
+    assert_eq!(explained["masked"], report["data"]["masked"], "{report}");
     let masked = explained["masked"].to_string();
     assert!(masked.contains(".env") && masked.contains("kept"), "{masked}");
 }
