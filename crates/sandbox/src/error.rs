@@ -45,7 +45,7 @@ pub enum Error {
     EndedEarly(String),
 
     #[error(
-        "the process of the sandbox has died {deaths} times within a minute, so no more tools run in this session"
+        "the process of the sandbox has died {deaths} times within a minute; no tools run until a minute has passed"
     )]
     DiesTooOften { deaths: usize },
 }
