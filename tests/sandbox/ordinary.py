@@ -4,7 +4,7 @@
   ordinary.py [--level full|landlock] [--home read-only|overlay] [--only TEXT]
 
 The tasks are in tasks.py. BOWLINE in the environment selects the binary (default: target/debug/bowline). The exit code is 1
-if a task fails that should work, and 2 if there is no sandbox to be had. A task whose programs are missing is listed as
+if a task fails that should work, and 2 if no sandbox is available. A task whose programs are missing is listed as
 skipped. One task is also run by a model, as a tool; the model is a script.
 """
 import argparse

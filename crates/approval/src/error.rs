@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use crate::rules::located;
+
 /// Why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A rule in the settings.
-    #[error("approvals.rules[{index}]: {problem}")]
+    #[error("approvals.rules[{index}]{}", located(problem))]
     Rule { index: usize, problem: String },
     /// The file of remembered approvals.
     #[error(

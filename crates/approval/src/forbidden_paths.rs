@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::rules::{Access, ForbiddenPaths, PathPattern, Rule};
+use crate::rules::{Access, ForbiddenPaths, PathPattern, Rule, Unsearched};
 
 /// How many names are looked at, how deep, and how many may be found.
 const MOST_NAMES: usize = 200_000;
@@ -18,7 +18,11 @@ const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &Path) -> ForbiddenPaths {
     let mut forbidden = ForbiddenPaths::default();
     for (pattern, access) in rules.filter_map(Rule::forbidden_path) {
-        let found = matching(pattern, folder, &mut forbidden.is_incomplete);
+        let found = matching(pattern, folder).unwrap_or_else(|unsearched| {
+            let whole = unsearched.folder.clone();
+            forbidden.unsearched.push(unsearched);
+            vec![whole]
+        });
         let list = match access {
             Access::Read => &mut forbidden.read,
             Access::Write => &mut forbidden.write,
@@ -32,37 +36,41 @@ pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &P
     forbidden
 }
 
-fn matching(pattern: &PathPattern, folder: &Path, is_incomplete: &mut bool) -> Vec<PathBuf> {
+/// Returns what a pattern matches, or why that cannot be known.
+fn matching(pattern: &PathPattern, folder: &Path) -> Result<Vec<PathBuf>, Unsearched> {
     if !pattern.glob.contains(WILDCARDS) {
-        return vec![folder.join(&pattern.glob)];
+        return Ok(vec![folder.join(&pattern.glob)]);
     }
     let start = if pattern.is_absolute { literal_part(&pattern.glob) } else { folder.to_owned() };
+    let unsearched =
+        |limit: String| Err(Unsearched { pattern: pattern.glob.clone(), folder: start.clone(), limit });
     let mut found = Vec::new();
-    let mut folders = VecDeque::from([(start, 0)]);
+    let mut folders = VecDeque::from([(start.clone(), 0)]);
     let mut names = 0;
     while let Some((current, depth)) = folders.pop_front() {
         // One that cannot be read has nothing for tools either.
         let Ok(entries) = current.read_dir() else { continue };
         for entry in entries.flatten() {
             names += 1;
-            if names > MOST_NAMES || found.len() >= MOST_FOUND {
-                *is_incomplete = true;
-                return found;
+            if names > MOST_NAMES {
+                return unsearched(format!("more than {MOST_NAMES} names"));
             }
             let path = entry.path();
             // A folder that is found is forbidden with everything in it.
             if pattern.matches(&path, folder) {
                 found.push(path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                if depth < DEEPEST {
-                    folders.push_back((path, depth + 1));
-                } else {
-                    *is_incomplete = true;
+                if found.len() > MOST_FOUND {
+                    return unsearched(format!("more than {MOST_FOUND} files that the rule forbids"));
                 }
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth >= DEEPEST {
+                    return unsearched(format!("folders nested deeper than {DEEPEST}"));
+                }
+                folders.push_back((path, depth + 1));
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// Returns the folder that everything that a pattern matches is in.

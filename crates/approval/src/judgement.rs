@@ -64,7 +64,7 @@ struct Ruling {
 }
 
 /// What a call wants beyond the sandbox.
-struct WayOut {
+struct BeyondSandbox {
     code: ReasonCode,
     reason: String,
     grants: Grants,
@@ -84,17 +84,17 @@ impl Gate {
                 because(why.as_deref())
             ));
         }
-        let wants_out = match call.way_out(&facts, &ruling, ask) {
+        let wants_out = match call.beyond_sandbox(&facts, &ruling, ask) {
             Ok(wants_out) => wants_out,
             Err(refusal) => return Verdict::refused(refusal),
         };
-        let grants = wants_out.as_ref().map(|way_out| way_out.grants.clone()).unwrap_or_default();
+        let grants = wants_out.as_ref().map(|beyond| beyond.grants.clone()).unwrap_or_default();
         let digest = call_digest(&call.tool, &call.arguments, &call.working_directory, &grants);
         if self.memory.kept().digests.contains(&digest) {
             return Verdict::Run { grants };
         }
         let question = match (&wants_out, &ruling.strictest) {
-            (Some(way_out), _) if !way_out.is_granted => Some((way_out.code, way_out.reason.clone())),
+            (Some(beyond), _) if !beyond.is_granted => Some((beyond.code, beyond.reason.clone())),
             (_, Some((_, why))) if !ruling.is_agreed => {
                 let reason =
                     why.clone().unwrap_or_else(|| "A rule of yours asks about such calls.".to_owned());
@@ -259,7 +259,12 @@ impl Call {
     }
 
     /// Returns what the call wants beyond the sandbox, or why it cannot want that.
-    fn way_out(&self, facts: &Facts, ruling: &Ruling, ask: AskMode) -> Result<Option<WayOut>, String> {
+    fn beyond_sandbox(
+        &self,
+        facts: &Facts,
+        ruling: &Ruling,
+        ask: AskMode,
+    ) -> Result<Option<BeyondSandbox>, String> {
         if facts.line.is_some() && wants_unsandboxed(&self.arguments) {
             return self.unsandboxed(ruling, ask).map(Some);
         }
@@ -283,14 +288,14 @@ impl Call {
             }
         };
         if let Some(reason) = reason {
-            return Ok(Some(WayOut {
+            return Ok(Some(BeyondSandbox {
                 code: ReasonCode::Path,
                 reason,
                 grants: Grants { paths: vec![path.clone()], ..Grants::default() },
                 is_granted: ruling.lifts_path,
             }));
         }
-        Ok(has_other_names(path).then(|| WayOut {
+        Ok(has_other_names(path).then(|| BeyondSandbox {
             code: ReasonCode::HardLink,
             reason: format!(
                 "{} has other names, which may be outside of the project: they would change with it.",
@@ -301,18 +306,18 @@ impl Call {
         }))
     }
 
-    fn unsandboxed(&self, ruling: &Ruling, ask: AskMode) -> Result<WayOut, String> {
+    fn unsandboxed(&self, ruling: &Ruling, ask: AskMode) -> Result<BeyondSandbox, String> {
         let refused = |why: &str| Err(format!("The argument \"{UNSANDBOXED}\" cannot be used: {why}"));
         let Some(reason) = self.arguments.get(UNSANDBOXED).and_then(Value::as_str) else {
             return refused("it must be a text that says why.");
         };
         if self.confinement.is_none() {
-            return refused("there is no sandbox. Leave it away.");
+            return refused("there is no sandbox. Omit it.");
         }
         if ask == AskMode::Never {
             return refused("the user is never asked. Run the command without it, in the sandbox.");
         }
-        Ok(WayOut {
+        Ok(BeyondSandbox {
             code: ReasonCode::Unsandboxed,
             reason: format!("It wants to run outside of the sandbox: {reason}"),
             grants: Grants { unsandboxed: true, ..Grants::default() },

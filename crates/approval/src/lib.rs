@@ -13,7 +13,7 @@ mod rules;
 
 pub use error::Error;
 pub use gate::{Gate, Options};
-pub use rules::ForbiddenPaths;
+pub use rules::{ForbiddenPaths, Unsearched};
 
 /// Reads a command line for a fuzzer, which looks for panics and for texts that take too long.
 #[doc(hidden)]

@@ -117,12 +117,17 @@ pub(crate) const BASH: &str = "bash";
 /// The longest list of rules, of words and of examples. None that a person writes is as long.
 const MOST: usize = 10_000;
 
+/// The outcomes, and all members of a rule, for errors.
+const THEN: &str = "\"allow\", \"ask\" or \"deny\"";
+const KEYS: &str = "tool, prefix, path, access, host, then, why, sandbox, match and notMatch";
+
 /// What every path in an example starts from.
 const EXAMPLE_FOLDER: &str = "/example-of-a-project";
 
 impl Rule {
     /// Reads a rule and tries its examples. The error says what is wrong with it.
     pub fn parse(value: &Value, home: Option<&Path>) -> Result<Self, String> {
+        check_shape(value)?;
         let written: Written = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
         let examples = (written.r#match.clone(), written.not_match.clone());
         let rule = Self::new(written, home)?;
@@ -185,7 +190,7 @@ impl Rule {
             for example in examples {
                 if self.matches_example(example, home)? != expected {
                     let does = if expected { "does not match" } else { "matches" };
-                    return Err(format!("\"{key}\" is not as it says: the rule {does} {example:?}"));
+                    return Err(format!("the example {example:?} in \"{key}\" fails: the rule {does} it"));
                 }
             }
         }
@@ -368,6 +373,44 @@ pub(crate) fn exact_path(path: &Path) -> String {
     globset::escape(&path.to_string_lossy())
 }
 
+/// Checks that the members of a rule are known and of the right kind. The error begins with the member.
+fn check_shape(value: &Value) -> Result<(), String> {
+    let Value::Object(members) = value else { return Err(format!(" must be an object, not {value}")) };
+    if !members.contains_key("then") {
+        return Err(format!(".then is missing; it must be {THEN}"));
+    }
+    for (key, value) in members {
+        let is_list = |item: fn(&Value) -> bool| value.as_array().is_some_and(|items| items.iter().all(item));
+        let is_names = |value: &Value| {
+            value.is_string() || value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
+        };
+        let is_one_of = |words: &[&str]| value.as_str().is_some_and(|value| words.contains(&value));
+        let (is_right, expected) = match key.as_str() {
+            "tool" => (is_names(value), "a name or a list of names"),
+            "prefix" => (is_list(is_names), "a list of words, or of lists of alternatives"),
+            "path" | "host" | "why" => (value.is_string(), "a text"),
+            "access" => (is_one_of(&["read", "write"]), "\"read\" or \"write\""),
+            "then" => (is_one_of(&["allow", "ask", "deny"]), THEN),
+            "sandbox" => (is_one_of(&["off"]), "\"off\""),
+            "match" | "notMatch" => (is_list(Value::is_string), "a list of texts"),
+            _ => return Err(format!(".{key} is not known; there are {KEYS}")),
+        };
+        // What is absent may be null, but for the outcome.
+        if !is_right && (key == "then" || !value.is_null()) {
+            return Err(format!(".{key} must be {expected}, not {value}"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what is wrong with a rule after the name of the rule: of a member, or of the whole.
+pub(crate) fn located(problem: &str) -> String {
+    match problem.starts_with(['.', ' ']) {
+        true => problem.to_owned(),
+        false => format!(": {problem}"),
+    }
+}
+
 /// Reads a list of rules.
 pub(crate) fn parse_all(values: &[Value], home: Option<&Path>) -> Result<Vec<Rule>, (usize, String)> {
     if values.len() > MOST {
@@ -384,6 +427,17 @@ pub struct ForbiddenPaths {
     pub read: Vec<PathBuf>,
     /// Files and folders that no tool may write.
     pub write: Vec<PathBuf>,
-    /// Whether there were too many files to look at all of them.
-    pub is_incomplete: bool,
+    /// Folders that rules forbid something in, and that have too many files to look at all of them.
+    pub unsearched: Vec<Unsearched>,
+}
+
+/// A folder in which not every file that a rule forbids was found. To allow what was not found would be to drop the rule, so
+/// the whole folder is among the paths that the rule forbids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsearched {
+    /// The pattern of the rule.
+    pub pattern: String,
+    pub folder: PathBuf,
+    /// The limit that was reached, after "it has".
+    pub limit: String,
 }

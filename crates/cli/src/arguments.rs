@@ -4,13 +4,12 @@ use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
-use bowline_core::sandbox::AskMode;
-use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Group, Takes};
+use crate::flags::{Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
 use crate::similar::nearest;
@@ -117,7 +116,7 @@ pub(crate) struct Arguments {
     pub client_may_widen: bool,
     pub verbose: bool,
     pub line_limit: Option<usize>,
-    /// What each run may spend; 0 is no limit.
+    /// What each run may spend; 0 means unlimited.
     pub limits: Vec<(Limited, f64)>,
     pub clock: Option<Clock>,
     pub record: Option<String>,
@@ -129,7 +128,7 @@ pub(crate) struct Arguments {
     pub online: bool,
     pub all: bool,
     pub repair: bool,
-    /// The run whose changes are put back.
+    /// The run whose changes are restored.
     pub run: Option<u64>,
     pub dry_run: bool,
     /// The session that a new one starts as a copy of.
@@ -137,7 +136,7 @@ pub(crate) struct Arguments {
     /// The output file of a subcommand.
     pub out: Option<String>,
     /// The level of the sandbox to check.
-    pub level: Option<String>,
+    pub level: Option<SandboxLevel>,
     /// The language of a new extension.
     pub lang: Option<String>,
     /// The words after the name of a subcommand.
@@ -212,7 +211,7 @@ impl Arguments {
         let mut arguments = Self::default();
         let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
         while let Some((word, is_first)) = words.next() {
-            if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command) {
+            if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command()) {
                 arguments.command = Some(words.map(|(word, _)| word).collect());
                 break;
             }
@@ -239,7 +238,7 @@ impl Arguments {
             Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
             _ => (word, None),
         };
-        if let Some(flag) = FLAGS.iter().find(|flag| flag.long == name || flag.short == Some(name)) {
+        if let Some(flag) = flags().find(|flag| flag.long == name || flag.short == Some(name)) {
             let value = take_value(flag.long, flag.takes, attached, words)?;
             let has_value = matches!(flag.takes, Takes::Value(_));
             if has_value && self.used.contains(&flag.long) && !REPEATABLE.contains(&flag.long) {
@@ -319,28 +318,16 @@ impl Arguments {
         // Unknown flags may belong to extensions, and must not stop a client.
         let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
         self.warnings.extend(unknown.map(Unknown::warning));
-        let idle =
-            FLAGS.iter().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
+        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
         self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
         Ok(())
     }
 
     fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
-        let name = subcommand.name;
         if let Some(unknown) = self.unknown.first() {
             return Err(unknown.error(Some(subcommand)));
         }
-        if let Some(flag) = self.used.iter().find(|flag| !subcommand.has_flag(flag)) {
-            return Err(Failure::Usage(format!(
-                "{flag} is not an option of bowline {name} (see bowline help {name})"
-            )));
-        }
-        if !subcommand.takes_words && !self.words.is_empty() {
-            return Err(Failure::Usage(format!(
-                "bowline {name} takes no arguments (see bowline help {name})"
-            )));
-        }
-        Ok(())
+        subcommand.check(&self.words, &self.used, self.command.is_some()).map_err(Failure::Usage)
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -402,7 +389,7 @@ impl Unknown {
         let (what, near) = match self {
             Self::Flag(flag) => {
                 let name = &format!("--{}", flag.name);
-                let known = FLAGS.iter().map(|flag| flag.long);
+                let known = flags().map(|flag| flag.long);
                 let fitting = known.filter(|flag| subcommand.is_none_or(|named| named.has_flag(flag)));
                 (format!("Unknown option: {name}"), nearest(name, fitting))
             }
@@ -427,7 +414,7 @@ impl Unknown {
         match self {
             Self::Flag(flag) => {
                 let name = &format!("--{}", flag.name);
-                let hint = nearest(name, FLAGS.iter().map(|flag| flag.long));
+                let hint = nearest(name, flags().map(|flag| flag.long));
                 let hint = hint.map(|flag| format!("; did you mean {flag}?")).unwrap_or_default();
                 format!("unknown option {name} is ignored{hint}")
             }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::table::{Align, render};
 use crate::terminal::{note, say};
 use crate::{hidden_input, online_check, startup};
@@ -30,7 +30,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         [verb] => (verb, None),
         [verb, provider] => (verb, Some(provider)),
         // Not repeated: one of the words may be a key.
-        _ => return Err(Failure::Usage("too many words after auth; a key is read from stdin".to_owned())),
+        _ => {
+            return Err(Failure::Usage("too many arguments after auth; a key is read from stdin".to_owned()));
+        }
     };
     for warning in &arguments.warnings {
         note(format_args!("bowline: {warning}"));
@@ -47,7 +49,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         "check" => check(&providers, provider, arguments),
         "set" => set(&providers, needed(provider, "set")?),
         "remove" => remove(&providers, needed(provider, "remove")?),
-        _ => Err(Failure::Usage("auth knows list, set, remove and check (see bowline auth)".to_owned())),
+        // Other words are refused with the command line.
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 

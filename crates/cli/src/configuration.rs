@@ -21,7 +21,7 @@ use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::resources;
 use crate::sandbox_wishes::sandbox_wishes;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup::{
     allowed_tools, offered_tools, session_plan, system_prompt, tool_options, warn_of_unknown_tools,
 };

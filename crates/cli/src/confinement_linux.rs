@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bowline_approval::Gate;
+use bowline_approval::{Gate, Unsearched};
 use bowline_sandbox::{Denied, Place, Sandbox, Wishes};
 use bowline_tools::{Confinement, Options};
 
@@ -27,15 +27,21 @@ pub(crate) fn confinement(
     sessions: Option<&Path>,
     gate: Option<&Gate>,
 ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
-    let denied: Arc<dyn Fn() -> Denied + Send + Sync> = match gate {
+    let denied: Arc<dyn Fn() -> Result<Denied, String> + Send + Sync> = match gate {
         Some(gate) => {
             let (gate, directory) = (gate.clone(), directory.to_owned());
             Arc::new(move || {
                 let paths = gate.forbidden_paths(&directory);
-                Denied { read: paths.read, write: paths.write }
+                match paths.unsearched.first() {
+                    None => Ok(Denied { read: paths.read, write: paths.write }),
+                    Some(Unsearched { pattern, folder, limit }) => Err(format!(
+                        "the rule for \"{pattern}\" cannot be enforced: {} has {limit}. Let the rule name a folder",
+                        folder.display()
+                    )),
+                }
             })
         }
-        None => Arc::new(Denied::default),
+        None => Arc::new(|| Ok(Denied::default())),
     };
     let place = Place {
         working_directory: directory.to_owned(),

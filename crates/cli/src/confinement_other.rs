@@ -10,7 +10,7 @@ use bowline_tools::{Confinement, Options};
 use crate::environment::Environment;
 use crate::failure::Failure;
 
-/// Returns nothing, unless the user asks for what cannot be had here.
+/// Returns nothing, unless the user asks for what is unavailable here.
 pub(crate) fn confinement(
     wishes: Wishes,
     _environment: &Environment,

@@ -5,7 +5,7 @@ use std::path::Path;
 use bowline_dialect::{Entry, PROGRAMS, Program, Start};
 
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Takes};
+use crate::flags::{Takes, flags};
 use crate::foreign_flags;
 use crate::similar::nearest;
 
@@ -93,7 +93,7 @@ impl Choice {
 }
 
 fn takes_value(name: &str) -> bool {
-    let flag = FLAGS.iter().find(|flag| flag.long == name);
+    let flag = flags().find(|flag| flag.long == name);
     flag.is_some_and(|flag| matches!(flag.takes, Takes::Value(_))) || foreign_flags::takes_value(name)
 }
 

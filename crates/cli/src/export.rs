@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::session_undo;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::terminal::say_exactly;
 

@@ -184,7 +184,7 @@ impl ForeignFlag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::FLAGS;
+    use crate::flags::flags;
 
     #[test]
     fn every_name_is_known_once_in_a_dialect_and_not_served() {
@@ -195,7 +195,7 @@ mod tests {
                 .flat_map(|flag| [Some(flag.long), flag.short])
                 .flatten()
                 .collect();
-            let served = FLAGS.iter().flat_map(|flag| [Some(flag.long), flag.short]).flatten();
+            let served = flags().flat_map(|flag| [Some(flag.long), flag.short]).flatten();
             names.extend(served);
             let count = names.len();
             names.sort_unstable();

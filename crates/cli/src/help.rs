@@ -4,11 +4,16 @@ use std::fmt::Write as _;
 
 use crate::arguments::SHORT_FORMS;
 use crate::failure::Failure;
-use crate::flags::{FLAGS, Flag, Group, Takes};
+use crate::flags::{Flag, Group, Takes, flags};
 use crate::foreign_flags::FOREIGN_FLAGS;
-use crate::settings_table;
+use crate::settings;
 use crate::similar::nearest;
 use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
+use crate::terminal::hanging;
+
+/// The width of the help of a subcommand, and where the descriptions of its options begin.
+const WIDTH: usize = 79;
+const OPTION_COLUMN: usize = 39;
 
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> String {
@@ -30,7 +35,7 @@ bowline is a headless coding agent: another program drives it over stdin and std
 pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
     match topic {
         None => Ok(text()),
-        Some("settings") => Ok(settings_table::help()),
+        Some("settings") => Ok(settings::help()),
         Some(name) => subcommands::find(name).map(of_subcommand).ok_or_else(|| {
             let near = nearest(name, subcommands::names().chain(["settings"]));
             let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
@@ -45,8 +50,9 @@ pub(crate) fn about(topic: Option<&str>) -> Result<String, Failure> {
 
 fn of_subcommand(subcommand: &Subcommand) -> String {
     let mut text = format!("{}\nOptions:\n", subcommand.usage);
-    for flag in FLAGS.iter().filter(|flag| subcommand.has_flag(flag.long)) {
-        let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
+    for flag in flags().filter(|flag| subcommand.has_flag(flag.long)) {
+        let _ = write!(text, "  {:<36} ", spelling(flag));
+        hanging(&mut text, flag.about, OPTION_COLUMN, WIDTH);
     }
     text.push_str("\nExamples:\n");
     for example in subcommand.examples.lines() {
@@ -59,7 +65,7 @@ fn of_subcommand(subcommand: &Subcommand) -> String {
 fn text() -> String {
     let mut text = usage();
     for (group, heading) in Group::ALL {
-        let flags = FLAGS.iter().filter(|flag| flag.group == group);
+        let flags = flags().filter(|flag| flag.group == group);
         let _ = write!(text, "\n{heading}:\n");
         for flag in flags {
             let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::terminal::note;
 
 /// What the hosts are made from.

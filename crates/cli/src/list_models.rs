@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};

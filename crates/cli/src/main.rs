@@ -36,8 +36,7 @@ mod sandbox;
 mod sandbox_wishes;
 mod session_undo;
 mod sessions;
-mod settings_file;
-mod settings_table;
+mod settings;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
@@ -90,12 +89,15 @@ fn main() -> ExitCode {
     let report = |failure: Failure| failure.report(choice.start());
     let parsed = match words.iter().position(|word| word.to_str().is_none()) {
         Some(index) => Err(Failure::NotText(index + 1)),
-        None => Arguments::parse(readable, choice.dialect(), choice.start().short_flags),
+        None => Arguments::parse(readable.clone(), choice.dialect(), choice.start().short_flags),
     };
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(failure) if choice.is_serving() => return report(failure),
-        Err(failure) => return failure.tell("bowline", ExitCode::from(USAGE)),
+        Err(failure) => {
+            let code = if sandbox::is_run(&readable) { sandbox::CANNOT_RUN } else { USAGE };
+            return failure.tell("bowline", ExitCode::from(code));
+        }
     };
     let result = match arguments.action {
         Action::Help => help::about(arguments.help_topic()).and_then(|text| terminal::say(&text)),
@@ -113,7 +115,7 @@ fn main() -> ExitCode {
         }
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
-        Action::Sandbox => return finish(sandbox::main(&arguments)),
+        Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::startup;
 use crate::table::{Align, render};
@@ -47,20 +47,15 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         note(format_args!("bowline: {warning}"));
     }
     match words[..] {
-        [] => say(USAGE).map(|()| ExitCode::from(2)),
-        ["list"] => Mcp::read(arguments)?.list(),
-        ["list", ..] => Err(Failure::Usage("list takes no words (see bowline mcp)".to_owned())),
+        ["list", ..] => Mcp::read(arguments)?.list(),
         ["test", ..] => Mcp::read(arguments)?.test(&words[1..]),
         ["call", server, tool] => Mcp::read(arguments)?.call(server, tool, &given(None)?),
         ["call", server, tool, json] => Mcp::read(arguments)?.call(server, tool, &given(Some(json))?),
         ["call", ..] => Err(Failure::Usage(
             "what is to be called? bowline mcp call SERVER TOOL '{\"name\": \"value\"}'".to_owned(),
         )),
-        [verb, ..] => {
-            let near = nearest(verb, ["list", "test", "call"].into_iter());
-            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (use list, test or call)")))
-        }
+        // Other words are refused with the command line.
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 

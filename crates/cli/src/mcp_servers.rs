@@ -9,7 +9,7 @@ use bowline_mcp::Host;
 use bowline_tools::{BoxFuture, Options};
 
 use crate::environment::Environment;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::terminal::note;
 
 /// Evaluates values as those of keys are, and reaches servers as providers are reached.

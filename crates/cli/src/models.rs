@@ -11,7 +11,7 @@ use bowline_llm::{Error, Providers, Resolved, Sources};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::startup::sources;
 use crate::terminal::note;
 

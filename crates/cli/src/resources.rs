@@ -4,7 +4,7 @@ use bowline_extension::{ResourceOptions, Resources, Wanted};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::terminal::note;
 
 /// Returns where skills and templates are searched. Nothing is read before it is needed.

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_sandbox::proxy::HostRules;
 use bowline_sandbox::{Home, Wishes};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 
 /// What `settings.json` sets below `sandbox`, but for the environment of commands.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +45,30 @@ pub(crate) fn sandbox_wishes(
              machine"
         )));
     }
+    let is_named = arguments.sandbox.or(settings.mode).is_some();
+    if let Some(network) = settings.network
+        && network != SandboxNetwork::Full
+        && !is_named
+    {
+        let text = format!(
+            "sandbox.network is \"{}\", but tools use the network of this machine unless sandbox.mode is \"read-only\" or \
+             \"workspace-write\"; set it (\"full-access\" if that is what you want)",
+            network.as_str()
+        );
+        return Err(wrong(environment, text));
+    }
+    if !arguments.writable.is_empty() && mode != SandboxMode::WorkspaceWrite {
+        let effect = match mode {
+            SandboxMode::ReadOnly => "tools write nothing",
+            _ => "tools write whatever the user may",
+        };
+        return Err(Failure::Usage(format!(
+            "--writable needs --sandbox workspace-write: with {}, {effect}",
+            mode.as_str()
+        )));
+    }
+    check_hosts(environment, "sandbox.hosts", &settings.hosts)?;
+    check_hosts(environment, "sandbox.deniedHosts", &settings.denied_hosts)?;
     let mut writable = absolute(environment, "sandbox.writable", &settings.writable)?;
     // Unlike a setting, a flag is given for one folder, so its value may start there.
     writable.extend(arguments.writable.iter().map(|path| environment.expand(path)));
@@ -62,6 +87,17 @@ pub(crate) fn sandbox_wishes(
     })
 }
 
+/// Says that something is wrong with the user's settings.
+fn wrong(environment: &Environment, problem: String) -> Failure {
+    Failure::Settings { path: SettingsFile::path(environment).display().to_string(), problem }
+}
+
+/// Checks the hosts of a setting, also where nothing is confined yet: a client may choose a mode later.
+fn check_hosts(environment: &Environment, setting: &str, hosts: &[String]) -> Result<(), Failure> {
+    let checked = HostRules::parse(hosts, &[]);
+    checked.map(drop).map_err(|error| wrong(environment, format!("{setting}: {error}")))
+}
+
 /// Returns the paths of a setting. A relative one would be another folder in every project.
 fn absolute(environment: &Environment, setting: &str, paths: &[String]) -> Result<Vec<PathBuf>, Failure> {
     let check = |path: &String| {
@@ -69,8 +105,7 @@ fn absolute(environment: &Environment, setting: &str, paths: &[String]) -> Resul
         if !is_absolute {
             let path = serde_json::Value::from(path.as_str());
             let problem = format!("{setting}: {path} must be an absolute path, or begin with ~/");
-            let settings = SettingsFile::path(environment).display().to_string();
-            return Err(Failure::Settings { path: settings, problem });
+            return Err(wrong(environment, problem));
         }
         Ok(environment.expand(path))
     };
@@ -103,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_has_an_effect() {
+    fn every_setting_is_read() {
         let settings = r#"{"sandbox": {"mode": "workspace-write", "network": "allow-list", "writable": ["/data", "~/cache"],
             "readable": ["~/.npmrc"], "home": "overlay", "minimum": "landlock", "hosts": ["crates.io"],
             "deniedHosts": ["a.example"], "unixSockets": "deny", "clientMayWiden": true}}"#;
@@ -143,6 +178,17 @@ mod tests {
     }
 
     #[test]
+    fn network_of_the_settings_waits_for_a_mode_that_is_named() {
+        for (line, settings) in [
+            ("--mode rpc", r#"{"sandbox": {"network": "full"}}"#),
+            ("--mode rpc --sandbox off", r#"{"sandbox": {"network": "none"}}"#),
+            ("--mode rpc", r#"{"sandbox": {"mode": "full-access", "network": "allow-list"}}"#),
+        ] {
+            assert!(wishes(line, settings).is_ok(), "{line} {settings}");
+        }
+    }
+
+    #[test]
     fn mistakes_name_the_value_and_the_choices() {
         for (line, settings, expected) in [
             (
@@ -170,9 +216,39 @@ mod tests {
                 "--network none needs --sandbox read-only or workspace-write: with external, ",
             ),
             (
+                "--mode rpc --writable /data",
+                "{}",
+                "--writable needs --sandbox workspace-write: with full-access, tools write whatever the user may",
+            ),
+            (
+                "--mode rpc --sandbox read-only --writable /data",
+                "{}",
+                "--writable needs --sandbox workspace-write: with read-only, tools write nothing",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"network": "none"}}"#,
+                "/home/me/.bowline/settings.json: sandbox.network is \"none\", but tools use the network of this machine unless",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"network": "allow-list"}}"#,
+                "/home/me/.bowline/settings.json: sandbox.network is \"allow-list\", but",
+            ),
+            (
                 "--mode rpc",
                 r#"{"sandbox": {"writable": ["cache"]}}"#,
                 "/home/me/.bowline/settings.json: sandbox.writable: \"cache\" must be an absolute path, or begin with ~/",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"hosts": ["*"]}}"#,
+                "/home/me/.bowline/settings.json: sandbox.hosts: \"*\" would allow every host",
+            ),
+            (
+                "--mode rpc",
+                r#"{"sandbox": {"deniedHosts": ["*.1.2.3.4"]}}"#,
+                "/home/me/.bowline/settings.json: sandbox.deniedHosts: \"*.1.2.3.4\": a wildcard cannot be used",
             ),
             (
                 "--mode rpc",

@@ -1,4 +1,4 @@
-//! `bowline sessions undo`: puts files back that the runs of a stored session changed.
+//! `bowline sessions undo`: restores files that the runs of a stored session changed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{plain_line, say};
 
-/// What to put back.
+/// What to restore.
 pub(crate) struct Wishes {
-    /// The run; the last one that is not put back if absent.
+    /// The run; the last one that is not undone if absent.
     pub run: Option<u64>,
     /// Whether to show what would be done only.
     pub dry_run: bool,
     pub as_json: bool,
 }
 
-/// Puts files back and prints which. The session must not be in use, because its model is told.
+/// Restores files and prints which. The session must not be in use, because its model is told.
 pub(crate) fn undo(
     path: &Path,
     environment: &Environment,
@@ -35,7 +35,13 @@ pub(crate) fn undo(
     };
     let recorder = recorder(&session, path, environment, settings);
     let target = wishes.run.map_or(UndoTarget::LastRun, UndoTarget::Run);
-    let report = recorder.undo(&target, &[], wishes.dry_run)?;
+    let report = recorder.undo(&target, &[], wishes.dry_run).map_err(|error| match error {
+        bowline_undo::Error::UnknownRun(run) => Failure::Usage(format!(
+            "there is no run {run} with changes; bowline sessions show {} lists them",
+            session.id()
+        )),
+        error => error.into(),
+    })?;
     if !wishes.dry_run && !report.restored.is_empty() {
         session.append(restored_note(false, &report))?;
     }
@@ -66,7 +72,7 @@ pub(crate) fn changes(path: &Path, environment: &Environment, settings: UndoSett
 
 fn run_line(run: &RunChanges) -> String {
     let files = run.files.len() as u64 + run.omitted_files;
-    let undone = if run.undone { ", put back" } else { "" };
+    let undone = if run.undone { ", undone" } else { "" };
     let noun = if files == 1 { "file" } else { "files" };
     format!("run {} changed {files} {noun} (+{} -{}){undone}", run.run, run.added, run.removed)
 }
@@ -89,26 +95,29 @@ fn recorder(session: &Session, path: &Path, environment: &Environment, settings:
 fn listed(report: &RestoreReport) -> String {
     let mut text = String::new();
     let done = if report.dry_run { "would restore" } else { "restored" };
+    let width = done.len().max("not covered".len());
     for path in &report.restored {
         let moved = report.quarantined.iter().find(|moved| moved.path == *path);
         let moved = moved.map(|moved| format!(" (moved to {})", moved.moved_to)).unwrap_or_default();
-        let _ = writeln!(text, "{done}     {}", plain_line(&format!("{path}{moved}")));
+        let _ = writeln!(text, "{done:<width$}  {}", plain_line(&format!("{path}{moved}")));
     }
     let mut left = |kind: &str, paths: &[LeftAlone]| {
         for LeftAlone { path, reason } in paths {
-            let _ = writeln!(text, "{kind}{}", plain_line(&format!("{path}: {reason}")));
+            let _ = writeln!(text, "{kind:<width$}  {}", plain_line(&format!("{path}: {reason}")));
         }
     };
-    left("conflict     ", &report.conflicts);
-    left("not covered  ", &report.not_covered);
+    left("conflict", &report.conflicts);
+    left("not covered", &report.not_covered);
     let runs: Vec<_> = report.runs.iter().map(u64::to_string).collect();
-    let _ = writeln!(
-        text,
-        "run {}: {} {done}, {} in conflict, {} not covered",
-        runs.join(", "),
-        report.restored.len(),
-        report.conflicts.len(),
-        report.not_covered.len()
-    );
+    let _ = write!(text, "run {}: {done} {}", runs.join(", "), report.restored.len());
+    match report.conflicts.len() {
+        0 => {}
+        1 => text.push_str(", 1 conflict"),
+        several => drop(write!(text, ", {several} conflicts")),
+    }
+    if !report.not_covered.is_empty() {
+        let _ = write!(text, ", {} not covered", report.not_covered.len());
+    }
+    text.push('\n');
     text
 }

@@ -1,4 +1,4 @@
-//! `bowline sessions`: lists, shows, deletes and checks stored sessions, and puts back what their runs changed.
+//! `bowline sessions`: lists, shows, deletes and checks stored sessions, and restores what their runs changed.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,8 +15,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::local_time;
 use crate::session_undo::{self, Wishes};
-use crate::settings_file::SettingsFile;
-use crate::similar::nearest;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};
@@ -27,8 +26,8 @@ bowline sessions list                 list the sessions of this folder, newest f
 bowline sessions list --all           list those of all folders; --search TEXT filters the list
 bowline sessions show PATH|ID         show the details and the messages of a session
 bowline sessions rm PATH|ID...        delete sessions with those of their subagents
-bowline sessions undo PATH|ID         put files back that the last run changed; --run N another one
-bowline sessions undo --dry-run ...   show what would be put back
+bowline sessions undo PATH|ID         restore files that the last run changed; --run N another one
+bowline sessions undo --dry-run ...   show what would be restored
 bowline sessions fsck [PATH|ID...]    check sessions for damage; all of them by default
 bowline sessions fsck --repair ...    move damaged lines to a separate file and close the gaps
 
@@ -58,18 +57,16 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
             sessions.check(named, mode)
         }
         ("list", _) => Err(Failure::Usage(
-            "list takes no words; filter it with: bowline sessions list --search TEXT".to_owned(),
+            "list takes no arguments; filter it with: bowline sessions list --search TEXT".to_owned(),
         )),
+        ("show" | "undo", [_, _, ..]) => Err(Failure::Usage(format!(
+            "{verb} takes one session at a time: bowline sessions {verb} PATH|ID"
+        ))),
         ("show" | "rm" | "undo", _) => {
             Err(Failure::Usage(format!("which session? bowline sessions {verb} PATH|ID")))
         }
-        _ => {
-            let near = nearest(verb, ["list", "show", "rm", "undo", "fsck"].into_iter());
-            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            Err(Failure::Usage(format!(
-                "unknown subcommand \"{verb}\"{hint} (use list, show, rm, undo or fsck)"
-            )))
-        }
+        // Other words are refused with the command line.
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 

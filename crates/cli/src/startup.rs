@@ -23,7 +23,7 @@ use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::models::{choose_model, model_defaults, model_wishes};
 use crate::resources;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
 use crate::tool_names::{is_of_server, own_tools};
@@ -98,13 +98,24 @@ pub(crate) fn prepare(
 }
 
 /// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
-fn gate(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Result<Gate, Failure> {
-    Ok(Gate::new(bowline_approval::Options {
+pub(crate) fn gate(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<Gate, Failure> {
+    let gate = Gate::new(bowline_approval::Options {
         ask: arguments.ask.or(file.approvals.ask).unwrap_or_default(),
         rules: file.approvals.rules.clone(),
         file: Some(environment.home.join("approvals.json")),
         home: environment.user_home.clone(),
-    })?)
+    });
+    gate.map_err(|error| match error {
+        bowline_approval::Error::Rule { .. } => {
+            let path = SettingsFile::path(environment).display().to_string();
+            Failure::Settings { path, problem: error.to_string() }
+        }
+        error => error.into(),
+    })
 }
 
 /// Returns how the tools behave, and what they may know of the environment.

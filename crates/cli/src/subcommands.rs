@@ -1,6 +1,7 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
+use crate::similar::nearest;
 use crate::{auth, extension, mcp, sandbox, sessions, trust};
 
 /// A subcommand.
@@ -14,12 +15,31 @@ pub(crate) struct Subcommand {
     pub usage: &'static str,
     /// Command lines, one per line.
     pub examples: &'static str,
+    /// What its first word can be; none if it has no such word.
+    pub verbs: &'static [Verb],
     /// Whether words may follow it.
     pub takes_words: bool,
+    /// The flags that have an effect on it whatever its first word is, besides those that all have.
+    pub flags: &'static [&'static str],
+}
+
+/// The first word after a subcommand.
+#[derive(Debug)]
+pub(crate) struct Verb {
+    pub name: &'static str,
+    /// The flags that have an effect on it, besides those of the subcommand.
+    pub flags: &'static [&'static str],
+    /// How many words may follow it.
+    pub most_words: usize,
     /// Whether a command may follow it after `--`.
     pub takes_command: bool,
-    /// The flags that have an effect on it, besides those that all have.
-    pub flags: &'static [&'static str],
+}
+
+/// Stands for any number of words.
+const ANY: usize = usize::MAX;
+
+const fn verb(name: &'static str, most_words: usize, flags: &'static [&'static str]) -> Verb {
+    Verb { name, flags, most_words, takes_command: false }
 }
 
 /// Flags that every subcommand takes.
@@ -38,8 +58,8 @@ Starts bowline in RPC mode, as a client does, and shows every line that is excha
 real and work in a temporary folder, which is removed at the end.
 ",
         examples: "bowline demo\n",
+        verbs: &[],
         takes_words: false,
-        takes_command: false,
         flags: &[],
     },
     Subcommand {
@@ -53,9 +73,15 @@ bowline sessions show 0199
 bowline sessions undo 0199 --dry-run
 bowline sessions fsck --repair
 ",
+        verbs: &[
+            verb("list", ANY, &["--all", "--search", "--json"]),
+            verb("show", ANY, &["--json"]),
+            verb("rm", ANY, &[]),
+            verb("undo", ANY, &["--run", "--dry-run", "--json"]),
+            verb("fsck", ANY, &["--repair", "--json"]),
+        ],
         takes_words: true,
-        takes_command: false,
-        flags: &["--all", "--search", "--json", "--repair", "--run", "--dry-run", "--session-dir", "--dialect"],
+        flags: &["--session-dir", "--dialect"],
     },
     Subcommand {
         name: "auth",
@@ -67,9 +93,14 @@ bowline auth set --provider anthropic
 bowline auth set --provider groq < key.txt
 bowline auth check --online
 ",
+        verbs: &[
+            verb("list", 0, &["--json"]),
+            verb("set", ANY, &["--provider"]),
+            verb("remove", 1, &["--provider"]),
+            verb("check", 1, &["--provider", "--json", "--online"]),
+        ],
         takes_words: true,
-        takes_command: false,
-        flags: &["--provider", "--json", "--online"],
+        flags: &[],
     },
     Subcommand {
         name: "extension",
@@ -81,19 +112,25 @@ bowline extension new gate --lang python
 bowline extension check gate
 bowline extension list
 ",
-        takes_words: true,
-        takes_command: false,
-        flags: &[
-            "--lang",
-            "--out",
-            "--json",
-            "--verbose",
-            "--extension",
-            "--no-extensions",
-            "--approve",
-            "--no-approve",
-            "--dialect",
+        verbs: &[
+            verb("new", 1, &["--lang", "--out", "--json"]),
+            verb("check", 1, &["--json", "--verbose", "--dialect"]),
+            verb(
+                "list",
+                0,
+                &[
+                    "--json",
+                    "--verbose",
+                    "--extension",
+                    "--no-extensions",
+                    "--approve",
+                    "--no-approve",
+                    "--dialect",
+                ],
+            ),
         ],
+        takes_words: true,
+        flags: &[],
     },
     Subcommand {
         name: "export",
@@ -106,8 +143,8 @@ Writes one HTML page without scripts from elsewhere, into the current folder unl
 path. A unique prefix of an id is enough; `bowline sessions list` shows them.
 ",
         examples: "bowline export 0199 --out session.html --name \"What we did\"\n",
+        verbs: &[],
         takes_words: true,
-        takes_command: false,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
     },
     Subcommand {
@@ -120,8 +157,8 @@ bowline mcp list
 bowline mcp test time
 bowline mcp call time get_current_time '{\"timezone\": \"Europe/Paris\"}'
 ",
+        verbs: &[verb("list", 0, &[]), verb("test", ANY, &[]), verb("call", 3, &[])],
         takes_words: true,
-        takes_command: false,
         flags: &["--json", "--approve", "--no-approve"],
     },
     Subcommand {
@@ -135,8 +172,8 @@ bowline trust ~/projects
 bowline trust --list
 bowline trust --remove ~/projects
 ",
+        verbs: &[],
         takes_words: true,
-        takes_command: false,
         flags: &["--list", "--remove", "--no-approve", "--json"],
     },
     Subcommand {
@@ -147,12 +184,19 @@ bowline trust --remove ~/projects
         examples: "\
 bowline sandbox explain --sandbox workspace-write
 bowline sandbox run -- npm test
-bowline sandbox run --network full --writable ~/.cache/pip -- pip install -e .
+bowline sandbox run --network full --writable ~/.cache -- npm install
 bowline sandbox check --level landlock
 ",
+        verbs: &[
+            Verb {
+                takes_command: true,
+                ..verb("run", ANY, &["--sandbox", "--network", "--writable"])
+            },
+            verb("explain", 0, &["--sandbox", "--network", "--writable", "--json"]),
+            verb("check", 0, &["--level", "--json"]),
+        ],
         takes_words: true,
-        takes_command: true,
-        flags: &["--sandbox", "--network", "--writable", "--level", "--json"],
+        flags: &[],
     },
     Subcommand {
         name: "schema",
@@ -165,8 +209,8 @@ Prints the commands, responses and events of a dialect as JSON Schema, or the re
 The default is the dialect pi.
 ",
         examples: "bowline schema --dialect omp > omp.json\nbowline schema extension > extension.json\n",
+        verbs: &[],
         takes_words: true,
-        takes_command: false,
         flags: &["--dialect"],
     },
     Subcommand {
@@ -175,16 +219,71 @@ The default is the dialect pi.
         about: "show all options, or the help of a subcommand; help settings lists the settings",
         usage: "bowline help [SUBCOMMAND|settings]\n",
         examples: "bowline help sessions\nbowline help settings\n",
+        verbs: &[],
         takes_words: true,
-        takes_command: false,
         flags: &[],
     },
 ];
 
 impl Subcommand {
-    /// Tells whether a flag has an effect on the subcommand.
+    /// Tells whether a flag has an effect on the subcommand, at least with some first word.
     pub fn has_flag(&self, long: &str) -> bool {
+        self.has_general_flag(long) || self.verbs.iter().any(|verb| verb.flags.contains(&long))
+    }
+
+    fn has_general_flag(&self, long: &str) -> bool {
         self.flags.contains(&long) || COMMON.contains(&long)
+    }
+
+    /// Tells whether a command may follow it after `--`.
+    pub fn takes_command(&self) -> bool {
+        self.verbs.iter().any(|verb| verb.takes_command)
+    }
+
+    /// Checks the words and flags after it. The error says what is wrong with the first of them that has no effect.
+    pub fn check(&self, words: &[String], flags: &[&str], has_command: bool) -> Result<(), String> {
+        let name = self.name;
+        let see = format!("(see bowline help {name})");
+        if let Some(flag) = flags.iter().find(|flag| !self.has_flag(flag)) {
+            return Err(format!("{flag} is not an option of bowline {name} {see}"));
+        }
+        if !self.takes_words && !words.is_empty() {
+            return Err(format!("bowline {name} takes no arguments {see}"));
+        }
+        let Some((word, rest)) = words.split_first().filter(|_| !self.verbs.is_empty()) else {
+            return Ok(());
+        };
+        let Some(verb) = self.verbs.iter().find(|verb| verb.name == word) else {
+            return Err(self.unknown_word(word));
+        };
+        let has_effect = |flag: &&&str| self.has_general_flag(flag) || verb.flags.contains(*flag);
+        if let Some(flag) = flags.iter().find(|flag| !has_effect(flag)) {
+            return Err(format!("{flag} is not an option of bowline {name} {word} {see}"));
+        }
+        match (verb.most_words, has_command && !verb.takes_command) {
+            (_, true) => Err(format!("bowline {name} {word} takes no command {see}")),
+            (0, _) if !rest.is_empty() => Err(format!("bowline {name} {word} takes no arguments {see}")),
+            (most, _) if rest.len() > most => {
+                let plural = if most == 1 { "" } else { "s" };
+                Err(format!("bowline {name} {word} takes at most {most} argument{plural} {see}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says that a first word is unknown. It is only repeated if it resembles a known one: it may be a key.
+    fn unknown_word(&self, word: &str) -> String {
+        let names = || self.verbs.iter().map(|verb| verb.name);
+        let known = names().collect::<Vec<_>>().join(", ");
+        match nearest(word, names()) {
+            Some(near) => {
+                format!(
+                    "unknown subcommand \"{word}\" of {}; did you mean {near}? (there are {known})",
+                    self.name
+                )
+            }
+            None => format!("unknown subcommand of {} (there are {known})", self.name),
+        }
     }
 }
 
@@ -201,14 +300,26 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{FLAGS, Group};
+    use crate::flags::{Group, flags};
+
+    #[test]
+    fn documentation_lists_the_subcommands() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, section) = page.split_once("The subcommands are ").unwrap();
+        let (list, _) = section.split_once(". ").unwrap();
+        let listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
+        assert_eq!(listed, names().collect::<Vec<_>>());
+    }
 
     #[test]
     fn flags_of_subcommands_exist_and_each_is_for_some_subcommand() {
-        for flag in SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.flags).chain(COMMON) {
-            assert!(FLAGS.iter().any(|known| known.long == *flag), "{flag}");
+        let of_verbs = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.verbs).flat_map(|verb| verb.flags);
+        let all = SUBCOMMANDS.iter().flat_map(|subcommand| subcommand.flags).chain(COMMON).chain(of_verbs);
+        for flag in all {
+            assert!(flags().any(|known| known.long == *flag), "{flag}");
         }
-        for flag in FLAGS.iter().filter(|flag| flag.group == Group::Subcommand) {
+        for flag in flags().filter(|flag| flag.group == Group::Subcommand) {
             let is_for_listing = flag.long == "--list-models" || flag.long == "--local";
             let is_used = SUBCOMMANDS.iter().any(|subcommand| subcommand.has_flag(flag.long));
             assert!(is_used || is_for_listing, "{} is for no subcommand", flag.long);

@@ -37,6 +37,26 @@ pub(crate) fn plain_line(text: &str) -> String {
     escape(&text.replace(is_space, " "), |_| false).into_owned()
 }
 
+/// Appends a paragraph whose first line has begun in a column; the others begin in the same one. No line is longer than
+/// `width`, but for long words.
+pub(crate) fn hanging(text: &mut String, paragraph: &str, column: usize, width: usize) {
+    let mut used = column;
+    for word in paragraph.split_whitespace() {
+        let length = word.chars().count();
+        if used > column && used + 1 + length > width {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', column));
+            used = column;
+        } else if used > column {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += length;
+    }
+    text.push('\n');
+}
+
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_plain = |character: char| !is_control(character) || stays(character);
     let Some(first) = text.find(|character| !is_plain(character)) else { return Cow::Borrowed(text) };

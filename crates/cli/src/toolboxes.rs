@@ -7,7 +7,7 @@ use bowline_engine::{TASK_TOOL, TaskTool};
 use bowline_tools::{Options, TODO, Toolbox};
 
 use crate::arguments::Arguments;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 
 /// Returns all tools, including those that are disabled by default.
 pub(crate) fn all(options: &Options) -> Toolbox {

@@ -167,12 +167,12 @@ pub enum Command {
     GetChanges {
         query: ChangesQuery,
     },
-    /// Puts files back that runs changed.
+    /// Restores files that runs changed.
     Undo {
         target: UndoTarget,
         dry_run: bool,
     },
-    /// Changes files again that were put back.
+    /// Changes files again that were restored.
     Redo {
         dry_run: bool,
     },

@@ -144,7 +144,7 @@ pub enum Event {
     LimitWarning(LimitWarning),
     /// What a run changed in files, for clients that want to know.
     RunChanges(Arc<RunChanges>),
-    /// Files were put back, or changed again.
+    /// Files were restored, or changed again.
     FilesRestored(Arc<FilesRestored>),
     /// More output of a user-initiated shell command.
     ShellOutput {
@@ -167,7 +167,7 @@ pub enum Event {
         display: Display,
     },
     ExtensionFailed(ExtensionError),
-    /// A call, or a user-initiated command, changed a protected path of the workspace, which was put back.
+    /// A call, or a user-initiated command, changed a protected path of the workspace, which was restored.
     ProtectedPathChanged {
         call_id: Option<String>,
         change: ProtectedChange,

@@ -1,4 +1,4 @@
-//! What runs changed in the files of the workspace, and what was put back, as clients see it.
+//! What runs changed in the files of the workspace, and what was restored, as clients see it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub struct FileChange {
     /// Why it is not covered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether it was put back.
+    /// Whether it was restored.
     #[serde(default, skip_serializing_if = "is_false")]
     pub undone: bool,
 }
@@ -90,7 +90,7 @@ pub struct RunChanges {
     /// as the run's.
     #[serde(default, skip_serializing_if = "is_false")]
     pub recovered: bool,
-    /// Whether all of it was put back.
+    /// Whether all of it was restored.
     #[serde(default, skip_serializing_if = "is_false")]
     pub undone: bool,
 }
@@ -142,10 +142,10 @@ pub struct ChangesQuery {
     pub with_diff: bool,
 }
 
-/// What is put back.
+/// What is restored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum UndoTarget {
-    /// The last run that changed files and was not put back.
+    /// The last run that changed files and was not undone.
     #[default]
     LastRun,
     /// One run, whatever followed it.

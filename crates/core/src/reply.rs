@@ -124,7 +124,7 @@ pub enum Answer {
     SubagentMessages(SubagentMessages),
     /// What runs changed in files.
     Changes(Box<ChangesReport>),
-    /// Files were put back, or changed again.
+    /// Files were restored, or changed again.
     FilesRestored(Box<FilesRestored>),
 }
 

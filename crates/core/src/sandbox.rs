@@ -57,7 +57,7 @@ pub enum SandboxLevel {
     None,
     /// Something else confines the process.
     External,
-    /// Landlock and seccomp, where namespaces are not to be had.
+    /// Landlock and seccomp, where namespaces are unavailable.
     Landlock,
     /// Namespaces, Landlock and seccomp.
     Full,
@@ -177,7 +177,7 @@ pub struct SandboxChange {
     pub network: Option<SandboxNetwork>,
 }
 
-/// A protected path of the workspace that a command changed, and that was put back.
+/// A protected path of the workspace that a command changed, and that was restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProtectedChange {

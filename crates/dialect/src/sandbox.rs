@@ -25,7 +25,8 @@ pub(crate) const GET_SANDBOX: Row = Row {
 pub(crate) const SET_SANDBOX: Row = Row {
     name: "set_sandbox",
     about: "Changes what the tools may do, from the next call on; calls in progress go on as they began. Fails with `forbidden` if \
-            that is less strict than at the start, unless bowline was started with `--client-may-widen`.",
+            that is less strict than it is now, unless bowline was started with `--client-may-widen`, and with \
+            `invalid_argument` if a network other than `full` is asked for without a mode that confines.",
     fields: &[
         Field::optional("mode", OneOf(MODES), "What tools may do to the machine; without it, as before."),
         Field::optional("network", OneOf(NETWORKS), "What they reach of the network; without it, as before."),

@@ -2,16 +2,19 @@
 //!
 //! A limit stops what would come next. An answer that leaves nothing to do ends its run well, whatever it cost.
 
-use std::time::{Duration, Instant};
+mod limit_texts;
+mod stopwatch;
 
-use bowline_core::ErrorKind;
-use bowline_core::ask::AskId;
+use std::time::Duration;
+
 use bowline_core::event::{CompactionOutcome, Event, Failure};
 use bowline_core::limits::{
     LimitChange, LimitScope, LimitSet, LimitWarning, Limited, LimitsReport, ScopeReport, Spent,
 };
 use bowline_core::usage::Usage;
 use bowline_session::{Clock, Statistics};
+
+use self::stopwatch::Stopwatch;
 
 /// The part of a limit at which clients are warned.
 const WARNING: f64 = 0.8;
@@ -42,54 +45,15 @@ pub(crate) struct Budget {
     refused: Option<Failure>,
 }
 
-/// The time that runs take, without that in which the user is asked something.
-#[derive(Debug)]
-struct Stopwatch {
-    clock: Clock,
-    is_running: bool,
-    since: Instant,
-    run: Duration,
-    session: Duration,
-    questions: Vec<AskId>,
-}
-
-impl Stopwatch {
-    fn is_going(&self) -> bool {
-        self.is_running && self.questions.is_empty()
-    }
-
-    /// Returns the time since the last stop.
-    fn lap(&self) -> Duration {
-        if self.is_going() { self.clock.since(self.since) } else { Duration::ZERO }
-    }
-
-    /// Changes what decides whether time is counted.
-    fn change(&mut self, change: impl FnOnce(&mut Self)) {
-        let lap = self.lap();
-        self.run += lap;
-        self.session += lap;
-        change(self);
-        self.since = Instant::now();
-    }
-}
-
 impl Budget {
     pub fn new(limits: LimitSet, clock: Clock) -> Self {
-        let stopwatch = Stopwatch {
-            clock,
-            is_running: false,
-            since: Instant::now(),
-            run: Duration::ZERO,
-            session: Duration::ZERO,
-            questions: Vec::new(),
-        };
         Self {
             configured: limits,
             limits,
             run: Spent::default(),
             session: Spent::default(),
             before: None,
-            stopwatch,
+            stopwatch: Stopwatch::new(clock),
             warned: Vec::new(),
             refused: None,
         }
@@ -264,24 +228,7 @@ impl Budget {
 
     fn failure(&self, scope: LimitScope, limited: Limited) -> Failure {
         let limit = self.limits.of(scope).get(limited).unwrap_or_default();
-        if (scope, limited) == (LimitScope::Run, Limited::Turns) {
-            let text = format!(
-                "The run was stopped after {limit} turns without a message of yours. Send another prompt to go on, or raise maxTurns in settings.json."
-            );
-            return Failure::new(ErrorKind::TooManyTurns, text);
-        }
-        let (amount, used) = (limited.with_unit(limit), limited.with_unit(self.spent(scope).get(limited)));
-        let name = limited.as_str();
-        let text = match scope {
-            LimitScope::Run => format!(
-                "The run was stopped at its limit of {amount}; it has used {used}. Send another prompt to go on, or raise limits.run.{name} in settings.json{}.",
-                flag(limited)
-            ),
-            LimitScope::Session => format!(
-                "The session has reached its limit of {amount}; it has used {used}. Start another session, or raise limits.session.{name} in settings.json."
-            ),
-        };
-        Failure::new(ErrorKind::Budget, text)
+        limit_texts::failure(scope, limited, limit, self.spent(scope).get(limited))
     }
 
     /// Returns the limits that are nearly reached and that clients have not been warned of in this run.
@@ -344,12 +291,7 @@ impl Budget {
                 && !may_widen
                 && (*limit <= 0.0 || *limit > most)
             {
-                return Err(format!(
-                    "{}.{} cannot exceed {}, which the user has set; a client can only make limits stricter unless bowline is started with --client-may-widen",
-                    scope.as_str(),
-                    limited.as_str(),
-                    limited.with_unit(most)
-                ));
+                return Err(limit_texts::widening(*scope, *limited, most));
             }
         }
         for LimitChange { scope, limited, limit } in changes {
@@ -383,160 +325,5 @@ fn strictest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Returns the flag that raises a limit of runs, as an alternative.
-fn flag(limited: Limited) -> &'static str {
-    match limited {
-        Limited::Cost => ", or with --max-cost",
-        Limited::Tokens => ", or with --max-tokens",
-        Limited::Turns => ", or with --max-turns",
-        Limited::ToolCalls => ", or with --max-tool-calls",
-        Limited::Seconds => ", or with --max-time",
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bowline_core::limits::Limits;
-    use bowline_core::usage::Cost;
-
-    fn budget(run: Limits, session: Limits) -> Budget {
-        let mut budget = Budget::new(LimitSet { run, session }, Clock::System);
-        budget.enter(Some(Spent::default()));
-        budget.start_run();
-        budget
-    }
-
-    fn usage(tokens: u64, cost: f64) -> Usage {
-        let cost = Cost { total: cost, ..Cost::default() };
-        Usage { total_tokens: tokens, cost, ..Usage::default() }
-    }
-
-    #[test]
-    fn nothing_is_limited_without_limits() {
-        let mut budget = budget(Limits::default(), Limits::default());
-        budget.spend(&usage(u64::MAX, f64::MAX));
-        budget.start_call();
-        assert_eq!((budget.refuse_model(), budget.refuse_tool(), budget.refuse_run()), (None, None, None));
-        assert_eq!((budget.warnings(), budget.time_left()), (Vec::new(), None));
-    }
-
-    #[test]
-    fn run_and_session_are_limited_one_by_one() {
-        let limits = Limits { tokens: Some(100), ..Limits::default() };
-        let mut budget = budget(limits, Limits { tokens: Some(150), ..Limits::default() });
-        budget.spend(&usage(100, 0.0));
-        let failure = budget.refuse_model().unwrap();
-        assert_eq!(failure.kind, ErrorKind::Budget);
-        assert!(
-            failure.text.contains("limit of 100 tokens") && failure.text.contains("--max-tokens"),
-            "{}",
-            failure.text
-        );
-        budget.end_run();
-        assert_eq!(budget.refuse_run(), None);
-        budget.start_run();
-        assert_eq!(budget.refuse_model(), None);
-        budget.spend(&usage(50, 0.0));
-        assert!(budget.refuse_model().unwrap().text.contains("limits.session.tokens"));
-        assert!(budget.refuse_run().is_some());
-    }
-
-    #[test]
-    fn model_may_answer_after_the_last_tool_call() {
-        let mut budget = budget(Limits { tool_calls: Some(1), ..Limits::default() }, Limits::default());
-        assert_eq!(budget.refuse_tool(), None);
-        budget.start_call();
-        assert_eq!(budget.refuse_model(), None);
-        assert!(budget.refuse_tool().is_some());
-        assert!(budget.refuse_model().is_some(), "a call that was refused ends the run");
-    }
-
-    #[test]
-    fn turns_are_counted_for_each_message() {
-        let mut budget = budget(Limits { turns: Some(2), ..Limits::default() }, Limits::default());
-        budget.take_turn();
-        assert_eq!(budget.refuse_model(), None);
-        budget.take_turn();
-        assert_eq!(budget.refuse_model().unwrap().kind, ErrorKind::TooManyTurns);
-        budget.renew_turns();
-        assert_eq!(budget.refuse_model(), None);
-    }
-
-    #[test]
-    fn warning_is_given_once_in_a_run() {
-        let mut budget = budget(Limits { cost: Some(1.0), ..Limits::default() }, Limits::default());
-        budget.spend(&usage(0, 0.79));
-        assert_eq!(budget.warnings(), []);
-        budget.spend(&usage(0, 0.02));
-        let warnings = budget.warnings();
-        assert_eq!((warnings.len(), warnings[0].limited, warnings[0].max), (1, Limited::Cost, 1.0));
-        assert_eq!(budget.warnings(), []);
-        budget.start_run();
-        budget.spend(&usage(0, 0.9));
-        assert_eq!(budget.warnings().len(), 1);
-    }
-
-    #[test]
-    fn time_does_not_pass_while_the_user_is_asked() {
-        let mut budget = budget(Limits { seconds: Some(100.0), ..Limits::default() }, Limits::default());
-        assert!(budget.time_left().unwrap() <= Duration::from_secs(80));
-        budget.stopwatch.questions.push(AskId(1));
-        assert_eq!(budget.time_left(), None);
-        budget.stopwatch.since -= Duration::from_secs(1000);
-        assert_eq!(budget.time_is_up(), None);
-        budget.stopwatch.change(|stopwatch| stopwatch.questions.clear());
-        assert_eq!(budget.time_is_up(), None);
-        budget.stopwatch.since -= Duration::from_secs(90);
-        assert_eq!(budget.warnings().len(), 1);
-        assert!(budget.time_left().unwrap() <= Duration::from_secs(10));
-        budget.stopwatch.since -= Duration::from_secs(10);
-        assert!(budget.time_is_up().unwrap().text.contains("limit of 100 seconds"));
-        budget.end_run();
-        assert_eq!(budget.time_left(), None);
-        assert!(budget.report().session.used.seconds >= 100.0);
-    }
-
-    #[test]
-    fn client_only_makes_limits_stricter() {
-        let mut budget = budget(Limits { cost: Some(1.0), ..Limits::default() }, Limits::default());
-        let cost = |limit| LimitChange { scope: LimitScope::Run, limited: Limited::Cost, limit };
-        let tokens = LimitChange { scope: LimitScope::Session, limited: Limited::Tokens, limit: 5.0 };
-        for wide in [1.1, 0.0] {
-            let error = budget.change(&[tokens, cost(wide)], false).unwrap_err();
-            assert!(error.contains("run.cost cannot exceed 1 US dollar,"), "{error}");
-        }
-        assert_eq!(budget.report().session.limits.tokens, None, "a change is made whole or not at all");
-        budget.change(&[tokens, cost(0.5)], false).unwrap();
-        budget.change(&[cost(0.9)], false).unwrap();
-        assert_eq!(budget.report().run.limits.cost, Some(0.9));
-        budget.change(&[cost(0.0)], true).unwrap();
-        assert_eq!(budget.report().run.limits.cost, None);
-    }
-
-    #[test]
-    fn what_a_file_has_counts_once() {
-        let limits = Limits { tokens: Some(100), ..Limits::default() };
-        let mut budget = Budget::new(LimitSet { session: limits, ..LimitSet::default() }, Clock::System);
-        budget.enter(None);
-        budget.start_run();
-        budget.spend(&usage(30, 0.0));
-        assert!(!budget.knows_before());
-        let since = budget.since_opening();
-        budget.spend(&usage(5, 0.0));
-        budget.count_before(&Spent { tokens: 90, ..Spent::default() }, &since);
-        assert_eq!(budget.report().session.used.tokens, 95);
-    }
-
-    #[test]
-    fn client_keeps_its_stricter_limits_when_settings_are_read_again() {
-        let run = Limits { tokens: Some(100), tool_calls: Some(10), ..Limits::default() };
-        let mut budget = budget(run, Limits::default());
-        let change = LimitChange { scope: LimitScope::Run, limited: Limited::Tokens, limit: 50.0 };
-        budget.change(&[change], false).unwrap();
-        let run = Limits { tokens: Some(200), tool_calls: Some(20), ..Limits::default() };
-        budget.configure(LimitSet { run, session: Limits::default() });
-        let limits = budget.report().run.limits;
-        assert_eq!((limits.tokens, limits.tool_calls), (Some(50), Some(20)));
-    }
-}
+mod tests;

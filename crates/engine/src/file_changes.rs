@@ -23,7 +23,7 @@ use crate::settings::UndoSettings;
 /// The folder in bowline's own that has a folder for each session.
 pub const UNDO_FOLDER: &str = "undo";
 
-/// The type of the message that tells the model that files were put back.
+/// The type of the message that tells the model that files were restored.
 const RESTORED_MESSAGE: &str = "bowline.files_restored";
 
 /// The most files that it names.
@@ -271,7 +271,7 @@ fn ask<R: Send + 'static>(
     receiver
 }
 
-/// Returns the message that tells the model that files were put back, or changed again.
+/// Returns the message that tells the model that files were restored, or changed again.
 pub fn restored_note(is_redo: bool, report: &RestoreReport) -> EntryBody {
     EntryBody::CustomMessage {
         custom_type: RESTORED_MESSAGE.to_owned(),
@@ -281,7 +281,7 @@ pub fn restored_note(is_redo: bool, report: &RestoreReport) -> EntryBody {
     }
 }
 
-/// Returns what the model reads when files were put back.
+/// Returns what the model reads when files were restored.
 fn restored_text(is_redo: bool, report: &RestoreReport) -> String {
     let what = match is_redo {
         true => "The user had these changes made again, which had been taken back",

@@ -22,7 +22,7 @@ pub(crate) fn push(page: &mut String, runs: &[RunChanges]) {
 
 fn push_run(page: &mut String, run: &RunChanges) {
     let files = format::counted(run.files.len() as u64 + run.omitted_files, "file");
-    let undone = if run.undone { ", put back" } else { "" };
+    let undone = if run.undone { ", undone" } else { "" };
     let _ = writeln!(
         page,
         "<details><summary>Run {}: {files}, +{} −{}{undone}</summary>\n<ul>",
@@ -48,8 +48,8 @@ fn push_run(page: &mut String, run: &RunChanges) {
 
 fn push_file(page: &mut String, file: &FileChange) {
     let reason =
-        file.reason.as_deref().map(|reason| format!(" (cannot be put back: {reason})")).unwrap_or_default();
-    let undone = if file.undone { ", put back" } else { "" };
+        file.reason.as_deref().map(|reason| format!(" (cannot be restored: {reason})")).unwrap_or_default();
+    let undone = if file.undone { ", undone" } else { "" };
     let _ = writeln!(
         page,
         "<li>{}{undone} <code>{}</code>{}</li>",
@@ -73,8 +73,13 @@ fn patches(diff: &str) -> Vec<(&str, &str)> {
 
 fn name_of(patch: &str) -> &str {
     let mut lines = patch.lines();
-    let old = lines.next().and_then(|line| line.strip_prefix("--- a/"));
-    let new = lines.next().and_then(|line| line.strip_prefix("+++ b/"));
+    let mut name = |marker: &str, side: &str| {
+        let path = lines.next()?.strip_prefix(marker)?;
+        // A path outside of the workspace is absolute.
+        path.strip_prefix(side).or(Some(path).filter(|path| path.starts_with('/') && *path != "/dev/null"))
+    };
+    let old = name("--- ", "a/");
+    let new = name("+++ ", "b/");
     new.or(old).unwrap_or_default()
 }
 
@@ -102,8 +107,8 @@ mod tests {
         let mut page = String::new();
         push(&mut page, &[]);
         assert_eq!(page, "");
-        let diff =
-            "--- a/one\n+++ b/one\n@@ -1 +1 @@\n-a\n+<b>\n--- /dev/null\n+++ b/two\n@@ -0,0 +1 @@\n+c\n";
+        let diff = "--- a/one\n+++ b/one\n@@ -1 +1 @@\n-a\n+<b>\n--- /dev/null\n+++ b/two\n@@ -0,0 +1 @@\n+c\n\
+             --- /var/three\n+++ /dev/null\n@@ -1 +0,0 @@\n-d\n";
         let run = RunChanges {
             run: 3,
             files: vec![change("<one>"), change("two")],
@@ -116,6 +121,7 @@ mod tests {
         assert!(page.contains("<summary>Run 3: 2 files, +2 −1</summary>"), "{page}");
         assert!(page.contains("<li>modified <code>&lt;one&gt;</code></li>"), "{page}");
         assert!(page.contains("<code>one</code>") && page.contains("<code>two</code>"), "{page}");
+        assert!(page.contains("<code>/var/three</code>"), "{page}");
         assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
     }
 }

@@ -11,7 +11,11 @@ pub enum Error {
     )]
     NotOnThisSystem,
 
-    #[error("no sandbox of level \"{minimum}\" is to be had here: {cause}. {remedy}")]
+    #[error(
+        "no sandbox of level \"{minimum}\" is available here\n  cause: {}\n  remedies:{}",
+        explained(cause),
+        listed(cause, remedy)
+    )]
     LevelUnavailable { minimum: &'static str, cause: String, remedy: String },
 
     #[error("{} cannot be a folder that tools may write: {reason}", path.display())]
@@ -24,6 +28,9 @@ pub enum Error {
 
     #[error("the path {} is not text, so it cannot be given to the sandbox", path.display())]
     NotText { path: PathBuf },
+
+    #[error("{0}")]
+    Rule(String),
 
     #[error("the list of hosts cannot be used: {0}")]
     Host(String),
@@ -51,14 +58,56 @@ pub enum Error {
     EndedEarly(String),
 
     #[error(
-        "the process of the sandbox has died {deaths} times within a minute, so no more tools run in this session"
+        "the process of the sandbox has died {deaths} times within a minute; no tools run until a minute has passed"
     )]
     DiesTooOften { deaths: usize },
+}
+
+/// Returns a cause in words. The code of the kernel for a limit of namespaces speaks of a disk.
+fn explained(cause: &str) -> String {
+    match has_no_more_namespaces(cause) {
+        true => {
+            "the kernel allows no more user namespaces: user.max_user_namespaces is 0, or all of them are in use".to_owned()
+        }
+        false => cause.to_owned(),
+    }
+}
+
+/// Returns remedies, which are separated by semicolons, on a line each.
+fn listed(cause: &str, remedies: &str) -> String {
+    let more =
+        has_no_more_namespaces(cause).then_some("`sudo sysctl user.max_user_namespaces=10000` allows them");
+    let remedies = more.into_iter().chain(remedies.trim_end_matches('.').split("; "));
+    remedies.map(|remedy| format!("\n  - {remedy}")).collect()
+}
+
+fn has_no_more_namespaces(cause: &str) -> bool {
+    cause.contains("ENOSPC")
 }
 
 impl Error {
     /// Returns a closure that adds what was being done to an I/O error.
     pub(crate) fn preparing(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Preparation { action, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cause_and_remedies_have_lines_of_their_own() {
+        let error = Error::LevelUnavailable {
+            minimum: "full",
+            cause: "namespaces (unshare failed: ENOSPC: No space left on device)".to_owned(),
+            remedy: "do this; or that.".to_owned(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "no sandbox of level \"full\" is available here\n  cause: the kernel allows no more user namespaces: \
+             user.max_user_namespaces is 0, or all of them are in use\n  remedies:\n  - `sudo sysctl \
+             user.max_user_namespaces=10000` allows them\n  - do this\n  - or that"
+        );
     }
 }

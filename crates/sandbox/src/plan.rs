@@ -197,7 +197,7 @@ impl Plan {
         writable.extend(git_folders.outside.iter().cloned());
         writable.extend(granted.iter().cloned());
         let mut read_only_inside = protected(&roots, &git_folders);
-        let denied = (place.denied)();
+        let denied = (place.denied)().map_err(Error::Rule)?;
         read_only_inside.extend(denied.write.iter().cloned());
         // What was granted was asked for by its very path.
         read_only_inside.retain(|path| path.exists() && !granted.contains(path));

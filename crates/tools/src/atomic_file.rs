@@ -74,7 +74,7 @@ fn write_beside(path: &Path, old: &File, bytes: &[u8]) -> io::Result<()> {
     new.rename(path)
 }
 
-/// Overwrites the file. If that fails, as on a full disk, the old content is put back.
+/// Overwrites the file. If that fails, as on a full disk, the old content is restored.
 fn write_in_place(path: &Path, bytes: &[u8], spare: Option<&Path>) -> io::Result<()> {
     let mut old = bowline_files::open(path).map_err(Error::into_io)?;
     let mut file = bowline_files::open_by(OpenOptions::new().write(true), path).map_err(Error::into_io)?;

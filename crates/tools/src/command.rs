@@ -42,7 +42,7 @@ pub struct CommandOutcome {
     pub truncated: bool,
     /// The file with the full output, when it was truncated.
     pub full_output_path: Option<PathBuf>,
-    /// Protected paths of the workspace that the command changed, and that were put back.
+    /// Protected paths of the workspace that the command changed, and that were restored.
     pub protected: Vec<ProtectedChange>,
 }
 

@@ -95,7 +95,7 @@ pub struct Outcome {
     pub is_error: bool,
     /// Whether the run ends with this turn, if every other call of the turn says so too.
     pub ends_run: bool,
-    /// Protected paths of the workspace that the call changed, and that were put back.
+    /// Protected paths of the workspace that the call changed, and that were restored.
     pub protected: Vec<ProtectedChange>,
 }
 

@@ -42,9 +42,16 @@ async fn write(call: Call) -> Result<Outcome, Error> {
         }
         let existing =
             atomic_file::existing(path).map_err(|error| Error::opening("write", &given, path, error))?;
+        let length = |file: &fs::File| file.metadata().map(|found| found.len());
+        let was_empty = existing.as_ref().map(|file| length(file).is_ok_and(|length| length == 0));
         atomic_file::replace(path, existing.as_ref(), content.as_bytes(), spare.as_deref())
             .map_err(Error::file("write", &given))?;
-        let verb = if existing.is_some() { "Replaced" } else { "Created" };
+        let verb = match &was_empty {
+            None => "Created",
+            // Nothing was there to be replaced. A file that the user allowed is made just before the call, for example.
+            Some(true) => "Wrote",
+            Some(false) => "Replaced",
+        };
         let size = Totals::of(&content);
         Ok(Outcome::text(format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes)))
     })
@@ -65,6 +72,13 @@ mod tests {
         assert_eq!(write("one\ntwo\n").await, "Created a/b/c.txt (2 lines, 8 bytes).");
         assert_eq!(write("").await, "Replaced a/b/c.txt (0 lines, 0 bytes).");
         assert_eq!(workshop.file("a/b/c.txt"), "");
+    }
+
+    #[tokio::test]
+    async fn empty_file_is_not_called_replaced() {
+        let workshop = Workshop::with(&[("empty", "")]);
+        let written = workshop.succeed("write", json!({"path": "empty", "content": "x"})).await;
+        assert_eq!(written, "Wrote empty (1 lines, 1 bytes).");
     }
 
     #[tokio::test]

@@ -126,7 +126,7 @@ impl Recorder {
         }
     }
 
-    /// Finds out where the contents of an index can be had, and copies those that nobody else has. `previous` is an index
+    /// Finds out where the contents of an index are available, and copies those that nobody else has. `previous` is an index
     /// whose contents are kept.
     pub(crate) fn keep_contents(
         &self,

@@ -43,8 +43,8 @@ impl Differences {
         if self.is_truncated {
             return;
         }
-        let old_name = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
-        let new_name = if after.is_some() { format!("b/{path}") } else { "/dev/null".to_owned() };
+        let old_name = name("a/", path, before);
+        let new_name = name("b/", path, after);
         let shown = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
         self.add_text(&shown);
     }
@@ -58,8 +58,33 @@ impl Differences {
     }
 }
 
+/// Returns the name of a file in a header. A path outside of the workspace is absolute, and stays as it is.
+fn name(side: &str, path: &str, content: Option<&[u8]>) -> String {
+    match content {
+        None => "/dev/null".to_owned(),
+        Some(_) if path.starts_with('/') => path.to_owned(),
+        Some(_) => format!("{side}{path}"),
+    }
+}
+
 /// Returns a content as text; `None` if it is binary.
 fn text(content: Option<&[u8]>) -> Option<&str> {
     let text = std::str::from_utf8(content.unwrap_or_default()).ok()?;
     (!text.contains('\0')).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_paths_have_no_side_in_the_header() {
+        let mut differences = Differences::default();
+        differences.add("/var/x", Some(b"a\n"), Some(b"b\n"));
+        differences.add("in/y", None, Some(b"c\n"));
+        assert_eq!(
+            differences.text,
+            "--- /var/x\n+++ /var/x\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/in/y\n@@ -0,0 +1 @@\n+c\n"
+        );
+    }
 }

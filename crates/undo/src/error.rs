@@ -10,9 +10,9 @@ pub enum Error {
     Access { path: PathBuf, source: io::Error },
     #[error("{0} is not a path below the folder")]
     BadPath(String),
-    #[error("there are no changes to put back")]
+    #[error("there are no changes to restore")]
     NothingToUndo,
-    #[error("there is nothing to do again; redo follows undo")]
+    #[error("nothing to redo; redo follows undo")]
     NothingToRedo,
     #[error("there is no run {0} with changes; get_changes lists them")]
     UnknownRun(u64),

@@ -1,4 +1,4 @@
-//! The index of the workspace: what the file system says of every path, and where the content of each file can be had.
+//! The index of the workspace: what the file system says of every path, and where the content of each file is available.
 //!
 //! Two of them show what happened between them. Ignored files, `.git` and other file systems are left out.
 
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     pub image: Image,
 }
 
-/// Where the content of a file can be had.
+/// Where the content of a file is available.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Image {
     /// There is none, as for a folder, or it has not been looked for.

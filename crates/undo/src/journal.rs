@@ -40,15 +40,17 @@ pub(crate) enum Line {
     },
     /// A run is over.
     End { run: u64 },
-    /// Paths were put back.
+    /// Paths were restored.
     Undone { undo: u64, steps: Vec<Step> },
     /// Paths were changed again.
     Redone { undo: u64, paths: Vec<String> },
+    /// An undo of the last run has left some of its paths alone, and said so.
+    LeftAlone { run: u64 },
     /// The former contents of a run are no longer kept.
     Dropped { run: u64 },
 }
 
-/// A path that was put back.
+/// A path that was restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Step {
     pub path: String,
@@ -74,6 +76,8 @@ pub(crate) struct Run {
     pub is_over: bool,
     pub is_recovered: bool,
     pub is_dropped: bool,
+    /// Whether an undo of the last run has said what it left alone of this one.
+    pub is_told: bool,
 }
 
 /// What a turn, or a call in it, changed.
@@ -85,7 +89,7 @@ pub(crate) struct Turn {
     pub changes: Vec<Change>,
 }
 
-/// Paths that were put back and can be changed again.
+/// Paths that were restored and can be changed again.
 #[derive(Debug, Clone)]
 pub(crate) struct Undo {
     pub number: u64,
@@ -217,6 +221,7 @@ impl History {
                 run.turns.push(Turn { turn, entry, call, changes });
             }),
             Line::End { run } => self.change(run, |run| run.is_over = true),
+            Line::LeftAlone { run } => self.change(run, |run| run.is_told = true),
             Line::Dropped { run: number } => {
                 self.change(number, |run| {
                     run.is_dropped = true;

@@ -1,4 +1,4 @@
-//! What runs changed in the workspace, and how it is put back.
+//! What runs changed in the workspace, and how it is restored.
 //!
 //! File tools announce what they are about to change, and the content is kept. Commands can change anything, so the
 //! workspace is looked at before and after them: what differs is what they changed. [`Recorder`] does both for one

@@ -268,7 +268,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Returns what changed between the index before and that of now, which learns where contents can be had. Paths that are
+    /// Returns what changed between the index before and that of now, which learns where contents are available. Paths that are
     /// among `known` changes are left out.
     fn compare(&self, roots: &Roots, baseline: &Baseline, now: &mut Index, known: &[Change]) -> Vec<Change> {
         let known: HashSet<&str> = known.iter().map(|change| change.path.as_str()).collect();

@@ -33,14 +33,40 @@ impl Recorder {
     ) -> Result<RestoreReport, Error> {
         self.recover()?;
         let history = self.journal.read()?;
-        let selected = select(&history, target, entries)?;
         let roots = Roots::open(&self.options.workspace)?;
-        let plan = self.plan_undo(&history, &selected, &roots)?;
         let number = history.last_undo + 1;
-        self.carry_out(plan, &roots, dry_run, |steps| Line::Undone { undo: number, steps })
+        let undone = |steps| Line::Undone { undo: number, steps };
+        if *target != UndoTarget::LastRun {
+            let plan = self.plan_undo(&history, &select(&history, target, entries)?, &roots)?;
+            return self.carry_out(plan, &roots, dry_run, undone);
+        }
+        let (run, plan) = self.plan_last(&history, &roots)?;
+        let report = self.carry_out(plan, &roots, dry_run, undone)?;
+        let is_whole = report.conflicts.is_empty() && report.not_covered.is_empty();
+        if !dry_run && !is_whole {
+            self.journal.append(&Line::LeftAlone { run })?;
+        }
+        Ok(report)
     }
 
-    /// Changes again what the last undo put back.
+    /// Returns the newest run that is not undone, and what is to be done. A run of which nothing can be restored is taken
+    /// once, to say so; after that an older one comes first, or it would be in the way of all of them.
+    fn plan_last(&self, history: &History, roots: &Roots) -> Result<(u64, Plan), Error> {
+        let mut stuck = None;
+        for (number, run) in history.runs.iter().rev() {
+            if !history.has_changes_left(*number, run) {
+                continue;
+            }
+            let plan = self.plan_undo(history, &all_turns(*number, run), roots)?;
+            if !run.is_told || !plan.steps.is_empty() {
+                return Ok((*number, plan));
+            }
+            stuck.get_or_insert((*number, plan));
+        }
+        stuck.ok_or(Error::NothingToUndo)
+    }
+
+    /// Changes again what the last undo restored.
     pub fn redo(&self, dry_run: bool) -> Result<RestoreReport, Error> {
         self.recover()?;
         let history = self.journal.read()?;
@@ -53,7 +79,7 @@ impl Recorder {
             let now = self.look_at(&roots, &step.path)?;
             let inverse = Step { from: now.clone(), to: step.from.clone(), ..step.clone() };
             if !is_same(now.as_ref(), step.to.as_ref()) && !is_same(now.as_ref(), step.from.as_ref()) {
-                plan.conflict(&step.path, "it has changed since it was put back");
+                plan.conflict(&step.path, "it has changed since it was restored");
             } else if let Some(missing) = self.is_missing(step.from.as_ref(), step.quarantine.as_deref()) {
                 plan.not_covered(&step.path, missing);
             } else {
@@ -73,7 +99,7 @@ impl Recorder {
     /// finds what it left.
     fn plan_undo(&self, history: &History, selected: &[(u64, usize)], roots: &Roots) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        let mut paths: BTreeMap<&str, Course> = BTreeMap::new();
+        let mut paths: BTreeMap<&str, PathHistory> = BTreeMap::new();
         let mut runs = BTreeSet::new();
         for (number, place) in selected.iter().rev() {
             let Some(turn) = history.runs.get(number).and_then(|run| run.turns.get(*place)) else { continue };
@@ -86,36 +112,36 @@ impl Recorder {
                     let now = self.look_at(roots, &change.path)?;
                     paths.insert(
                         &change.path,
-                        Course { state: now.clone(), now, parts: Vec::new(), is_stopped: false },
+                        PathHistory { state: now.clone(), now, parts: Vec::new(), is_stopped: false },
                     );
                 }
-                let Some(course) = paths.get_mut(change.path.as_str()) else { continue };
-                if course.is_stopped {
+                let Some(path_history) = paths.get_mut(change.path.as_str()) else { continue };
+                if path_history.is_stopped {
                     continue;
                 }
-                match course.take_back(change.before.as_ref(), change.after.as_ref()) {
-                    true => course.parts.push((*number, *place)),
+                match path_history.take_back(change.before.as_ref(), change.after.as_ref()) {
+                    true => path_history.parts.push((*number, *place)),
                     false => {
-                        course.is_stopped = true;
+                        path_history.is_stopped = true;
                         plan.conflict(
                             &change.path,
-                            conflict_text(change.after.as_ref(), course.state.as_ref()),
+                            conflict_text(change.after.as_ref(), path_history.state.as_ref()),
                         );
                     }
                 }
             }
         }
-        for (path, course) in paths {
-            if course.parts.is_empty() {
+        for (path, path_history) in paths {
+            if path_history.parts.is_empty() {
                 continue;
             }
-            if !is_same(course.now.as_ref(), course.state.as_ref())
-                && let Some(missing) = self.is_missing(course.state.as_ref(), None)
+            if !is_same(path_history.now.as_ref(), path_history.state.as_ref())
+                && let Some(missing) = self.is_missing(path_history.state.as_ref(), None)
             {
                 plan.not_covered(path, missing);
                 continue;
             }
-            let (from, to, parts) = (course.now, course.state, course.parts);
+            let (from, to, parts) = (path_history.now, path_history.state, path_history.parts);
             plan.steps.push(Step { path: path.to_owned(), from, to, parts, quarantine: None });
         }
         plan.report.runs = runs.into_iter().collect();
@@ -180,7 +206,7 @@ impl Recorder {
 }
 
 /// How a path goes back through the changes that are taken back.
-struct Course {
+struct PathHistory {
     now: Option<State>,
     /// What it is after those that were looked at.
     state: Option<State>,
@@ -188,7 +214,7 @@ struct Course {
     is_stopped: bool,
 }
 
-impl Course {
+impl PathHistory {
     /// Takes one change back. Returns whether the path is what the change left, or already what it was before.
     fn take_back(&mut self, before: Option<&State>, after: Option<&State>) -> bool {
         let keeps_mode = matches!((before, after), (Some(before), Some(after)) if before.mode == after.mode);
@@ -236,22 +262,17 @@ fn select(history: &History, target: &UndoTarget, entries: &[String]) -> Result<
         Some(run) if !run.turns.is_empty() => Ok(run),
         _ => Err(Error::UnknownRun(number)),
     };
-    let all = |number: u64, run: &Run| (0..run.turns.len()).map(|place| (number, place)).collect::<Vec<_>>();
     let selected: Vec<_> = match target {
-        UndoTarget::LastRun => {
-            let mut runs = history.runs.iter().rev();
-            let last = runs.find(|(number, run)| history.has_changes_left(**number, run));
-            let (number, run) = last.ok_or(Error::NothingToUndo)?;
-            all(*number, run)
-        }
-        UndoTarget::Run(number) => all(*number, known(*number)?),
+        // What can be restored decides about it, see `plan_last`.
+        UndoTarget::LastRun => Vec::new(),
+        UndoTarget::Run(number) => all_turns(*number, known(*number)?),
         UndoTarget::Before { run: first, turn } => {
             known(*first)?;
             let is_later = |number: u64, run: &Run, place: usize| {
                 number > *first || turn.is_none_or(|turn| run.turns[place].turn >= turn)
             };
             let later = history.runs.range(first..).flat_map(|(number, run)| {
-                all(*number, run)
+                all_turns(*number, run)
                     .into_iter()
                     .filter(|(_, place)| is_later(*number, run, *place))
                     .collect::<Vec<_>>()
@@ -261,7 +282,7 @@ fn select(history: &History, target: &UndoTarget, entries: &[String]) -> Result<
         UndoTarget::AfterEntry(entry) => {
             let after = After::new(entry, entries)?;
             let later = history.runs.iter().flat_map(|(number, run)| {
-                all(*number, run)
+                all_turns(*number, run)
                     .into_iter()
                     .filter(|(_, place)| after.covers(run, *place))
                     .collect::<Vec<_>>()
@@ -272,7 +293,12 @@ fn select(history: &History, target: &UndoTarget, entries: &[String]) -> Result<
     if selected.is_empty() { Err(Error::NothingToUndo) } else { Ok(selected) }
 }
 
-/// Paths being put back.
+/// Returns the lists of changes of a run.
+fn all_turns(number: u64, run: &Run) -> Vec<(u64, usize)> {
+    (0..run.turns.len()).map(|place| (number, place)).collect()
+}
+
+/// Paths being restored.
 struct Restoring<'a> {
     recorder: &'a Recorder,
     roots: &'a Roots,

@@ -147,7 +147,7 @@ impl Change {
         }
     }
 
-    /// Returns why it cannot be put back, if so.
+    /// Returns why it cannot be restored, if so.
     pub fn missing(&self) -> Option<Missing> {
         if self.kind() == FileChangeKind::Mode {
             return None;

@@ -8,6 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
+use crate::Unsearched;
 use crate::gate::Options;
 
 /// A sandbox that lets tools write one folder.
@@ -377,11 +378,22 @@ fn hosts_follow_the_same_table() {
 #[test]
 fn wrong_rules_are_errors_that_say_why() {
     for (rule, expected) in [
-        (json!({ "tool": "bash" }), "missing field `then`"),
+        (json!({ "tool": "bash" }), ".then is missing; it must be \"allow\", \"ask\" or \"deny\""),
         (json!({ "then": "ask" }), "it needs a"),
-        (json!({ "tool": "bash", "then": "maybe" }), "unknown variant `maybe`"),
-        (json!({ "tool": "bash", "then": "ask", "prefx": ["a"] }), "unknown field `prefx`"),
+        (
+            json!({ "tool": "bash", "then": "maybe" }),
+            ".then must be \"allow\", \"ask\" or \"deny\", not \"maybe\"",
+        ),
+        (
+            json!({ "tool": "bash", "then": "ask", "prefx": ["a"] }),
+            ".prefx is not known; there are tool, prefix, path",
+        ),
         (json!({ "tool": "write", "prefix": ["a"], "then": "ask" }), "\"prefix\" is about commands"),
+        (json!({ "tool": 1, "then": "ask" }), ".tool must be a name or a list of names, not 1"),
+        (
+            json!({ "tool": "*", "path": "a", "access": "r", "then": "ask" }),
+            ".access must be \"read\" or \"write\"",
+        ),
         (json!({ "prefix": [], "then": "ask" }), "\"prefix\" must be a list"),
         (json!({ "prefix": ["a", []], "then": "ask" }), "\"prefix\" must be a list"),
         (json!({ "prefix": ["a"], "path": "b", "then": "ask" }), "only one of"),
@@ -397,18 +409,18 @@ fn wrong_rules_are_errors_that_say_why() {
         (json!({ "tool": "bash", "then": "ask", "match": ["a"] }), "\"match\" and \"notMatch\" need"),
         (
             json!({ "prefix": ["git"], "then": "allow", "match": ["git push; rm x"] }),
-            "does not match \"git push; rm x\"",
+            "the example \"git push; rm x\" in \"match\" fails: the rule does not match it",
         ),
         (
             json!({ "prefix": ["git"], "then": "ask", "notMatch": ["env git push"] }),
-            "matches \"env git push\"",
+            "the example \"env git push\" in \"notMatch\" fails: the rule matches it",
         ),
-        (json!({ "tool": "*", "path": "a/*", "then": "ask", "match": ["b/c"] }), "does not match \"b/c\""),
+        (json!({ "tool": "*", "path": "a/*", "then": "ask", "match": ["b/c"] }), "does not match it"),
         (json!({ "host": "*.a.example", "then": "allow", "match": ["a.example"] }), "does not match"),
     ] {
         let error = Gate::new(Options { rules: vec![rule.clone()], ..Options::default() }).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("approvals.rules[0]: ") && text.contains(expected), "{rule}: {text}");
+        assert!(text.starts_with("approvals.rules[0]") && text.contains(expected), "{rule}: {text}");
     }
 }
 
@@ -429,5 +441,23 @@ fn forbidden_paths_are_those_that_exist() {
     let forbidden = world.gate.forbidden_paths(&folder);
     assert_eq!(forbidden.read, [folder.join(".env.local"), folder.join("a/b/.env")]);
     assert_eq!(forbidden.write, [folder.join("later"), folder.join("migrations/1.sql")]);
-    assert!(!forbidden.is_incomplete);
+    assert_eq!(forbidden.unsearched, []);
+}
+
+#[test]
+fn folder_that_is_too_large_to_search_is_forbidden_as_a_whole() {
+    let rules = json!([{ "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" }]);
+    let world = World::new(AskMode::Never, rules);
+    let folder = world.folder();
+    let deep = (0..40).fold(folder.clone(), |path, _| path.join("d"));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join(".env"), "").unwrap();
+    let forbidden = world.gate.forbidden_paths(&folder);
+    assert_eq!(forbidden.read, std::slice::from_ref(&folder));
+    let expected = Unsearched {
+        pattern: "**/.env*".to_owned(),
+        folder,
+        limit: "folders nested deeper than 32".to_owned(),
+    };
+    assert_eq!(forbidden.unsearched, [expected]);
 }

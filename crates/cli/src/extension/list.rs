@@ -14,7 +14,7 @@ use super::trial::Trial;
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::settings_file::SettingsFile;
+use crate::settings::SettingsFile;
 use crate::table::{Align, render};
 use crate::terminal::{note, say};
 use crate::{hosts, startup};

@@ -16,7 +16,6 @@ use bowline_dialect::Entry;
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::similar::nearest;
 use crate::terminal::{note, say};
 
 pub(crate) const USAGE: &str = "\
@@ -46,14 +45,10 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
         ("new", [name]) => new::create(name, arguments, &environment),
         ("check", [path]) => check::check(path, arguments, &environment, entry),
         ("check", _) => Err(Failure::Usage("which one? bowline extension check PATH".to_owned())),
-        ("list", []) => list::list(arguments, &environment, entry),
-        ("list", _) => Err(Failure::Usage("list takes no words (see bowline extension)".to_owned())),
+        ("list", _) => list::list(arguments, &environment, entry),
         ("new", _) => Err(Failure::Usage("which name? bowline extension new NAME".to_owned())),
-        _ => {
-            let near = nearest(verb, ["new", "check", "list"].into_iter());
-            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (see bowline extension)")))
-        }
+        // Other words are refused with the command line.
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::terminal::{note, plain_line, say};
 
 /// The width of a line of the table.
-const WIDTH: usize = 100;
+const WIDTH: usize = 80;
 
 /// Plays the role of an attempt, if the command line says so.
 pub(crate) fn attempt(words: &[OsString]) -> Option<ExitCode> {
@@ -39,7 +39,7 @@ pub(crate) fn attempt(words: &[OsString]) -> Option<ExitCode> {
 /// Runs the subcommand.
 pub(super) fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let environment = Environment::read(arguments.working_directory.as_deref())?;
-    let level = level(arguments.level.as_deref())?;
+    let level = arguments.level.unwrap_or(SandboxLevel::Full);
     let program = environment::program().map_err(Failure::io("finding this program"))?;
     let place = place(&environment);
     let check = Check { program: &program, place: &place, temporary: Path::new("/tmp"), level };
@@ -50,16 +50,6 @@ pub(super) fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
             note(format_args!("bowline: {why}"));
             Ok(ExitCode::from(NO_SANDBOX))
         }
-    }
-}
-
-fn level(name: Option<&str>) -> Result<SandboxLevel, Failure> {
-    match name {
-        None => Ok(SandboxLevel::Full),
-        Some(name) => match SandboxLevel::parse(name) {
-            Some(level) if level != SandboxLevel::External => Ok(level),
-            _ => Err(Failure::Usage(format!("--level: \"{name}\" is not full, landlock or none"))),
-        },
     }
 }
 
@@ -144,12 +134,13 @@ const VERDICTS: [Verdict; 6] = [
 fn table(report: &MatrixReport) -> String {
     let mut text = String::new();
     let mut group = "";
+    let width = report.rows.iter().map(|row| row.result.as_str().len()).max().unwrap_or_default();
     for row in &report.rows {
         if row.group != group {
             group = row.group;
             let _ = writeln!(text, "{}{group}", if text.is_empty() { "" } else { "\n" });
         }
-        text.push_str(&line(row));
+        text.push_str(&line(row, width));
     }
     text.push('\n');
     text.push_str(&summary(report));
@@ -157,21 +148,16 @@ fn table(report: &MatrixReport) -> String {
 }
 
 /// Returns the line of an attempt, and what is wrong with it on further lines.
-fn line(row: &Row) -> String {
-    let expected = row.expected.map(|expected| expected.as_str());
-    let (number, name, promise) = (row.number, row.name, row.promise);
-    let result = match expected {
-        None => row.result.as_str().to_owned(),
-        Some(expected) if expected == row.result.as_str() => expected.to_owned(),
-        Some(expected) => format!("{} (expected: {expected})", row.result.as_str()),
-    };
+fn line(row: &Row, width: usize) -> String {
     let mark = if row.kept { ' ' } else { '!' };
-    let head = format!("{mark} {number:>4}  {name:<46} {promise:<22} {result}\n");
+    let head = format!("{mark} {:>4}  {:<width$}  {}\n", row.number, row.result.as_str(), row.name);
     if row.kept {
         return head;
     }
+    let expected = row.expected.map(|expected| format!(", expected: {}", expected.as_str()));
+    let promise = format!("promise: {}{}", row.promise, expected.unwrap_or_default());
     let details = std::iter::once(&row.detail).chain(&row.outside).filter(|detail| !detail.is_empty());
-    details.fold(head, |text, detail| {
+    std::iter::once(&promise).chain(details).fold(head, |text, detail| {
         let short: String = plain_line(detail).chars().take(WIDTH - 8).collect();
         format!("{text}        {short}\n")
     })
@@ -192,5 +178,37 @@ fn summary(report: &MatrixReport) -> String {
         (_, 1) => "1 promise is broken.".to_owned(),
         (_, broken) => format!("{broken} promises are broken."),
     };
-    format!("{total} attempts at level {level}: {}.\n{verdict}\n", counts.join(", "))
+    format!("{total} attempts at level {level}:\n{}.\n{verdict}\n", counts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use bowline_sandbox::matrix::{Expectation, all};
+
+    use super::*;
+
+    fn row(attempt: &'static Attempt, kept: bool) -> Row {
+        Row {
+            number: attempt.number,
+            group: "Files",
+            promise: attempt.promise,
+            name: attempt.name,
+            expected: Some(Expectation::Refused),
+            result: if kept { Verdict::Refused } else { Verdict::Through },
+            kept,
+            detail: "x".repeat(200),
+            outside: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lines_fit_a_terminal_and_explain_only_what_is_broken() {
+        let rows: Vec<Row> = all().map(|attempt| row(attempt, attempt.number != "1")).collect();
+        let text = table(&MatrixReport { level: SandboxLevel::Full, rows });
+        for line in text.lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        assert_eq!(text.matches("expected: refused").count(), 1, "{text}");
+        assert!(text.contains("\n     2  refused      "), "{text}");
+    }
 }

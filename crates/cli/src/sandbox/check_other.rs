@@ -9,6 +9,6 @@ use crate::terminal::note;
 
 /// Says that there is nothing to check.
 pub(super) fn check(_: &Arguments) -> Result<ExitCode, Failure> {
-    note("bowline: there is no sandbox to be had: it works on Linux only");
+    note("bowline: no sandbox is available: it works on Linux only");
     Ok(ExitCode::from(NO_SANDBOX))
 }

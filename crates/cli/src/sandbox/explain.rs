@@ -7,12 +7,14 @@ use std::process::ExitCode;
 use bowline_core::sandbox::{
     Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
 };
+use bowline_dialect::Start;
+use bowline_engine::CallGate as _;
 
-use super::Bench;
+use super::SubcommandContext;
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::{hanging, say};
 
 /// The width of the text.
 const WIDTH: usize = 80;
@@ -28,11 +30,12 @@ const CHANGES: &[(&str, &str)] = &[
 ];
 
 /// Tries the sandbox and prints what holds.
-pub(super) fn explain(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let bench = Bench::read(arguments, SandboxMode::default())?;
-    let confinement = bench.confinement()?;
-    let report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
-    let directory = &bench.environment.working_directory;
+pub(super) fn explain(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
+    let context = SubcommandContext::read(arguments, start, None)?;
+    let confinement = context.confinement()?;
+    let mut report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
+    report.ask = context.gate.ask_mode();
+    let directory = &context.environment.working_directory;
     if arguments.json {
         let line = serde_json::to_string(&report).unwrap_or_default();
         say(&format!("{line}\n"))?;
@@ -63,7 +66,7 @@ fn text(report: &SandboxReport, directory: &Path) -> String {
     let _ = writeln!(text, "What tools may do in {directory}");
     for (name, value) in facts(report) {
         let _ = write!(text, "{}{name:<9}", if name == "mode" { "\n  " } else { "  " });
-        hanging(&mut text, &value, 11);
+        hanging(&mut text, &value, 11, WIDTH);
     }
     files(&mut text, report);
     environment(&mut text, report);
@@ -183,7 +186,7 @@ fn entries<'a>(text: &mut String, entries: impl Iterator<Item = (&'a str, &'a st
             wrapped(text, explanation, 6);
         } else {
             let _ = write!(text, "  {name:<width$}", width = column - 2);
-            hanging(text, explanation, column);
+            hanging(text, explanation, column, WIDTH);
         }
     }
 }
@@ -191,26 +194,7 @@ fn entries<'a>(text: &mut String, entries: impl Iterator<Item = (&'a str, &'a st
 /// Appends a paragraph.
 fn wrapped(text: &mut String, paragraph: &str, indent: usize) {
     text.extend(std::iter::repeat_n(' ', indent));
-    hanging(text, paragraph, indent);
-}
-
-/// Appends a paragraph whose first line has begun in a column; the others begin in the same one.
-fn hanging(text: &mut String, paragraph: &str, column: usize) {
-    let mut width = column;
-    for word in paragraph.split_whitespace() {
-        let length = word.chars().count();
-        if width > column && width + 1 + length > WIDTH {
-            text.push('\n');
-            text.extend(std::iter::repeat_n(' ', column));
-            width = column;
-        } else if width > column {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
+    hanging(text, paragraph, indent, WIDTH);
 }
 
 #[cfg(test)]

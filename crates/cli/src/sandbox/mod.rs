@@ -9,10 +9,13 @@ mod run;
 #[cfg(target_os = "linux")]
 pub(crate) use check::attempt;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use bowline_approval::Gate;
 use bowline_core::sandbox::SandboxMode;
+use bowline_dialect::Start;
 use bowline_llm::Providers;
 use bowline_sandbox::Wishes;
 use bowline_tools::{Confinement, Options};
@@ -22,82 +25,95 @@ use crate::confinement::confinement;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sandbox_wishes::sandbox_wishes;
-use crate::settings_file::SettingsFile;
-use crate::similar::nearest;
+use crate::settings::SettingsFile;
 use crate::startup;
 use crate::terminal::{note, say};
 
 pub(crate) const USAGE: &str = "\
-bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]   run one command as tools run theirs
-bowline sandbox explain [--json]                         say what tools may do, and try whether it holds
-bowline sandbox check [--level LEVEL] [--json]           try over a hundred ways out, and say which are closed
+bowline sandbox run [OPTIONS] -- COMMAND [ARGUMENT...]
+    run one command as tools run theirs
+bowline sandbox explain [OPTIONS] [--json]
+    say what tools may do, and try whether it holds
+bowline sandbox check [--level LEVEL] [--json]
+    try over a hundred ways out, and say which are closed
 
-run and explain follow the flags below and \"sandbox\" in settings.json. run uses workspace-write if neither names a mode; explain shows
-what tools of a session in this folder would get.
+run and explain follow --sandbox, --network and --writable, and \"sandbox\" and
+\"approvals\" in settings.json. run uses workspace-write if neither names a mode;
+explain shows what tools of a session in this folder would get.
 
-run prints what the command prints, errors included, on stdout, without escape sequences, and exits with its exit code. The
-command reads nothing from stdin. The exit code is 125 if bowline could not run it, and 130 or 143 if a signal ended it.
+run prints what the command prints, errors included, on stdout, without escape
+sequences, and exits with its exit code. The command reads nothing from stdin.
+The exit code is 125 if bowline could not run it, 130 or 143 if a signal ended
+bowline, and 137 if one killed the command.
 
-check works in a temporary folder, on files, sockets and a process that are made for it, and looks at them from outside. Its
-exit code is 0 if every promise holds, 1 if one is broken, and 2 if there is no sandbox to be had.
+check works in a temporary folder, on files, sockets and a process that are
+made for it, and looks at them from outside. Its exit code is 0 if every
+promise holds, 1 if one is broken, and 2 if no sandbox is available or the
+command line is wrong.
 
 docs/security.md explains modes, levels and promises.
 ";
 
-/// The words after `bowline sandbox`.
-const VERBS: [&str; 3] = ["run", "explain", "check"];
-
-/// The exit code of a check if there is no sandbox to be had.
+/// The exit code of a check if no sandbox is available.
 const NO_SANDBOX: u8 = 2;
 
+/// The exit code if a command could not be run, as `env`, `timeout` and container tools have it.
+pub(crate) const CANNOT_RUN: u8 = 125;
+
+/// Tells whether a command line, which may be wrong, is meant to run a command.
+pub(crate) fn is_run(words: &[String]) -> bool {
+    let mut words = words.iter().take_while(|word| *word != "--");
+    words.any(|word| word == "sandbox") && words.any(|word| word == "run")
+}
+
 /// Runs a subcommand.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
     let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
     for warning in &arguments.warnings {
         note(format_args!("bowline: {warning}"));
     }
-    match words[..] {
-        [] => say(USAGE).map(|()| ExitCode::from(2)),
-        ["run", ..] => Ok(run::run(arguments)),
-        ["explain"] => explain::explain(arguments),
-        ["explain", ..] => {
-            Err(Failure::Usage("explain takes no words (see bowline help sandbox)".to_owned()))
-        }
-        ["check"] => check::check(arguments),
-        ["check", ..] => Err(Failure::Usage("check takes no words (see bowline help sandbox)".to_owned())),
-        [verb, ..] => {
-            let near = nearest(verb, VERBS.into_iter());
-            let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            let verbs = VERBS.join(", ");
-            Err(Failure::Usage(format!("unknown subcommand \"{verb}\"{hint} (there are {verbs})")))
-        }
+    // Other words are refused with the command line.
+    match words.first() {
+        Some(&"run") => Ok(run::run(arguments, start)),
+        Some(&"explain") => explain::explain(arguments, start),
+        Some(&"check") => check::check(arguments),
+        _ => say(USAGE).map(|()| ExitCode::from(2)),
     }
 }
 
 /// What a subcommand works with.
-struct Bench {
+struct SubcommandContext {
     environment: Environment,
     options: Options,
     wishes: Wishes,
+    /// What closes paths to tools, as in a session.
+    gate: Gate,
+    /// The folder of the sessions, which tools cannot read.
+    sessions: Option<PathBuf>,
 }
 
-impl Bench {
+impl SubcommandContext {
     /// Reads the settings. `mode` is the one to use if neither a flag nor a setting names one.
-    fn read(arguments: &Arguments, mode: SandboxMode) -> Result<Self, Failure> {
+    fn read(arguments: &Arguments, start: &Start, mode: Option<SandboxMode>) -> Result<Self, Failure> {
         let environment = Environment::read(arguments.working_directory.as_deref())?;
         let file = SettingsFile::of_user(&environment)?;
         let mut arguments = arguments.clone();
-        arguments.sandbox = Some(arguments.sandbox.or(file.sandbox.mode).unwrap_or(mode));
+        arguments.sandbox = arguments.sandbox.or(file.sandbox.mode).or(mode);
         let wishes = sandbox_wishes(&arguments, &environment, &file)?;
         let providers = Providers::new(startup::sources(&environment, &file))?;
         let options = startup::tool_options(&arguments, &environment, &file, &providers, false);
-        Ok(Self { environment, options, wishes })
+        let gate = startup::gate(&arguments, &environment, &file)?;
+        let plan = startup::session_plan(&arguments, &environment, start, &file);
+        let sessions = plan.store.map(|store| store.directory_for(&environment.working_directory));
+        Ok(Self { environment, options, wishes, gate, sessions })
     }
 
     /// Returns what confines tools in the working folder.
     fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
         let folder = &self.environment.working_directory;
-        let made = confinement(self.wishes.clone(), &self.environment, folder, &self.options, None, None)?;
+        let sessions = self.sessions.as_deref();
+        let wishes = self.wishes.clone();
+        let made = confinement(wishes, &self.environment, folder, &self.options, sessions, Some(&self.gate))?;
         made.ok_or_else(|| {
             Failure::Sandbox("there is nothing on this system that could confine them".to_owned())
         })

@@ -1,38 +1,37 @@
 //! `bowline sandbox run`: one command, confined as the commands of tools are.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bowline_core::sandbox::SandboxMode;
+use bowline_core::sandbox::{ProtectedChange, SandboxMode};
+use bowline_dialect::Start;
 use bowline_server::Interruption;
 use bowline_tools::{CommandOutcome, CommandRequest, Options, run_command};
 use tokio_util::sync::CancellationToken;
 
-use super::Bench;
+use super::{CANNOT_RUN, SubcommandContext};
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
 use crate::signals;
-use crate::terminal::{note, say_exactly};
-
-/// The exit code if the command could not be run, as `env`, `timeout` and container tools have it.
-const CANNOT_RUN: u8 = 125;
+use crate::terminal::{note, plain_line, say_exactly};
 
 /// The exit code if a signal ended the command and nobody says which: that of SIGKILL.
 const KILLED: u8 = 128 + 9;
 
 /// Runs the command after `--` and returns its exit code.
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
+pub(super) fn run(arguments: &Arguments, start: &Start) -> ExitCode {
     let run = || {
         let command = command_line(arguments)?;
-        let bench = Bench::read(arguments, SandboxMode::WorkspaceWrite)?;
-        if !bench.wishes.mode.is_confined() {
-            let mode = bench.wishes.mode.as_str();
+        let context = SubcommandContext::read(arguments, start, Some(SandboxMode::WorkspaceWrite))?;
+        if !context.wishes.mode.is_confined() {
+            let mode = context.wishes.mode.as_str();
             let text =
-                format!("{mode} is no sandbox; choose one with --sandbox read-only or workspace-write");
+                format!("{mode} does not confine anything; choose --sandbox read-only or workspace-write");
             return Err(Failure::Usage(text));
         }
-        block_on(run_confined(bench, command))?
+        block_on(run_confined(context, command))?
     };
     run().unwrap_or_else(|failure: Failure| failure.tell("bowline", ExitCode::from(CANNOT_RUN)))
 }
@@ -58,9 +57,10 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure> {
-    let confinement = bench.confinement()?;
-    // Before the command runs, so that a sandbox that cannot be had is not taken for a command that failed.
+async fn run_confined(context: SubcommandContext, command: String) -> Result<ExitCode, Failure> {
+    let confinement = context.confinement()?;
+    let folder = bowline_files::canonical(&context.environment.working_directory);
+    // Before the command runs, so that an unavailable sandbox is not taken for a command that failed.
     confinement.prove().await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
     let cancel = CancellationToken::new();
@@ -68,11 +68,11 @@ async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure
         confinement: Some(confinement),
         // Everything is printed, so nothing is kept.
         temporary_directory: None,
-        ..bench.options
+        ..context.options
     };
     let request = CommandRequest {
         command,
-        working_directory: bench.environment.working_directory,
+        working_directory: context.environment.working_directory,
         environment: Vec::new(),
         session_id: None,
         options: Arc::new(options),
@@ -102,7 +102,20 @@ async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure
         }
     };
     printed?;
+    for change in &outcome.protected {
+        note(restored(change, &folder));
+    }
     Ok(exit_code(&outcome, signal))
+}
+
+/// Says that a path was restored, and where what the command left there is.
+fn restored(change: &ProtectedChange, folder: &Path) -> String {
+    let path = change.path.strip_prefix(folder).unwrap_or(&change.path).display();
+    let effect = match &change.quarantine {
+        Some(quarantine) => format!("what the command left is in {}", quarantine.display()),
+        None => "it was restored".to_owned(),
+    };
+    plain_line(&format!("bowline: {path} is protected; {effect}"))
 }
 
 /// Returns the exit code that a signal stands for.

@@ -99,7 +99,7 @@ fn project_is_remembered_after_a_restart_and_only_for_this_folder() {
 fn client_can_only_make_it_stricter() {
     let (_server, workspace, mut agent) = asking("on-request", json!({}), &["touch ran"]);
     let refused = agent.ask(json!({ "type": "set_approvals", "ask": "never" }));
-    assert_eq!(refused["success"], false);
+    assert_eq!((&refused["success"], &refused["code"]), (&json!(false), &json!("forbidden")));
     assert!(refused["error"].as_str().unwrap().contains("less strict"), "{refused}");
     let accepted = agent.ask(json!({ "type": "set_approvals", "ask": "untrusted" }));
     assert_eq!(accepted["success"], true);

@@ -1,12 +1,10 @@
 //! Approvals with the real sandbox: what a user allows happens, once, and nothing else does.
 
-#![expect(clippy::print_stdout, reason = "what a machine cannot have is said, not skipped")]
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 
-use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace};
+use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, sandbox_is_missing};
 use serde_json::{Value, json};
 
 use crate::{confirm, dialog, prompt, results};
@@ -20,7 +18,7 @@ fn confined(settings: &Value, tool: &str, arguments: Value) -> Option<(ModelServ
     let probe = Launch::bowline(&workspace).arguments(&["sandbox", "run", "--", "true"]).run();
     if probe.code != 0 {
         assert!(probe.stderr.contains("tools cannot be confined here"), "{probe:?}");
-        println!("no sandbox of the level full on this machine: {}", probe.stderr);
+        sandbox_is_missing(&probe.stderr);
         return None;
     }
     server.reply(Reply::new().tool(tool, arguments));
@@ -59,6 +57,8 @@ fn file_outside_is_written_only_if_the_user_allows_it() {
             let records = agent.collect_until_settled();
             let expected = if confirmed { Some("new") } else { exists.then_some("old") };
             assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), expected, "{:?}", results(&records));
+            let verb = if exists { "Replaced" } else { "Wrote" };
+            assert_eq!(results(&records)[0].starts_with(verb), confirmed, "{:?}", results(&records));
             assert!(!beside.exists());
         }
     }
@@ -155,7 +155,7 @@ fn path_that_a_rule_forbids_is_closed_to_commands_too() {
     std::fs::write(workspace.work().join(".env"), "TOP=secret").unwrap();
     let probe = Launch::bowline(&workspace).arguments(&["sandbox", "run", "--", "true"]).run();
     if probe.code != 0 {
-        println!("no sandbox of the level full on this machine: {}", probe.stderr);
+        sandbox_is_missing(&probe.stderr);
         return;
     }
     server.reply(

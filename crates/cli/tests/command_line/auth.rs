@@ -118,7 +118,6 @@ fn auth_mistakes_change_nothing_and_give_instructions() {
         (&["auth", "set", "--provider", "nowhere"], KEY, "Unknown provider"),
         (&["auth", "set", "--provider", "groq"], "\n", "no key was given"),
         (&["auth", "set", "groq", KEY], "", "read from stdin"),
-        (&["auth", "fix"], "", "list, set, remove and check"),
     ] {
         let finished = run(&workspace, arguments, stdin, &[]);
         assert_eq!(finished.code, 1);

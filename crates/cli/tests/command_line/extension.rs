@@ -100,7 +100,7 @@ fn mistakes_say_what_to_write_instead() {
         (&["nwe", "a"], "did you mean new?"),
         (&["chekc", "a"], "did you mean check?"),
         (&["check"], "bowline extension check PATH"),
-        (&["list", "a"], "list takes no words"),
+        (&["list", "a"], "list takes no arguments"),
     ] {
         let output = extension(folder.path(), words);
         assert!(!output.status.success(), "{words:?}");

@@ -40,10 +40,46 @@ fn unknown_words_and_flags_are_refused_with_a_suggestion() {
         "--model is not an option of bowline demo (see bowline help demo)",
     );
     check_refused(&["demo", "now"], "bowline demo takes no arguments (see bowline help demo)");
+    for (arguments, known) in [
+        (["sessions", "lits"], "list, show, rm, undo, fsck"),
+        (["auth", "lits"], "list, set, remove, check"),
+        (["mcp", "lits"], "list, test, call"),
+        (["extension", "lits"], "new, check, list"),
+    ] {
+        let [name, word] = arguments;
+        let text = format!("unknown subcommand \"{word}\" of {name}; did you mean list? (there are {known})");
+        check_refused(&arguments, &text);
+    }
+    // What is nothing like a known word may be a key.
+    check_refused(&["auth", "sk-secret"], "unknown subcommand of auth (there are list, set, remove, check)");
     check_refused(
         &["auth", "list", "--session", "x"],
         "--session is not an option of bowline auth (see bowline help auth)",
     );
+}
+
+#[test]
+fn what_has_no_effect_on_a_subcommand_is_refused() {
+    for (arguments, what) in [
+        (
+            &["sandbox", "explain", "--level", "full"][..],
+            "--level is not an option of bowline sandbox explain",
+        ),
+        (
+            &["sandbox", "check", "--sandbox", "read-only"],
+            "--sandbox is not an option of bowline sandbox check",
+        ),
+        (&["sandbox", "explain", "--", "rm"], "bowline sandbox explain takes no command"),
+        (&["sandbox", "explain", "now"], "bowline sandbox explain takes no arguments"),
+        (&["sessions", "list", "--run", "1"], "--run is not an option of bowline sessions list"),
+        (&["auth", "list", "--online"], "--online is not an option of bowline auth list"),
+        (&["mcp", "list", "s"], "bowline mcp list takes no arguments"),
+        (&["mcp", "call", "s", "t", "{}", "x"], "bowline mcp call takes at most 3 arguments"),
+        (&["extension", "new", "x", "--verbose"], "--verbose is not an option of bowline extension new"),
+    ] {
+        check_refused(arguments, &format!("{what} (see bowline help {})", arguments[0]));
+    }
+    check_refused(&["sessions", "undo", "x", "--run", "0"], "--run: it must be a number of at least 1");
 }
 
 #[test]
@@ -171,7 +207,7 @@ fn bad_values_are_named_at_the_start() {
     }
     for (arguments, expected) in [
         (&["sessions", "show"][..], "which session? bowline sessions show PATH|ID"),
-        (&["sessions", "lits"], "did you mean list?"),
+        (&["sessions", "undo", "a", "b"], "undo takes one session at a time: bowline sessions undo PATH|ID"),
         (&["--list-models", "--provider", "nobody"], "no model of a provider \"nobody\" is known"),
     ] {
         let finished = run(&workspace, arguments);

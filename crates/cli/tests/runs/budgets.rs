@@ -103,6 +103,7 @@ fn client_makes_limits_stricter_and_not_wider() {
             .arguments(&["--max-tool-calls", "9"])
             .start();
         let refusal = request(&mut agent, json!({ "type": "set_limits", "run": { "toolCalls": 10 } }));
+        assert_eq!(refusal["code"], "forbidden", "{refusal}");
         assert!(
             refusal["error"].as_str().unwrap().contains("run.toolCalls cannot exceed 9 tool calls"),
             "{refusal}"

@@ -21,7 +21,13 @@ fn endless_tool_calls_end_at_the_turn_limit() {
     let records = agent.run("go");
     let settled = &records[records.len() - 1];
     assert_eq!(settled["errorKind"], "too_many_turns");
-    assert!(settled["error"].as_str().unwrap().contains("maxTurns"), "{settled}");
+    assert!(
+        settled["error"]
+            .as_str()
+            .unwrap()
+            .contains("raise the limit: --max-turns, or limits.run.turns in settings.json"),
+        "{settled}"
+    );
     assert_eq!(server.requests().len(), 3);
     assert_eq!(of_type(&records, "tool_execution_end").len(), 3, "what was called was carried out");
     assert_eq!(announced(&records).pop().unwrap()["errorKind"], "too_many_turns");
@@ -29,6 +35,16 @@ fn endless_tool_calls_end_at_the_turn_limit() {
     let records = agent.run("go on");
     assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": false }));
     assert_well_formed(agent.transcript());
+}
+
+#[test]
+fn limit_of_one_turn_is_told_in_the_singular() {
+    let server = ModelServer::start();
+    server.default_reply(call());
+    let mut agent = workspace(&server, 1).start();
+    let records = agent.run("go");
+    let text = records[records.len() - 1]["error"].as_str().unwrap().to_owned();
+    assert!(text.starts_with("The run was stopped after 1 turn without"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, eventually};
+use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, eventually, sandbox_is_missing};
 use serde_json::json;
 
 use super::levels::{self, Level};
@@ -105,7 +105,7 @@ fn assert_nothing_outlives(end: End) {
             let (server, workspace) = Workspace::with_server();
             let workspace = workspace.settings(json!({ "sandbox": { "minimum": "landlock" } }));
             let Some(launch) = levels::launch(level, &workspace) else {
-                println!("This machine has no namespaces: the level full was not tried.");
+                sandbox_is_missing("it has no namespaces, so the level full was not tried");
                 break;
             };
             let mark = format!("{}{}{number}", std::process::id(), end as u8);

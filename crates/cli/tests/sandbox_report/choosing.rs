@@ -31,6 +31,8 @@ fn mistakes_prevent_the_start_and_say_what_is_possible() {
         (json!({}), &["--sandbox", "on"][..], "there are read-only, workspace-write, external, full-access"),
         (json!({}), &["--sandbox="], "is not a sandbox mode"),
         (json!({}), &["--network", "none"], "--network none needs --sandbox read-only or workspace-write"),
+        (json!({}), &["--writable", "/data"], "--writable needs --sandbox workspace-write"),
+        (sandbox(json!({ "network": "none" })), &[], "settings.json: sandbox.network is \"none\", but"),
         (json!({}), &["--sandbox", "read-only", "--network", "lan"], "there are none, allow-list, full"),
         (sandbox(json!({ "mode": "strict" })), &[], "sandbox.mode must be \"read-only\""),
         (sandbox(json!({ "netwrok": "none" })), &[], "did you mean \"sandbox.network\"?"),

@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
 mod choosing;
+mod report;
 mod subcommands;
-mod telling;
 
 use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Value, json};

@@ -65,7 +65,10 @@ fn what_bowline_itself_fails_at_is_told_apart_by_the_exit_code() {
         (&["run"][..], "which command?"),
         (&["run", "--"], "which command?"),
         (&["run", "ls"], "write -- before the command: bowline sandbox run -- ls"),
-        (&["run", "--sandbox", "full-access", "--", "ls"], "full-access is no sandbox"),
+        (&["run", "--sandbox", "full-access", "--", "ls"], "full-access does not confine anything"),
+        (&["run", "--sandbox", "nope", "--", "ls"], "\"nope\" is not a sandbox mode"),
+        (&["run", "--json", "--", "ls"], "--json is not an option of bowline sandbox run"),
+        (&["run", "--frobnicate", "--", "ls"], "Unknown option: --frobnicate"),
         (&["run", "--writable", "/nowhere", "--", "ls"], "it does not exist"),
     ] {
         let finished = sandbox(&workspace, arguments);
@@ -133,9 +136,81 @@ fn explanation_without_a_sandbox_says_how_to_get_one() {
 fn words_that_are_not_known_are_named() {
     let workspace = Workspace::empty();
     let finished = sandbox(&workspace, &["explian"]);
-    assert_eq!(finished.code, 1);
+    assert_eq!(finished.code, 2);
     assert!(finished.stderr.contains("did you mean explain?"), "{}", finished.stderr);
     assert_eq!(sandbox(&workspace, &[]).code, 2);
     let help = Launch::bowline(&workspace).arguments(&["help", "sandbox"]).run().succeeded();
     assert!(help.contains("bowline sandbox run") && help.contains("--network MODE"), "{help}");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 79, "{line}");
+    }
+}
+
+/// A rule that closes files to every tool.
+fn closed() -> Value {
+    json!({ "rules": [{ "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" }] })
+}
+
+#[test]
+fn command_is_confined_as_in_a_session_with_its_rules_and_its_folder_of_sessions() {
+    let workspace = Workspace::empty();
+    let sessions = workspace.work().join("kept");
+    let workspace = workspace.file(".env", "TOP=secret").file("kept/a.jsonl", "secret").settings(json!({
+        "sandbox": { "mode": "workspace-write", "minimum": "landlock" }, "approvals": closed(), "sessionDir": sessions,
+    }));
+    let finished = sandbox(&workspace, &["run", "--", "sh", "-c", "cat .env kept/a.jsonl; echo end"]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!finished.stdout.contains("secret") && finished.stdout.ends_with("end\n"), "{}", finished.stdout);
+    let explained = sandbox(&workspace, &["explain", "--json"]).succeeded();
+    let explained: Value = serde_json::from_str(&explained).unwrap();
+    let mut agent = Launch::rpc(&workspace).arguments(&["--model", "scripted/demo"]).start();
+    let report = crate::ask(&mut agent, json!({ "type": "get_sandbox" }));
+    assert_eq!(explained["masked"], report["data"]["masked"], "{report}");
+    let masked = explained["masked"].to_string();
+    assert!(masked.contains(".env") && masked.contains("kept"), "{masked}");
+}
+
+#[test]
+fn explanation_says_when_the_user_is_asked() {
+    let workspace = Workspace::empty().settings(json!({ "approvals": { "ask": "on-request" } }));
+    let explained = sandbox(&workspace, &["explain", "--json"]).succeeded();
+    assert_eq!(serde_json::from_str::<Value>(&explained).unwrap()["ask"], "on-request");
+}
+
+#[test]
+fn wrong_rule_stops_run_and_explain_as_it_stops_a_session() {
+    let rules = json!({ "rules": [{ "path": "x", "then": "alow" }] });
+    let workspace = Workspace::empty().settings(json!({ "approvals": rules }));
+    for (arguments, code) in [(&["run", "--", "true"][..], 125), (&["explain"], 1)] {
+        let finished = sandbox(&workspace, arguments);
+        assert_eq!(finished.code, code, "{}", finished.stderr);
+        let expected =
+            "settings.json: approvals.rules[0].then must be \"allow\", \"ask\" or \"deny\", not \"alow\"";
+        assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn rule_that_cannot_be_applied_file_by_file_closes_the_folder() {
+    let deep = ["d"; 40].join("/");
+    let workspace = Workspace::empty()
+        .file(&format!("{deep}/.env"), "TOP=secret")
+        .settings(json!({ "sandbox": { "minimum": "landlock" }, "approvals": closed() }));
+    let finished = sandbox(&workspace, &["run", "--", "cat", &format!("{deep}/.env")]);
+    assert!(!finished.stdout.contains("secret"), "{finished:?}");
+    assert!(finished.stderr.contains("the rule for \"**/.env*\" closes all of"), "{}", finished.stderr);
+}
+
+#[test]
+fn what_was_restored_after_the_command_is_told() {
+    let (_server, workspace) = workspace(&json!({}));
+    let script = "mkdir .vscode && echo '{}' > .vscode/tasks.json";
+    let finished = sandbox(&workspace, &["run", "--", "sh", "-c", script]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(!workspace.work().join(".vscode").exists());
+    let (_, quarantine) = finished
+        .stderr
+        .split_once("bowline: .vscode is protected; what the command left is in ")
+        .unwrap_or_else(|| panic!("{}", finished.stderr));
+    assert!(fs::metadata(quarantine.lines().next().unwrap()).is_ok(), "{quarantine}");
 }

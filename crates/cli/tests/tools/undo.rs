@@ -1,4 +1,4 @@
-//! Files that runs changed, and how they are put back: by command, after a kill, and from the command line.
+//! Files that runs changed, and how they are restored: by command, after a kill, and from the command line.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -332,14 +332,21 @@ fn stored_session_is_undone_from_the_command_line() {
     let shown = run(&scene, &["sessions", "show", session]).stdout;
     assert!(shown.contains("changes   run 1 changed 2 files (+2 -1)"), "{shown}");
     let dry = run(&scene, &["sessions", "undo", session, "--dry-run"]).stdout;
-    assert!(dry.contains("would restore     a") && scene.read("b").is_some(), "{dry}");
+    assert_eq!(dry, "would restore  a\nwould restore  b\nrun 1: would restore 2\n");
+    assert!(scene.read("b").is_some());
     scene.write("a", "mine\n");
+    let dry = run(&scene, &["sessions", "undo", session, "--dry-run"]).stdout;
+    assert_eq!(
+        dry,
+        "would restore  b\nconflict       a: it has changed since\nrun 1: would restore 1, 1 conflict\n"
+    );
     let done = run(&scene, &["sessions", "undo", session, "--run", "1", "--json"]);
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!((&report["restored"], &report["conflicts"][0]["path"]), (&json!(["b"]), &json!("a")));
     assert_eq!((scene.read("a").as_deref(), scene.read("b")), (Some("mine\n"), None));
     let unknown = run(&scene, &["sessions", "undo", session, "--run", "7"]);
     assert!(unknown.code != 0 && unknown.stderr.contains("no run 7"), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("bowline sessions show "), "{}", unknown.stderr);
     let file = fs::read_to_string(session).unwrap();
     assert!(file.contains("bowline.files_restored"));
     run(&scene, &["sessions", "rm", session]);

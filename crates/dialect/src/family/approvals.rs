@@ -21,8 +21,8 @@ use crate::json::{self, milliseconds};
 
 pub(crate) const SET_APPROVALS: Row = Row {
     name: "set_approvals",
-    about: "Sets when the user is asked about tool calls. A client can only make it stricter, unless it was allowed to do \
-            otherwise.",
+    about: "Sets when the user is asked about tool calls. Fails with `forbidden` if that is less strict than it is \
+            now, unless bowline was started with `--client-may-widen`.",
     fields: &[Field::required(
         "ask",
         OneOf(&["never", "on-request", "untrusted"]),

@@ -30,7 +30,7 @@ pub(crate) const GET_CHANGES: Row = Row {
 
 pub(crate) const UNDO: Row = Row {
     name: "undo",
-    about: "Puts files back that runs changed; without `run` and `to`, those of the last run that is not put back. A file that has \
+    about: "Restores files that runs changed; without `run` and `to`, those of the last run that is not undone. A file that has \
             changed since is a conflict and left alone; new files are moved away. The conversation stays. Refused during a run.",
     fields: &[
         Field::optional("run", Count, "Only this run, whatever followed it."),
@@ -50,7 +50,7 @@ pub(crate) const UNDO: Row = Row {
 
 pub(crate) const REDO: Row = Row {
     name: "redo",
-    about: "Changes files again that the last `undo` put back, with the same checks. Refused during a run.",
+    about: "Changes files again that the last `undo` restored, with the same checks. Refused during a run.",
     fields: &[Field::optional("dryRun", Boolean, "Only returns what would be done.")],
     result: Some(schema_of::<RestoreReport>()),
     action: Engine(|fields| Command::Redo { dry_run: fields.flag("dryRun") }),

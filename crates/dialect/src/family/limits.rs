@@ -18,11 +18,15 @@ const SCOPES: [LimitScope; 2] = [LimitScope::Run, LimitScope::Session];
 pub(crate) const SET_LIMITS: Row = Row {
     name: "set_limits",
     about: "Sets what runs and the session may spend, from now on, also for the run in progress. Limits that the user has set \
-            can only be made stricter unless bowline was started with `--client-may-widen`. All of the limits are set, or \
+            can only be made stricter unless bowline was started with `--client-may-widen`; else it fails with `forbidden`. All of the limits are set, or \
             none if one is refused.",
     fields: &[
-        Field::optional("run", Limits, "The limits of each run. What is absent stays; 0 is no limit."),
-        Field::optional("session", Limits, "The limits of the session. What is absent stays; 0 is no limit."),
+        Field::optional("run", Limits, "The limits of each run. What is absent stays; 0 means unlimited."),
+        Field::optional(
+            "session",
+            Limits,
+            "The limits of the session. What is absent stays; 0 means unlimited.",
+        ),
     ],
     result: Some(schema_of::<LimitsReport>()),
     action: Engine(|fields| Command::SetLimits { changes: changes(fields) }),
@@ -74,7 +78,7 @@ pub(crate) fn check(limits: &Map<String, Value>) -> Result<(), String> {
         let is_sane = limit.as_f64().is_some_and(|limit| (0.0..=MOST).contains(&limit));
         if !is_number || !is_sane {
             let kind = if limited.is_counted() { "an integer" } else { "a number" };
-            return Err(format!(".{name} must be {kind} from 0 to {MOST}; 0 is no limit"));
+            return Err(format!(".{name} must be {kind} from 0 to {MOST}; 0 means unlimited"));
         }
     }
     Ok(())

@@ -110,7 +110,7 @@ pub(crate) enum EventRecord<'event> {
         #[serde(flatten)]
         changes: &'event RunChanges,
     },
-    /// Files were put back, or changed again, by `undo` or `redo`.
+    /// Files were restored, or changed again, by `undo` or `redo`.
     FilesRestored {
         /// Whether they were changed again.
         redo: bool,
@@ -134,7 +134,7 @@ pub(crate) enum EventRecord<'event> {
         event: &'event str,
         error: &'event str,
     },
-    /// A command in the sandbox changed a path of the workspace that is protected, such as a git hook. The path was put back
+    /// A command in the sandbox changed a path of the workspace that is protected, such as a git hook. The path was restored
     /// as it was.
     ProtectedPathChanged {
         /// The call that ran the command; absent for the command `bash`.

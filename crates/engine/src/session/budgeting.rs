@@ -150,7 +150,7 @@ impl Session {
         let changed = self.budget.change(changes, may_widen);
         let result = match changed {
             Ok(()) => Ok(Answer::Limits(Box::new(self.budget.report()))),
-            Err(text) => Err(Refusal::new(RefusalCode::InvalidArgument, text)),
+            Err(text) => Err(Refusal::new(RefusalCode::Forbidden, text)),
         };
         self.reply(origin, result);
         self.spent();

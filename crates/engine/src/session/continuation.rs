@@ -21,7 +21,7 @@ pub(crate) enum Continuation {
     /// The run takes its next turn.
     NextTurn(TurnEnd),
     /// The model is called again. If it cannot be, the run ends as `otherwise` says, and the answer that was removed
-    /// for the call is put back.
+    /// for the call is restored.
     CallAgain { otherwise: RunOutcome, removed: Option<RemovedAnswer> },
     /// The run is over.
     Settle(RunOutcome),

@@ -123,7 +123,7 @@ impl Session {
         });
     }
 
-    /// Puts files back.
+    /// Restores files.
     pub(super) fn undo(&mut self, origin: Origin, target: UndoTarget, dry_run: bool) {
         let needs_entries = matches!(target, UndoTarget::AfterEntry(_));
         self.restore(origin, needs_entries, false, move |recorder, entries| {
@@ -131,7 +131,7 @@ impl Session {
         });
     }
 
-    /// Changes files again that were put back.
+    /// Changes files again that were restored.
     pub(super) fn redo(&mut self, origin: Origin, dry_run: bool) {
         self.restore(origin, false, true, move |recorder, _| recorder.redo(dry_run));
     }
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// Tells the model and the clients that files were put back, or changed again.
+    /// Tells the model and the clients that files were restored, or changed again.
     pub(super) fn note_restored(&mut self, restored: &FilesRestored) {
         let report = &restored.report;
         if report.dry_run || report.restored.is_empty() {

@@ -44,7 +44,7 @@ mod todos;
 mod tool_calls;
 mod turn_boundaries;
 mod turns;
-mod way_out;
+mod unsandboxed_commands;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -191,7 +191,7 @@ impl Session {
             shows_changes: false,
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
-        let built_in = way_out::with_way_out(&agent, agent.toolbox().clone());
+        let built_in = unsandboxed_commands::with_unsandboxed(&agent, agent.toolbox().clone());
         let tools = ToolSet::new(built_in, settings.offered_tools.clone());
         let (system_prompt, resources) = (agent.system_prompt().clone(), agent.resources().clone());
         let instructions = Instructions::new(tools, system_prompt, resources);
@@ -291,7 +291,7 @@ impl Session {
 
     /// Uses other tools from the next call of the model on.
     pub fn set_tools(&mut self, toolbox: Toolbox) {
-        let toolbox = way_out::with_way_out(&self.agent, toolbox);
+        let toolbox = unsandboxed_commands::with_unsandboxed(&self.agent, toolbox);
         self.instructions.set_tools(toolbox);
     }
 

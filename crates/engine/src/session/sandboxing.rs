@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_core::sandbox::{ProtectedChange, SandboxChange, SandboxMode, SandboxReport, SandboxSummary};
+use bowline_core::sandbox::{
+    ProtectedChange, SandboxChange, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
+};
 use bowline_session::EntryBody;
 use bowline_tools::{Confinement, Options};
 use ring::digest::{SHA256, digest};
@@ -78,6 +80,18 @@ impl Session {
             let text = "There is nothing here that could confine tools";
             return self.reply(origin, refused(RefusalCode::Forbidden, text));
         };
+        let mode = change.mode.unwrap_or_else(|| confinement.summary().mode);
+        if let Some(network) = change.network
+            && network != SandboxNetwork::Full
+            && !mode.is_confined()
+        {
+            let (network, mode) = (network.as_str(), mode.as_str());
+            let text = format!(
+                "The network \"{network}\" needs the mode \"read-only\" or \"workspace-write\": with \"{mode}\", tools use the \
+                 network of this machine"
+            );
+            return self.reply(origin, refused(RefusalCode::InvalidArgument, &text));
+        }
         let ask = self.agent.gate().ask_mode();
         self.reply_later(origin, JobOrder::Exclusive, async move {
             let changed = spawn_blocking(move || confinement.change(change).map(|()| confinement.summary()));
@@ -93,7 +107,7 @@ impl Session {
         match answer {
             Answer::Sandbox(_) => self.note_sandbox(),
             Answer::SandboxChanged(_) => {
-                self.renew_way_out();
+                self.renew_unsandboxed();
                 if let Some(confinement) = self.confinement() {
                     self.note(&*confinement);
                 }

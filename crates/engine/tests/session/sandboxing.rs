@@ -1,4 +1,4 @@
-//! What confines the tools: saying what holds, changing it, what the file keeps of it, and the paths that were put back.
+//! What confines the tools: saying what holds, changing it, what the file keeps of it, and the paths that were restored.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

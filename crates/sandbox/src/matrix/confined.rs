@@ -67,7 +67,7 @@ impl Confined {
             program: self.program.clone(),
             options: Arc::clone(options),
             level: Some(self.level),
-            denied: Arc::new(crate::sandbox::Denied::default),
+            denied: Arc::new(|| Ok(crate::sandbox::Denied::default())),
         };
         Sandbox::new(wishes, sandbox_place)
     }

@@ -20,11 +20,9 @@ pub enum RuleError {
     Everything(String),
     #[error("\"{0}\" has a '*' that does not stand for all names below a host; write \"*.example.org\"")]
     Wildcard(String),
-    #[error("\"{0}\" is an address of many; list the address, or the name")]
+    #[error("\"{0}\": a wildcard cannot be used with an address; list the address itself, or a name")]
     WildcardAddress(String),
-    #[error(
-        "\"{0}\" is an address of the web; write only its host, such as \"example.org\" or \"example.org:8443\""
-    )]
+    #[error("\"{0}\" is a URL; write only its host, such as \"example.org\" or \"example.org:8443\"")]
     Url(String),
     #[error(
         "\"{entry}\" is not a host: {error}; write \"example.org\", \"*.example.org\" or \"example.org:8443\""

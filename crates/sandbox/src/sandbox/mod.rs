@@ -64,8 +64,8 @@ pub struct Place {
     pub options: Arc<Options>,
     /// The level to use although a higher one may be available.
     pub level: Option<SandboxLevel>,
-    /// Finds the paths that rules of the user close. Called for each keeper, on a thread that may block.
-    pub denied: Arc<dyn Fn() -> Denied + Send + Sync>,
+    /// Finds the paths that rules of the user close, or says why it cannot. Called for each keeper, on a thread that may block.
+    pub denied: Arc<dyn Fn() -> Result<Denied, String> + Send + Sync>,
 }
 
 /// Paths that rules of the user close.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use bowline_core::file_changes::{FileChangeKind, UndoTarget};
-use bowline_undo::TurnEnd;
+use bowline_undo::{Error, TurnEnd};
 
 use crate::scene::{Scene, conflicts, refused};
 
@@ -167,14 +167,14 @@ fn older_run_is_taken_back_beneath_a_newer_one() {
     assert_eq!(scene.read("b"), "0");
     assert_eq!(
         refused(scene.recorder.undo(&UndoTarget::LastRun, &[], false)),
-        "there are no changes to put back"
+        "there are no changes to restore"
     );
     assert!(refused(scene.recorder.undo(&UndoTarget::Run(7), &[], false)).contains("no run 7"));
     for expected in [("0", "1"), ("0", "2"), ("1", "2")] {
         scene.redo();
         assert_eq!((scene.read("a").as_str(), scene.read("b").as_str()), expected);
     }
-    assert!(refused(scene.recorder.redo(false)).contains("nothing to do again"));
+    assert!(refused(scene.recorder.redo(false)).contains("nothing to redo"));
 }
 
 #[test]
@@ -255,6 +255,30 @@ fn undo_that_was_interrupted_is_finished_by_the_next_one() {
     let report = scene.undo();
     assert_eq!((report.restored.len(), report.conflicts.len()), (2, 0));
     assert_eq!((scene.read("a"), scene.read("b")), ("old".to_owned(), "old".to_owned()));
+}
+
+#[test]
+fn run_in_conflict_is_told_once_and_does_not_hide_older_ones() {
+    let scene = Scene::new();
+    scene.write("a", "old");
+    scene.write("b", "old");
+    scene.run(|| scene.write("a", "by run 1"));
+    scene.run(|| scene.write("b", "by run 2"));
+    scene.write("b", "by the user");
+    // A dry run is no telling.
+    let last = |dry_run| scene.recorder.undo(&UndoTarget::LastRun, &[], dry_run).unwrap();
+    assert_eq!((last(true).runs, last(true).conflicts.len()), (vec![2], 1));
+    let report = last(false);
+    assert_eq!((report.runs, report.conflicts.len(), report.restored.len()), (vec![2], 1, 0));
+    let report = last(false);
+    assert_eq!((report.runs, report.restored), (vec![1], vec!["a".to_owned()]));
+    assert_eq!((scene.read("a"), scene.read("b")), ("old".to_owned(), "by the user".to_owned()));
+    // Nothing else is left, so it is told again.
+    assert_eq!(last(false).runs, [2]);
+    // What can be restored again comes first.
+    scene.write("b", "by run 2");
+    assert_eq!(last(false).restored, ["b"]);
+    assert!(matches!(scene.recorder.undo(&UndoTarget::LastRun, &[], false), Err(Error::NothingToUndo)));
 }
 
 #[test]

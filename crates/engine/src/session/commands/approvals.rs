@@ -13,16 +13,17 @@ impl Session {
         let current = self.agent.gate().ask_mode();
         if ask < current && !self.agent.settings().client_may_widen {
             let text = format!(
-                "A client cannot change \"ask\" from {} to {}, which is less strict",
+                "A client cannot change \"ask\" from {} to {}, which is less strict, unless bowline is started with \
+                 --client-may-widen",
                 current.as_str(),
                 ask.as_str()
             );
-            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
+            return Err(Refusal::new(RefusalCode::Forbidden, text));
         }
         if ask != current && !self.agent.gate().set_ask_mode(ask) {
             return Err(Refusal::new(RefusalCode::InvalidArgument, "Nothing here can ask about calls"));
         }
-        self.renew_way_out();
+        self.renew_unsandboxed();
         Ok(Answer::Done)
     }
 

@@ -1,54 +1,34 @@
-//! `settings.json`: the user's settings, in pi's format. The settings themselves are in `settings_table`.
+//! `settings.json`: the user's settings, in pi's format. The settings themselves are in `table`.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_core::limits::LimitSet;
-use bowline_core::policy;
-use bowline_core::sandbox::AskMode;
-use bowline_core::stream_rule::{InterruptedAnswer, RuleInterrupt, RuleRepeat};
 use bowline_core::thinking::ThinkingBudgets;
-use bowline_core::{Policy, ThinkingLevel};
-use bowline_engine::{
-    ApprovalSettings, CompactionLimits, CompactionSettings, DEFAULT_APPROVAL_TIMEOUT,
-    DEFAULT_HOST_CALL_LIMIT, DEFAULT_MAX_PARALLEL_TOOLS, RetrySettings, Settings, StreamRuleSettings,
-    SubagentSettings, TodoSettings, UndoSettings,
-};
 use bowline_extension::trust::DefaultTrust;
-use bowline_llm::RequestOptions;
 use bowline_session::Durability;
-use bowline_tools::{CommandEnvironment, Inherit, Selection};
+use bowline_tools::Inherit;
 use serde_json::{Map, Value};
 
+use super::groups::{ApprovalsFile, Compaction, Retry, StreamRules, Task, Todos, Undo};
+use super::help::in_place;
+use super::table::{KEYS_OF_PI, Setting, settings};
+use super::value::Wrong;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::sandbox_wishes::SandboxSettings;
-use crate::settings_table::{KEYS_OF_PI, SETTINGS, Setting, Wrong, in_place};
 use crate::similar::nearest;
 use crate::terminal::note;
-
-/// When the tool `bash` kills a command by default.
-const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_mins(10);
-
-/// How long the first prompt waits for MCP servers by default.
-const DEFAULT_MCP_START: Duration = Duration::from_secs(10);
 
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
 
-/// After how many turns a rule steps in again.
-const DEFAULT_REPEAT_GAP: u64 = 10;
-
 /// The groups in which an unknown key is an error: they limit what the agent may do, and a limit with a mistyped name would
 /// silently not be there.
 const STRICT: &[&str] = &["approvals", "limits", "sandbox"];
-
-/// Stands for no time limit.
-const NO_LIMIT: Duration = Duration::from_hours(24 * 365);
 
 /// What the file sets.
 #[derive(Debug, Default)]
@@ -119,174 +99,6 @@ pub(crate) struct SettingsFile {
     pub warnings: Vec<String>,
 }
 
-/// What is set about asking the user.
-#[derive(Debug, Default)]
-pub(crate) struct ApprovalsFile {
-    pub ask: Option<AskMode>,
-    /// The rules, not checked yet.
-    pub rules: Vec<Value>,
-    /// 0 is without end.
-    pub timeout_ms: Option<u64>,
-    pub full_dialogs: bool,
-}
-
-impl ApprovalsFile {
-    fn settings(&self) -> ApprovalSettings {
-        ApprovalSettings {
-            timeout: match self.timeout_ms {
-                None => Some(DEFAULT_APPROVAL_TIMEOUT),
-                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
-            },
-            full_dialogs: self.full_dialogs,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Compaction {
-    pub enabled: Option<bool>,
-    pub limits: Limits,
-    /// By `provider/id`.
-    pub model_overrides: HashMap<String, Limits>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Limits {
-    pub reserve_tokens: Option<u64>,
-    pub keep_recent_tokens: Option<u64>,
-}
-
-impl Limits {
-    /// Returns the limits, with defaults for what is not set.
-    fn or(&self, defaults: CompactionLimits) -> CompactionLimits {
-        CompactionLimits {
-            reserve_tokens: self.reserve_tokens.unwrap_or(defaults.reserve_tokens),
-            keep_recent_tokens: self.keep_recent_tokens.unwrap_or(defaults.keep_recent_tokens),
-        }
-    }
-}
-
-impl Compaction {
-    fn settings(&self) -> CompactionSettings {
-        let general = self.limits.or(CompactionLimits::default());
-        let by_model = self.model_overrides.iter().map(|(name, limits)| (name.clone(), limits.or(general)));
-        CompactionSettings { general, by_model: by_model.collect() }
-    }
-}
-
-/// What is set about subagents.
-#[derive(Debug, Default)]
-pub(crate) struct Task {
-    pub enabled: Option<bool>,
-    pub max_concurrency: Option<NonZeroUsize>,
-    pub max_recursion_depth: Option<u32>,
-    /// 0 is no limit, as for the time.
-    pub max_turns: Option<u32>,
-    pub max_runtime_ms: Option<u64>,
-}
-
-impl Task {
-    fn settings(&self) -> SubagentSettings {
-        let defaults = SubagentSettings::default();
-        SubagentSettings {
-            max_parallel: self.max_concurrency.unwrap_or(defaults.max_parallel),
-            max_depth: self.max_recursion_depth.unwrap_or(defaults.max_depth),
-            max_turns: match self.max_turns {
-                None => defaults.max_turns,
-                limit => limit.filter(|turns| *turns > 0),
-            },
-            max_runtime: match self.max_runtime_ms {
-                None => defaults.max_runtime,
-                limit => limit.filter(|limit| *limit > 0).map(Duration::from_millis),
-            },
-            ..defaults
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct StreamRules {
-    pub enabled: Option<bool>,
-    pub interrupt: Option<RuleInterrupt>,
-    pub keeps_interrupted: bool,
-    pub repeats: bool,
-    pub repeat_gap: Option<u64>,
-    pub disabled: Vec<String>,
-}
-
-impl StreamRules {
-    fn settings(&self, policy: &Policy) -> StreamRuleSettings {
-        let watches = policy.stream_rules == policy::StreamRules::Watched;
-        StreamRuleSettings {
-            enabled: self.enabled.unwrap_or(watches),
-            interrupt: self.interrupt.unwrap_or_default(),
-            interrupted_answer: match self.keeps_interrupted {
-                true => InterruptedAnswer::Keep,
-                false => InterruptedAnswer::Discard,
-            },
-            repeat: match self.repeats {
-                true => RuleRepeat::AfterGap(self.repeat_gap.unwrap_or(DEFAULT_REPEAT_GAP)),
-                false => RuleRepeat::Once,
-            },
-            disabled: self.disabled.clone(),
-            warn: |warning| note(format_args!("bowline: {warning}")),
-            ..StreamRuleSettings::default()
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Todos {
-    pub enabled: Option<bool>,
-    pub reminders: Option<bool>,
-    pub max_reminders: Option<u32>,
-}
-
-impl Todos {
-    /// Returns whether the tool is enabled by default.
-    pub fn are_kept(&self, policy: &Policy) -> bool {
-        self.enabled.unwrap_or(policy.todos == policy::Todos::Kept)
-    }
-
-    fn settings(&self) -> TodoSettings {
-        let defaults = TodoSettings::default();
-        TodoSettings {
-            reminders: self.reminders.unwrap_or(defaults.reminders),
-            max_reminders: self.max_reminders.unwrap_or(defaults.max_reminders),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Undo {
-    pub enabled: Option<bool>,
-    pub commands: Option<bool>,
-    pub each_command: Option<bool>,
-    pub max_file_bytes: Option<u64>,
-    pub max_bytes: Option<u64>,
-}
-
-impl Undo {
-    pub fn settings(&self) -> UndoSettings {
-        let defaults = UndoSettings::default();
-        UndoSettings {
-            enabled: self.enabled.unwrap_or(defaults.enabled),
-            commands: self.commands.unwrap_or(defaults.commands),
-            each_command: self.each_command.unwrap_or(defaults.each_command),
-            max_file_bytes: self.max_file_bytes.unwrap_or(defaults.max_file_bytes),
-            max_bytes: self.max_bytes.unwrap_or(defaults.max_bytes),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Retry {
-    pub enabled: Option<bool>,
-    pub max_retries: Option<u32>,
-    pub base_delay_ms: Option<u64>,
-    pub max_agent_delay_ms: Option<u64>,
-}
-
 impl SettingsFile {
     /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
     pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
@@ -340,9 +152,9 @@ impl SettingsFile {
         // As in pi, null is the same as no value.
         for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
             let path = format!("{prefix}{key}");
-            if let Some(setting) = SETTINGS.iter().find(|setting| setting.path == path) {
+            if let Some(setting) = settings().find(|setting| setting.path == path) {
                 setting.kind.apply(self, value).map_err(|wrong| in_words(setting, &wrong))?;
-            } else if let Some(setting) = SETTINGS.iter().find(|setting| is_below(setting.path, &path)) {
+            } else if let Some(setting) = settings().find(|setting| is_below(setting.path, &path)) {
                 let Value::Object(members) = value else {
                     return Err(in_words_of_group(&path, setting, value));
                 };
@@ -356,110 +168,6 @@ impl SettingsFile {
             }
         }
         Ok(())
-    }
-
-    /// Returns the engine's settings; the policy has the defaults.
-    pub fn engine_settings(&self, policy: &Policy) -> Settings {
-        let defaults = RetrySettings::default();
-        let milliseconds = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
-        Settings {
-            retry: RetrySettings {
-                enabled: self.retry.enabled.unwrap_or(defaults.enabled),
-                max_retries: self.retry.max_retries.unwrap_or(defaults.max_retries),
-                base_delay: milliseconds(self.retry.base_delay_ms, defaults.base_delay),
-                max_delay: milliseconds(self.retry.max_agent_delay_ms, defaults.max_delay),
-            },
-            steering_mode: self.steering_mode.unwrap_or(policy.steering_mode),
-            follow_up_mode: self.follow_up_mode.unwrap_or_default(),
-            auto_compaction: self.compaction.enabled.unwrap_or(true),
-            compaction: self.compaction.settings(),
-            resize_images: self.resize_images.unwrap_or(true),
-            limits: self.limits(),
-            client_may_widen: self.sandbox.client_may_widen,
-            request_options: RequestOptions {
-                budgets: self.thinking_budgets.or(policy.thinking_budgets),
-                block_images: self.block_images.unwrap_or(false),
-            },
-            reports_progress: true,
-            max_parallel_tools: self.max_parallel_tools.unwrap_or(DEFAULT_MAX_PARALLEL_TOOLS),
-            offered_tools: Selection::default(),
-            subagents: self.task.settings(),
-            host_call_limit: match self.host_tool_timeout_ms {
-                None => Some(DEFAULT_HOST_CALL_LIMIT),
-                Some(0) => None,
-                Some(limit) => Some(Duration::from_millis(limit)),
-            },
-            stream_rules: self.stream_rules.settings(policy),
-            todos: self.todos.settings(),
-            approvals: self.approvals.settings(),
-            undo: self.undo.settings(),
-        }
-    }
-
-    /// Returns what runs and sessions may spend.
-    fn limits(&self) -> LimitSet {
-        let mut limits = self.limits;
-        limits.run.turns = match self.limits_run_turns.or(self.max_turns.map(u64::from)) {
-            None => Settings::default().limits.run.turns,
-            limit => limit.filter(|turns| *turns > 0),
-        };
-        limits
-    }
-
-    pub fn durability(&self) -> Durability {
-        self.durability.unwrap_or(Durability::Flush)
-    }
-
-    /// Returns when the tool `bash` kills a command for which the model asks for no timeout.
-    pub fn command_timeout(&self) -> Option<Duration> {
-        match self.command_timeout_ms {
-            Some(0) => None,
-            given => Some(given.map_or(DEFAULT_COMMAND_TIMEOUT, Duration::from_millis)),
-        }
-    }
-
-    /// Returns what commands get of `variables`. `key_variables` returns the names of those that hold keys.
-    pub fn command_environment(
-        &self,
-        variables: fn() -> Vec<(OsString, OsString)>,
-        key_variables: impl Fn() -> Vec<String> + Send + Sync + 'static,
-    ) -> CommandEnvironment {
-        let keep = self.kept_variables.clone();
-        CommandEnvironment::new(variables, self.command_variables, keep, key_variables, |names| {
-            note(format_args!(
-                "bowline: commands do not get the variables {names}; sandbox.environment in settings.json keeps them"
-            ));
-        })
-    }
-
-    /// Returns how long the first prompt waits for MCP servers.
-    pub fn mcp_start_timeout(&self) -> Duration {
-        self.mcp_start_timeout_ms.map_or(DEFAULT_MCP_START, Duration::from_millis)
-    }
-
-    /// Returns the time-outs for providers.
-    pub fn timeouts(&self) -> bowline_llm::Timeouts {
-        let defaults = bowline_llm::Timeouts::default();
-        let limit = |milliseconds: Option<u64>, default| match milliseconds {
-            None => default,
-            // As in pi.
-            Some(0) => NO_LIMIT,
-            Some(milliseconds) => Duration::from_millis(milliseconds),
-        };
-        bowline_llm::Timeouts {
-            connect: limit(self.http_connect_timeout_ms, defaults.connect),
-            // The idle time-out alone applies to the first byte, too.
-            first_byte: limit(
-                self.http_first_byte_timeout_ms.or(self.http_idle_timeout_ms),
-                defaults.first_byte,
-            ),
-            idle: limit(self.http_idle_timeout_ms, defaults.idle),
-            total: match self.http_total_timeout_ms {
-                None => defaults.total,
-                Some(0) => None,
-                Some(milliseconds) => Some(Duration::from_millis(milliseconds)),
-            },
-        }
     }
 }
 
@@ -505,10 +213,10 @@ fn in_words_of_group(path: &str, setting: &Setting, found: &Value) -> String {
 
 /// Returns the setting that a mistyped or misplaced key probably means.
 fn suggestion(prefix: &str, key: &str) -> Option<String> {
-    let misplaced = SETTINGS.iter().map(|setting| setting.path).find(|path| {
+    let misplaced = settings().map(|setting| setting.path).find(|path| {
         *path == key || path.rsplit_once('.').is_some_and(|(_, last)| last == key && last != "enabled")
     });
-    let siblings = SETTINGS.iter().filter_map(|setting| setting.path.strip_prefix(prefix));
+    let siblings = settings().filter_map(|setting| setting.path.strip_prefix(prefix));
     let siblings = siblings.map(|path| path.split('.').next().unwrap_or(path));
     let mistyped = nearest(key, siblings).map(|name| format!("{prefix}{name}"));
     mistyped.or_else(|| misplaced.map(ToOwned::to_owned))
@@ -518,6 +226,7 @@ fn suggestion(prefix: &str, key: &str) -> Option<String> {
 mod tests {
     use bowline_core::Policy;
 
+    use super::super::effects::NO_LIMIT;
     use super::*;
 
     #[track_caller]
@@ -562,7 +271,7 @@ mod tests {
         let policy = Policy::default();
         let effects =
             |file: &SettingsFile| format!("{:?} {:?}", file.engine_settings(&policy), file.timeouts());
-        for setting in SETTINGS {
+        for setting in settings() {
             let parse = |value: &str| SettingsFile::parse(&in_place(setting.path, value));
             let example = parse(setting.example).unwrap_or_else(|wrong| panic!("{wrong}"));
             assert_eq!(example.warnings, [""; 0]);
@@ -592,7 +301,7 @@ mod tests {
         for key in KEYS_OF_PI {
             assert_eq!(warned(&in_place(key, "{}")), [""; 0], "{key}");
             let is_setting = |setting: &Setting| setting.path == *key || is_below(setting.path, key);
-            assert!(!SETTINGS.iter().any(is_setting), "{key} has an effect");
+            assert!(!settings().any(is_setting), "{key} has an effect");
         }
     }
 

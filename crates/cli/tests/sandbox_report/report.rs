@@ -157,6 +157,22 @@ fn client_widens_the_sandbox_only_if_the_user_lets_it() {
 }
 
 #[test]
+fn network_without_a_mode_that_confines_is_refused() {
+    let (_server, workspace) = workspace(&json!({}));
+    let mut agent = Launch::rpc(&workspace).start();
+    let invalid = "invalid_argument";
+    check_refused(&mut agent, json!({ "type": "set_sandbox", "network": "none" }), invalid);
+    check_refused(
+        &mut agent,
+        json!({ "type": "set_sandbox", "mode": "external", "network": "none" }),
+        invalid,
+    );
+    assert_eq!(agent.get("get_state")["sandbox"]["network"], "full");
+    let both = json!({ "type": "set_sandbox", "mode": "workspace-write", "network": "none" });
+    assert_eq!(ask(&mut agent, both)["data"]["network"], "none");
+}
+
+#[test]
 fn client_can_confine_tools_that_were_not() {
     let (server, workspace) = workspace(&json!({}));
     let mut agent = workspace.start();

@@ -1,0 +1,166 @@
+//! Flags that are about the process as a whole.
+
+use bowline_core::limits::Limited;
+
+use super::Group::Mode;
+use super::Takes::{Nothing, Value};
+use super::{Flag, flag, set};
+use crate::arguments::{Action, Arguments};
+use crate::settings::MOST_SPENT;
+
+/// The flags, in the order of the help.
+pub(super) const FLAGS: &[Flag] = &[
+    flag(
+        Mode,
+        "--mode",
+        None,
+        Value("rpc"),
+        "Serve a client over JSON lines on stdin and stdout",
+        |arguments, value| {
+            if value == "rpc-ui" {
+                let text = "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
+                arguments.warnings.push(text.to_owned());
+            } else if value != "rpc" {
+                return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
+            }
+            arguments.action = Action::Rpc;
+            Ok(())
+        },
+    ),
+    flag(
+        Mode,
+        "--dialect",
+        None,
+        Value("NAME"),
+        "The client's protocol (default: pi)",
+        // Evaluated before all others, see `dialect_choice`.
+        |_, _| Ok(()),
+    ),
+    flag(Mode, "--rpc", None, Nothing, "The same as --mode rpc --dialect opi", |arguments, _| {
+        arguments.action = Action::Rpc;
+        Ok(())
+    }),
+    flag(
+        Mode,
+        "--line-limit",
+        None,
+        Value("BYTES"),
+        "The longest command line accepted (default: 67108864)",
+        |arguments, value| match value.parse() {
+            Ok(limit) if limit > 0 => set(&mut arguments.line_limit, limit),
+            _ => Err(format!("\"{value}\" is not a number of bytes; it must be a whole number from 1")),
+        },
+    ),
+    flag(
+        Mode,
+        "--max-cost",
+        None,
+        Value("DOLLARS"),
+        "End a run that has cost so much, in US dollars",
+        |arguments, value| limit(arguments, Limited::Cost, &value),
+    ),
+    flag(
+        Mode,
+        "--max-tokens",
+        None,
+        Value("NUMBER"),
+        "End a run that has used so many tokens",
+        |arguments, value| limit(arguments, Limited::Tokens, &value),
+    ),
+    flag(
+        Mode,
+        "--max-turns",
+        None,
+        Value("NUMBER"),
+        "End a run after so many answers of the model to one message (default: 500)",
+        |arguments, value| limit(arguments, Limited::Turns, &value),
+    ),
+    flag(
+        Mode,
+        "--max-tool-calls",
+        None,
+        Value("NUMBER"),
+        "End a run that wants to call more tools than this",
+        |arguments, value| limit(arguments, Limited::ToolCalls, &value),
+    ),
+    flag(
+        Mode,
+        "--max-time",
+        None,
+        Value("TIME"),
+        "End a run that takes longer: seconds, or such as 10m or 2h",
+        |arguments, value| limit(arguments, Limited::Seconds, &value),
+    ),
+    flag(
+        Mode,
+        "--cwd",
+        None,
+        Value("FOLDER"),
+        "Work in this folder instead of the current one",
+        |arguments, value| set(&mut arguments.working_directory, value),
+    ),
+    flag(
+        Mode,
+        "--help",
+        Some("-h"),
+        Nothing,
+        "Show the help; after a subcommand, that of the subcommand",
+        |arguments, _| {
+            arguments.wants_help = true;
+            Ok(())
+        },
+    ),
+    flag(Mode, "--version", Some("-v"), Nothing, "Print the version", |arguments, _| {
+        arguments.wants_version = true;
+        Ok(())
+    }),
+    flag(
+        Mode,
+        "--verbose",
+        None,
+        Nothing,
+        "With --version: also print the version of the emulated agent; otherwise: pass on the logs of extensions",
+        |arguments, _| {
+            arguments.verbose = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Mode,
+        "--offline",
+        None,
+        Nothing,
+        "Accepted for clients: bowline contacts only the model's provider in any case",
+        |_, _| Ok(()),
+    ),
+];
+
+/// Sets what each run may spend.
+#[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]
+fn limit(arguments: &mut Arguments, limited: Limited, value: &str) -> Result<(), String> {
+    let (digits, factor) = match (limited, value.chars().last()) {
+        (Limited::Seconds, Some('s')) => (&value[..value.len() - 1], 1.0),
+        (Limited::Seconds, Some('m')) => (&value[..value.len() - 1], 60.0),
+        (Limited::Seconds, Some('h')) => (&value[..value.len() - 1], 3600.0),
+        _ => (value, 1.0),
+    };
+    let number = digits
+        .parse::<f64>()
+        .ok()
+        .map(|number| number * factor)
+        .filter(|number| (0.0..=MOST_SPENT as f64).contains(number));
+    match number.filter(|number| !limited.is_counted() || number.fract() == 0.0) {
+        Some(number) => {
+            arguments.limits.push((limited, number));
+            Ok(())
+        }
+        None => {
+            let kind = match limited {
+                Limited::Seconds => "seconds, or 10m, or 2h,",
+                _ if limited.is_counted() => "a whole number",
+                _ => "a number",
+            };
+            Err(format!("it must be {kind} from 0 to {MOST_SPENT}, not \"{value}\"; 0 means unlimited"))
+        }
+    }
+}
