@@ -3,7 +3,7 @@
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
 use bowline_core::sandbox::AskMode;
-use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxMode, SandboxNetwork, SandboxWorkspace};
 use bowline_session::Clock;
 
 use crate::arguments::{Action, Arguments};
@@ -428,6 +428,19 @@ pub(crate) const FLAGS: &[Flag] = &[
             }
             arguments.writable.push(value);
             Ok(())
+        },
+    ),
+    flag(
+        Sandbox,
+        "--workspace",
+        None,
+        Value("direct|overlay"),
+        "Where changes go with --sandbox workspace-write; overlay: nowhere until accepted (default: direct)",
+        |arguments, value| {
+            let names = SandboxWorkspace::ALL.iter().map(|workspace| workspace.as_str());
+            let workspace = SandboxWorkspace::parse(&value);
+            let workspace = workspace.ok_or_else(|| unknown("a kind of workspace", &value, &names));
+            set(&mut arguments.workspace, workspace?)
         },
     ),
     flag(

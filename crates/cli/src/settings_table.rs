@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_core::sandbox::AskMode;
-use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
 use bowline_core::stream_rule::RuleInterrupt;
 use bowline_extension::trust::DefaultTrust;
 use bowline_extension_host::command_hooks::IMPORT_KEY;
@@ -250,6 +250,16 @@ pub(crate) const SETTINGS: &[Setting] = &[
         example: r#""overlay""#,
         about: "`overlay` lets them write to a copy of the home folder that is kept for each project, so that package managers work; the \
             real one stays as it is",
+    },
+    Setting {
+        path: "sandbox.workspace",
+        kind: Choice(&["direct", "overlay"], |file, value| {
+            file.sandbox.workspace = SandboxWorkspace::parse(value);
+        }),
+        default: r#""direct""#,
+        example: r#""overlay""#,
+        about: "`overlay` keeps what they change in the working folder apart until the client [accepts it](workspace-overlay.md); needs \
+            `sandbox.mode` `workspace-write`",
     },
     Setting {
         path: "sandbox.minimum",

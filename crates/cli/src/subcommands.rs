@@ -152,7 +152,7 @@ bowline sandbox check --level landlock
 ",
         takes_words: true,
         takes_command: true,
-        flags: &["--sandbox", "--network", "--writable", "--level", "--json"],
+        flags: &["--sandbox", "--network", "--writable", "--workspace", "--level", "--json"],
     },
     Subcommand {
         name: "schema",

@@ -22,6 +22,37 @@ pub enum Error {
     )]
     AllowListNeedsNamespaces,
 
+    #[error(
+        "the workspace \"overlay\" needs mounts of its own, which the level \"landlock\" does not have; use a system with user \
+         namespaces, or --workspace direct"
+    )]
+    OverlayNeedsNamespaces,
+
+    #[error(
+        "{} is mounted inside of the working folder, which an overlay cannot show; unmount it, or use --workspace direct",
+        mount.display()
+    )]
+    MountedInside { mount: PathBuf },
+
+    #[error(
+        "changes cannot be kept apart from {}, because bowline's own folder is inside of it; set BOWLINE_HOME to a folder \
+         elsewhere, or use --workspace direct",
+        workspace.display()
+    )]
+    StoreInWorkspace { workspace: PathBuf },
+
+    #[error("the changes of this session are in use by another bowline")]
+    WorkspaceInUse,
+
+    #[error("the id of the session, {id:?}, cannot be the name of a folder for its changes")]
+    SessionName { id: String },
+
+    #[error("the working folder has more than {most} files, too many for an overlay; use --workspace direct")]
+    TooManyFiles { most: usize },
+
+    #[error("{0}")]
+    Changes(String),
+
     #[error("the path {} is not text, so it cannot be given to the sandbox", path.display())]
     NotText { path: PathBuf },
 
@@ -47,6 +78,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns an error about files of the workspace or of its changes.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]
+    pub(crate) fn changes(error: bowline_undo::Error) -> Self {
+        Self::Changes(error.to_string())
+    }
+
     /// Returns a closure that adds what was being done to an I/O error.
     pub(crate) fn preparing(action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Preparation { action, source }

@@ -124,6 +124,13 @@ impl Keeper {
         })
     }
 
+    /// Ends everything that runs in it. Calls in progress are told that it has ended.
+    pub fn end(&self) {
+        self.is_dead.store(true, Ordering::Release);
+        self.tasks.iter().for_each(tokio::task::AbortHandle::abort);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Tells whether the process has ended.
     pub fn is_dead(&self) -> bool {
         self.is_dead.load(Ordering::Acquire)

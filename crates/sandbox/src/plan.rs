@@ -92,6 +92,8 @@ pub(crate) struct Plan {
     pub masked: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub home_store: Option<PathBuf>,
+    /// Where changes of the working directory go, if it is an overlay.
+    pub workspace_store: Option<PathBuf>,
     pub visible: Vec<PathBuf>,
 }
 
@@ -137,6 +139,7 @@ impl Plan {
         wishes: &Wishes,
         place: &Place,
         grants: &Grants,
+        workspace_store: Option<&Path>,
     ) -> Result<Self, Error> {
         // What is enforced is what paths lead to.
         let working_directory = bowline_files::canonical(&place.working_directory);
@@ -145,18 +148,25 @@ impl Plan {
         // What does not exist cannot be masked, and it may be made later.
         bowline_files::create_private_folder(&place.own_folder)
             .map_err(Error::preparing("making bowline's own folder"))?;
-        for path in &grants.paths {
+        // What was granted in an overlay goes there as well.
+        let overlay = workspace_store.map(|_| place.working_directory.as_path());
+        let is_covered = |path: &&PathBuf| overlay.is_some_and(|overlay| path.starts_with(overlay));
+        let granted: Vec<&PathBuf> = grants.paths.iter().filter(|path| !is_covered(path)).collect();
+        for path in &granted {
             make_file(path).map_err(Error::preparing("making a file that was granted"))?;
         }
         let mut git_folders = GitFolders::default();
         for root in &roots {
             let found = GitFolders::find(root);
             git_folders.inside.extend(found.inside);
-            git_folders.outside.extend(found.outside);
+            // The git folder of a linked worktree is no part of the overlay, so it stays as it is.
+            if overlay != Some(root) {
+                git_folders.outside.extend(found.outside);
+            }
         }
         let mut writable = roots.clone();
         writable.extend(git_folders.outside.iter().cloned());
-        writable.extend(grants.paths.iter().cloned());
+        writable.extend(granted.into_iter().cloned());
         let mut read_only_inside = protected(&roots, &git_folders);
         let denied = (place.denied)();
         read_only_inside.extend(denied.write.iter().cloned());
@@ -187,7 +197,19 @@ impl Plan {
             visible: visible.collect(),
             home,
             home_store,
+            workspace_store: workspace_store.map(Path::to_owned),
         })
+    }
+
+    /// Returns the plan without what is an overlay: there, nothing of the real folder changes.
+    pub fn written_directly(&self) -> Self {
+        let mut plan = self.clone();
+        if self.workspace_store.is_some() {
+            let is_outside = |path: &PathBuf| !path.starts_with(&self.working_directory);
+            plan.roots.retain(|root| *root != self.working_directory);
+            plan.git_folders.inside.retain(is_outside);
+        }
+        plan
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bowline_core::sandbox::{
-    Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
+    Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxWorkspace,
 };
 
 use super::Bench;
@@ -23,6 +23,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("--network MODE, \"sandbox.network\"", "none, allow-list (of \"sandbox.hosts\") or full"),
     ("--writable FOLDER, \"sandbox.writable\"", "one more folder to write"),
     ("\"sandbox.readable\"", "a path that is masked otherwise"),
+    ("--workspace overlay, \"sandbox.workspace\"", "changes of this folder wait until they are accepted"),
     ("\"sandbox.home\": \"overlay\"", "package managers write to a copy of the home folder"),
     ("\"sandbox.environment.keep\"", "a variable that commands get in any case"),
 ];
@@ -31,7 +32,7 @@ const CHANGES: &[(&str, &str)] = &[
 pub(super) fn explain(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let bench = Bench::read(arguments, SandboxMode::default())?;
     let confinement = bench.confinement()?;
-    let report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
+    let report = block_on(confinement.prove(None))?.map_err(Failure::Sandbox)?;
     let directory = &bench.environment.working_directory;
     if arguments.json {
         let line = serde_json::to_string(&report).unwrap_or_default();
@@ -102,13 +103,23 @@ fn facts(report: &SandboxReport) -> Vec<(&'static str, String)> {
         0 => "without Landlock".to_owned(),
         version => format!("Landlock {version}"),
     };
-    vec![
+    let overlay = match report.workspace {
+        Some(SandboxWorkspace::Overlay) => {
+            Some("overlay: it stays as it is until the client accepts changes")
+        }
+        _ => None,
+    };
+    let mut facts = vec![
         ("mode", format!("{}: {mode}", report.mode.as_str())),
         ("level", format!("{}: {level}", report.level.as_str())),
         ("network", format!("{}: {network}", report.network.as_str())),
         ("home", report.home.clone()),
         ("kernel", format!("{}, {landlock}", report.kernel)),
-    ]
+    ];
+    if let Some(overlay) = overlay {
+        facts.insert(1, ("folder", overlay.to_owned()));
+    }
+    facts
 }
 
 fn files(text: &mut String, report: &SandboxReport) {

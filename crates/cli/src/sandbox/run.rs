@@ -61,7 +61,7 @@ fn quoted(word: &str) -> String {
 async fn run_confined(bench: Bench, command: String) -> Result<ExitCode, Failure> {
     let confinement = bench.confinement()?;
     // Before the command runs, so that a sandbox that cannot be had is not taken for a command that failed.
-    confinement.prove().await.map_err(Failure::Sandbox)?;
+    confinement.prove(None).await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
     let cancel = CancellationToken::new();
     let options = Options {

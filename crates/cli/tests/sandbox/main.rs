@@ -7,3 +7,4 @@
 mod ending;
 mod levels;
 mod matrix;
+mod overlay;

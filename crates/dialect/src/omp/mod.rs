@@ -237,6 +237,7 @@ impl Dialect for Omp {
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)
+            | Event::PendingChanges(_)
             | Event::RetryStart { .. }
             | Event::RetryEnd { .. }
             | Event::ExtensionFailed(_)

@@ -93,7 +93,7 @@ impl Confinement for Fake {
         }
     }
 
-    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
+    fn prove(&self, _session: Option<&str>) -> BoxFuture<'static, Result<SandboxReport, String>> {
         let fake = self.clone();
         Box::pin(async move {
             let permit =

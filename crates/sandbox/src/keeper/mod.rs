@@ -20,6 +20,7 @@ mod trial;
 use std::fmt::Display;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(crate) use self::trial::Trial;
@@ -59,6 +60,11 @@ pub fn keeper_main(words: &[&str]) -> ExitCode {
         [TRY] => trial::main(),
         _ => ExitCode::from(2),
     }
+}
+
+/// Returns the first mount inside of a folder, as the machine sees it.
+pub(crate) fn first_mount_inside(folder: &Path) -> Option<PathBuf> {
+    mounts::first_inside(folder, &mounts::all().ok()?)
 }
 
 /// Reports a failure to bowline and returns the exit code. What cannot be reported is noticed by the end of the socket.

@@ -1,37 +1,46 @@
 //! The sandbox of a session: which keeper runs a call, and what is said about it.
 
+mod changes;
 mod reporting;
 mod results;
 mod session_gate;
 mod starting;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bowline_core::message::Arguments;
+use bowline_core::pending_changes::{
+    AcceptReport, DiscardReport, PendingQuery, PendingReport, PendingSelection,
+};
+use bowline_core::reply::Refusal;
 use bowline_core::sandbox::{
     Grants, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
+    SandboxWorkspace,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
     Options, Outcome, OutputSink, Progress,
 };
 
+use self::changes::Mounted;
+pub use self::changes::forget_changes;
 use self::reporting::Proved;
 use self::results::{refusal, with_changes};
 use self::session_gate::SessionGate;
 use self::starting::host_rules;
 use crate::error::Error;
-use crate::keeper::Trial;
+use crate::keeper::{Trial, first_mount_inside};
 use crate::keeper_process::Keeper;
 use crate::plan;
 use crate::protected::Watch;
 use crate::proxy::ProxyHandle;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
 use crate::wishes::Wishes;
+use crate::workspace_overlay::Store;
 
 /// How many keepers may die within [`DEATH_WINDOW`] before no more are started.
 const MOST_DEATHS: usize = 3;
@@ -93,6 +102,12 @@ struct State {
     keepers: Vec<Running>,
     deaths: VecDeque<Instant>,
     folder: Option<Arc<SessionFolder>>,
+    /// The changes of sessions, by their id, if the workspace is an overlay.
+    stores: HashMap<String, Arc<Store>>,
+    /// The keepers that have mounted one of them.
+    mounted: Vec<Mounted>,
+    /// The sessions whose changes subagents share, by the id of the subagent.
+    shared: HashMap<String, String>,
     /// What the newest keeper was found to enforce.
     proved: Option<Proved>,
 }
@@ -115,6 +130,8 @@ struct Purpose {
     mode: SandboxMode,
     network: SandboxNetwork,
     grants: Grants,
+    /// Where changes of the workspace go, if it is an overlay.
+    store: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -149,8 +166,26 @@ impl Inner {
         let trial = Trial::run(&self.place.program)
             .map_err(Error::preparing("finding out what the system offers"))?;
         let level = plan::level(&trial, network, &self.wishes, self.place.level)?;
+        if self.wishes.workspace == SandboxWorkspace::Overlay && mode == SandboxMode::WorkspaceWrite {
+            self.check_overlay(level)?;
+        }
         self.state().level = Some(level);
         Ok(level)
+    }
+
+    /// Checks that the working folder can be an overlay.
+    fn check_overlay(&self, level: SandboxLevel) -> Result<(), Error> {
+        if level != SandboxLevel::Full {
+            return Err(Error::OverlayNeedsNamespaces);
+        }
+        let workspace = bowline_files::canonical(&self.place.working_directory);
+        if bowline_files::canonical(&self.place.own_folder).starts_with(&workspace) {
+            return Err(Error::StoreInWorkspace { workspace });
+        }
+        match first_mount_inside(&workspace) {
+            Some(mount) => Err(Error::MountedInside { mount }),
+            None => Ok(()),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -158,7 +193,7 @@ impl Inner {
     }
 
     /// Returns what a call with these grants needs.
-    fn purpose(&self, grants: &Grants) -> Purpose {
+    fn purpose(&self, grants: &Grants, store: Option<&Store>) -> Purpose {
         let state = self.state();
         let mut all = state.granted.clone();
         all.paths.extend(grants.paths.iter().cloned());
@@ -167,12 +202,14 @@ impl Inner {
         // The proxy is told of hosts without another keeper.
         all.hosts = Vec::new();
         all.unsandboxed = false;
-        Purpose { mode: state.mode, network: state.network, grants: all }
+        let store = store.map(|store| store.path().to_owned());
+        Purpose { mode: state.mode, network: state.network, grants: all, store }
     }
 
-    /// Returns a keeper for a purpose, starting one if there is none.
-    async fn keeper(&self, grants: &Grants) -> Result<Running, Error> {
-        let purpose = self.purpose(grants);
+    /// Returns a keeper for calls of a session, starting one if there is none.
+    async fn keeper(&self, grants: &Grants, session: Option<&str>) -> Result<Running, Error> {
+        let store = self.store(session)?;
+        let purpose = self.purpose(grants, store.as_deref());
         if let Some(running) = self.running(&purpose)? {
             return Ok(running);
         }
@@ -180,6 +217,10 @@ impl Inner {
         // Another call may have started one meanwhile.
         if let Some(running) = self.running(&purpose)? {
             return Ok(running);
+        }
+        // Two overlays must not share a store.
+        if let Some(store) = &store {
+            self.end_keepers_of(store.path()).await?;
         }
         let running = self.start(purpose).await?;
         let mut state = self.state();
@@ -231,6 +272,13 @@ impl Inner {
                 reached.as_str()
             ));
         }
+        if !mode.is_confined() && self.wishes.workspace == SandboxWorkspace::Overlay {
+            return Err(format!(
+                "The sandbox stays as it is: with {}, tools would write the working folder itself, which is an overlay here; \
+                 start bowline with --workspace direct to allow that.",
+                mode.as_str()
+            ));
+        }
         if mode.is_confined() {
             self.check(mode, network).map_err(|error| format!("The sandbox stays as it is: {error}."))?;
         }
@@ -275,11 +323,13 @@ impl Confinement for Sandbox {
         self.0.report()
     }
 
-    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
-        let inner = Arc::clone(&self.0);
+    fn prove(&self, session: Option<&str>) -> BoxFuture<'static, Result<SandboxReport, String>> {
+        let (inner, session) = (Arc::clone(&self.0), session.map(ToOwned::to_owned));
         Box::pin(async move {
             if inner.state().mode.is_confined() {
-                inner.keeper(&Grants::default()).await.map_err(|error| error.to_string())?;
+                let grants = Grants::default();
+                let keeper = inner.keeper(&grants, session.as_deref());
+                keeper.await.map_err(|error| error.to_string())?;
             }
             Ok(inner.report())
         })
@@ -313,6 +363,41 @@ impl Confinement for Sandbox {
         }
     }
 
+    fn pending_changes(
+        &self,
+        session: &str,
+        query: PendingQuery,
+    ) -> BoxFuture<'static, Result<PendingReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.pending(&session, query).await })
+    }
+
+    fn accept_changes(
+        &self,
+        session: &str,
+        selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<AcceptReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.accept(&session, selection).await })
+    }
+
+    fn discard_changes(
+        &self,
+        session: &str,
+        selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<DiscardReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.discard(&session, selection).await })
+    }
+
+    fn share_changes(&self, subagent: &str, session: &str) {
+        self.0.share(subagent, session);
+    }
+
+    fn forget_changes(&self, session: &str) {
+        self.0.forget(session);
+    }
+
     fn call(
         &self,
         tool: &'static str,
@@ -321,7 +406,7 @@ impl Confinement for Sandbox {
     ) -> BoxFuture<'static, Outcome> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            match inner.keeper(&context.grants).await {
+            match inner.keeper(&context.grants, context.session_id.as_deref()).await {
                 Ok(running) => {
                     if tool == BASH {
                         // As the tool does when its command has been started; this saves a round trip.
@@ -342,7 +427,7 @@ impl Confinement for Sandbox {
         output: OutputSink<'sink>,
     ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
         Box::pin(async move {
-            match self.0.keeper(&Grants::default()).await {
+            match self.0.keeper(&Grants::default(), request.session_id.as_deref()).await {
                 Ok(running) => {
                     let outcome = running.keeper.run_command(request, output).await;
                     let protected = running.protected.after_call(true).await;

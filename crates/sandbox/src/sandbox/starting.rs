@@ -28,9 +28,19 @@ impl Inner {
             None => self.check(purpose.mode, purpose.network)?,
         };
         let (wishes, place, wanted) = (self.wishes.clone(), self.place.clone(), purpose.clone());
+        let store = self
+            .state()
+            .stores
+            .values()
+            .find(|store| Some(store.path()) == purpose.store.as_deref())
+            .cloned();
         let planned = tokio::task::spawn_blocking(move || {
-            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.grants)?;
-            let protected = Protected::note(&plan, level, &place.own_folder);
+            if let Some(store) = &store {
+                store.prepare()?;
+            }
+            let changes = store.as_ref().map(|store| store.path());
+            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.grants, changes)?;
+            let protected = Protected::note(&plan.written_directly(), level, &place.own_folder);
             Ok((plan, protected.map_err(Error::preparing("reading what is protected"))?))
         });
         let (plan, protected) =
@@ -56,6 +66,9 @@ impl Inner {
         let protected = Arc::new(Watch::new(protected));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
+        if let Some(store) = &purpose.store {
+            self.note_mounted(store, &keeper)?;
+        }
         self.state().proved = Some(Proved::new(plan, &keeper));
         Ok(Running { purpose, keeper, proxy, protected, _temporary: Arc::new(temporary) })
     }
@@ -108,6 +121,7 @@ impl Inner {
             masked: plan.masked.clone(),
             home: plan.home.clone(),
             home_store: plan.home_store.clone(),
+            workspace_store: plan.workspace_store.clone(),
             private_tmp: temporary.path.clone(),
             visible: plan.visible.clone(),
             proxy_port: (plan.network == SandboxNetwork::AllowList).then_some(PROXY_PORT),
@@ -151,7 +165,7 @@ pub(super) fn host_rules(wishes: &Wishes) -> Result<HostRules, Error> {
 }
 
 /// Returns a random name.
-fn token() -> Result<String, Error> {
+pub(super) fn token() -> Result<String, Error> {
     let mut bytes = [0; 12];
     let random = ring::rand::SystemRandom::new();
     ring::rand::SecureRandom::fill(&random, &mut bytes)
