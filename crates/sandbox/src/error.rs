@@ -41,6 +41,14 @@ pub enum Error {
     )]
     StoreInWorkspace { workspace: PathBuf },
 
+    #[error(
+        "the working folder cannot be an overlay here: {cause}. Overlays need a kernel of 5.11 or later, and {} must be on a file \
+         system with extended attributes that is no overlay itself, such as ext4; set BOWLINE_HOME to a folder elsewhere, or use \
+         --workspace direct",
+        own_folder.display()
+    )]
+    OverlayUnavailable { cause: String, own_folder: PathBuf },
+
     #[error("the changes of this session are in use by another bowline")]
     WorkspaceInUse,
 

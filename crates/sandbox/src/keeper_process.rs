@@ -131,6 +131,11 @@ impl Keeper {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Tells whether a call is in progress.
+    pub fn is_busy(&self) -> bool {
+        !self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Tells whether the process has ended.
     pub fn is_dead(&self) -> bool {
         self.is_dead.load(Ordering::Acquire)

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::tool::{BoxFuture, CallContext, Outcome};
 
 /// Why nothing is pending.
-const NOT_AN_OVERLAY: &str = "tools write the working folder directly; start bowline with --sandbox workspace-write \
+pub const NOT_AN_OVERLAY: &str = "tools write the working folder directly; start bowline with --sandbox workspace-write \
                               --workspace overlay to accept changes first";
 
 /// Returns the refusal of a command about pending changes where there are none.

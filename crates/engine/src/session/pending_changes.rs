@@ -8,7 +8,7 @@ use bowline_core::message::{Content, CustomMessage};
 use bowline_core::pending_changes::{DiscardReport, PendingQuery, PendingReport, PendingSelection};
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_core::tool::ToolTraits;
-use bowline_tools::{Confinement, not_an_overlay};
+use bowline_tools::{Confinement, NOT_AN_OVERLAY, not_an_overlay};
 
 use super::Session;
 use crate::input::Step;
@@ -81,14 +81,14 @@ impl Session {
     /// Replies with what is pending.
     pub(super) fn get_pending_changes(&mut self, origin: Origin, query: PendingQuery) {
         match self.confinement() {
-            Some(confinement) if self.overlay().is_some() => {
+            Some(confinement) => {
                 let report = confinement.pending_changes(self.transcript.session_id(), query);
                 self.reply_later(origin, JobOrder::Beside, async move {
                     Ok(Answer::PendingChanges(Box::new(report.await?)))
                 });
             }
-            _ => {
-                let reason = Some(not_an_overlay().message);
+            None => {
+                let reason = Some(NOT_AN_OVERLAY.to_owned());
                 let report = PendingReport { reason, ..PendingReport::default() };
                 self.reply(origin, Ok(Answer::PendingChanges(Box::new(report))));
             }

@@ -34,6 +34,9 @@ const INNER: &str = "inner";
 /// The word after the role for a process that only finds out what the system offers.
 pub(crate) const TRY: &str = "try";
 
+/// The word after the role for a process that only finds out whether a folder can be an overlay.
+const TRY_OVERLAY: &str = "try-overlay";
+
 /// Why the keeper could not be set up.
 #[derive(Debug)]
 pub(crate) struct Failed {
@@ -58,6 +61,7 @@ pub fn keeper_main(words: &[&str]) -> ExitCode {
         [] => outer::main(),
         [INNER] => inner::main(),
         [TRY] => trial::main(),
+        [TRY_OVERLAY, folder, store] => trial::overlay_main(Path::new(folder), Path::new(store)),
         _ => ExitCode::from(2),
     }
 }

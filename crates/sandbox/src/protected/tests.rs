@@ -46,6 +46,7 @@ impl World {
             masked: Vec::new(),
             home: None,
             home_store: None,
+            workspace_store: None,
             visible: Vec::new(),
         };
         Protected::note(&plan, SandboxLevel::Landlock, &self.own).unwrap()

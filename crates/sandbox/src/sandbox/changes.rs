@@ -11,7 +11,7 @@ use bowline_core::pending_changes::{
 };
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::sandbox::{SandboxMode, SandboxWorkspace};
-use bowline_tools::not_an_overlay;
+use bowline_tools::{NOT_AN_OVERLAY, not_an_overlay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -19,7 +19,7 @@ use super::Inner;
 use super::starting::token;
 use crate::error::Error;
 use crate::keeper_process::Keeper;
-use crate::workspace_overlay::{Protection, Store, forget};
+use crate::workspace_overlay::{Protection, Store, forget, has_changes};
 
 /// How long the processes of a keeper may take to be gone after they were killed.
 const LONGEST_END: Duration = Duration::from_secs(10);
@@ -71,12 +71,25 @@ impl Inner {
     /// Removes the changes of a session.
     pub(super) fn forget(&self, session: &str) {
         let store = self.state().stores.remove(session);
-        drop(store);
+        if let Some(store) = store {
+            let ended = self.take_mounted(store.path());
+            ended.iter().filter_map(|mounted| mounted.keeper.upgrade()).for_each(|keeper| keeper.end());
+            if !ended.iter().all(|mounted| wait_for_end(&mounted.end)) {
+                return;
+            }
+        }
         forget(&self.place.own_folder, session);
     }
 
     /// Returns what is pending.
     pub(super) async fn pending(&self, session: &str, query: PendingQuery) -> Result<PendingReport, Refusal> {
+        if !self.is_overlay() {
+            let mut reason = NOT_AN_OVERLAY.to_owned();
+            if has_changes(&self.place.own_folder, &self.place.working_directory, session) {
+                reason.push_str(". This session has changes that are neither accepted nor discarded");
+            }
+            return Ok(PendingReport { reason: Some(reason), ..PendingReport::default() });
+        }
         self.with_store(session, move |store, protection| {
             store.report(protection, query.paths.as_deref(), query.with_diff)
         })
@@ -163,6 +176,18 @@ impl Inner {
         let mounted = Mounted { store: store.to_owned(), keeper: Arc::downgrade(keeper), end };
         self.state().mounted.push(mounted);
         Ok(())
+    }
+
+    /// Waits until no call uses a keeper of a store.
+    pub(super) async fn wait_for_calls(&self, store: &Path) {
+        let is_busy = || {
+            let state = self.state();
+            let mut mounted = state.mounted.iter().filter(|mounted| mounted.store == store);
+            mounted.any(|mounted| mounted.keeper.upgrade().is_some_and(|keeper| keeper.is_busy()))
+        };
+        while is_busy() {
+            tokio::time::sleep(GLANCE).await;
+        }
     }
 
     /// Ends the keepers of a store with everything that runs in them, and waits until they are gone.

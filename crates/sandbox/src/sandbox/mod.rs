@@ -182,8 +182,15 @@ impl Inner {
         if bowline_files::canonical(&self.place.own_folder).starts_with(&workspace) {
             return Err(Error::StoreInWorkspace { workspace });
         }
-        match first_mount_inside(&workspace) {
-            Some(mount) => Err(Error::MountedInside { mount }),
+        if let Some(mount) = first_mount_inside(&workspace) {
+            return Err(Error::MountedInside { mount });
+        }
+        let store = Store::open(&self.place.own_folder, &workspace, None, &starting::token()?)?;
+        let tried = Trial::overlay(&self.place.program, &workspace, store.path());
+        match tried.map_err(Error::preparing("finding out whether the workspace can be an overlay"))? {
+            Some(cause) => {
+                Err(Error::OverlayUnavailable { cause, own_folder: self.place.own_folder.clone() })
+            }
             None => Ok(()),
         }
     }
@@ -220,6 +227,7 @@ impl Inner {
         }
         // Two overlays must not share a store.
         if let Some(store) = &store {
+            self.wait_for_calls(store.path()).await;
             self.end_keepers_of(store.path()).await?;
         }
         let running = self.start(purpose).await?;

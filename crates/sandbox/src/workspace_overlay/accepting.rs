@@ -1,7 +1,7 @@
 //! Applying pending changes to the real workspace. Nothing is mounted meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, Read as _};
 
 use bowline_core::file_changes::{FileChangeKind, LeftAlone};
 use bowline_core::pending_changes::{AcceptReport, PendingObstacle};
@@ -179,8 +179,8 @@ impl<'a> Applying<'a> {
                 if stat.kind != Kind::File || stat.links > 1 {
                     return Err(Left::Failed("it is not a plain file any more".to_owned()));
                 }
-                // It may be written to a place that the file system can share with the copy.
-                Ok(folder.write_with(name, mode, |target| io::copy(&mut file, target).map(drop))?)
+                let mut content = (&mut file).take(stat.size);
+                Ok(folder.write_with(name, mode, |target| io::copy(&mut content, target).map(drop))?)
             }
         }
     }

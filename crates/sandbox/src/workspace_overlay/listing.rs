@@ -16,12 +16,19 @@ use crate::error::Error;
 /// The most changes that are known. What is beyond stays pending.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The most changes that a report lists, and the most files that it compares.
+/// The most bytes of the paths of all changes, which may be long.
+const MOST_PATH_BYTES: usize = 32 << 20;
+
+/// The most changes that a report lists, the most bytes of their paths, and the most files that it compares.
 const MOST_LISTED: usize = 2_000;
+const MOST_LISTED_BYTES: usize = 1 << 20;
 const MOST_COMPARED: usize = 500;
 
 /// The most bytes of files that are read to find out that they are the same. Beyond, they count as changed.
 const MOST_READ: u64 = 512 << 20;
+
+/// The largest file that is applied. An empty one can claim any size, and copying it would fill the disk.
+const LARGEST: u64 = 4 << 30;
 
 /// The permissions that are compared and applied. The bits beyond would lend the user's rights to others.
 pub(super) const PERMISSIONS: u32 = 0o777;
@@ -62,7 +69,14 @@ impl Store {
         let real = Folder::open(&self.workspace).map_err(Error::changes)?;
         let device = real.own_stat().map_err(Error::changes)?.device;
         let baseline = self.baseline();
-        let mut walk = Walk { baseline, protection, device, listing: Listing::default(), unread: MOST_READ };
+        let mut walk = Walk {
+            baseline,
+            protection,
+            device,
+            listing: Listing::default(),
+            unread: MOST_READ,
+            path_bytes: 0,
+        };
         walk.folder(&upper, Some(&real), "", false, 0);
         let mut listing = walk.listing;
         listing.entries.sort_by(|one, other| one.path.cmp(&other.path));
@@ -86,11 +100,17 @@ impl Store {
             }
             differences.is_truncated |= shown.len() > MOST_COMPARED || listing.is_partial;
         }
+        let mut bytes = 0;
+        let fits = shown.iter().take(MOST_LISTED).take_while(|entry| {
+            bytes += entry.path.len();
+            bytes <= MOST_LISTED_BYTES
+        });
+        let listed: Vec<PendingChange> = fits.map(|entry| entry.shown()).collect();
         Ok(PendingReport {
             enabled: true,
             reason: None,
-            changes: shown.iter().take(MOST_LISTED).map(|entry| entry.shown()).collect(),
-            omitted: shown.len().saturating_sub(MOST_LISTED) as u64 + u64::from(listing.is_partial),
+            omitted: (shown.len() - listed.len()) as u64 + u64::from(listing.is_partial),
+            changes: listed,
             diff: (!differences.text.is_empty()).then_some(differences.text),
             diff_truncated: differences.is_truncated,
         })
@@ -168,6 +188,8 @@ struct Walk<'a> {
     listing: Listing,
     /// How many bytes may still be read.
     unread: u64,
+    /// How many bytes the paths have.
+    path_bytes: usize,
 }
 
 impl Walk<'_> {
@@ -326,7 +348,8 @@ impl Walk<'_> {
     }
 
     fn add(&mut self, entry: Entry) {
-        if self.listing.entries.len() < MOST_ENTRIES {
+        self.path_bytes += entry.path.len();
+        if self.listing.entries.len() < MOST_ENTRIES && self.path_bytes <= MOST_PATH_BYTES {
             self.listing.entries.push(entry);
         } else {
             self.listing.is_partial = true;
@@ -351,6 +374,12 @@ impl Walk<'_> {
             Some("the workspace has a FIFO, a socket or a device there")
         } else if after.is_some_and(|side| side.stat.kind == Kind::File && side.stat.links > 1) {
             Some("it has several names (hard links)")
+        } else if after.is_some()
+            && before.is_some_and(|side| side.stat.kind == Kind::File && side.stat.links > 1)
+        {
+            Some("the file in the workspace has several names (hard links)")
+        } else if after.is_some_and(|side| side.stat.kind == Kind::File && side.stat.size > LARGEST) {
+            Some("it is larger than 4 GB")
         } else if before.is_some_and(|side| side.stat.device != self.device) {
             Some("it is on another file system than the workspace")
         } else {

@@ -12,7 +12,9 @@ mod discarding;
 mod listing;
 mod protection;
 mod store;
+#[cfg(test)]
+mod tests;
 mod upper;
 
 pub(crate) use self::protection::Protection;
-pub(crate) use self::store::{Store, forget};
+pub(crate) use self::store::{Store, forget, has_changes};

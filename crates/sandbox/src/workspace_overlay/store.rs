@@ -141,6 +141,13 @@ pub(crate) fn forget(own_folder: &Path, session: &str) {
     }
 }
 
+/// Tells whether a session has changes in a workspace that are neither accepted nor thrown away.
+pub(crate) fn has_changes(own_folder: &Path, workspace: &Path, session: &str) -> bool {
+    let folder = folder_name(&bowline_files::canonical(workspace));
+    let upper = own_folder.join(STORES).join(session).join(folder).join(UPPER);
+    is_name(session) && fs::read_dir(upper).is_ok_and(|mut names| names.next().is_some())
+}
+
 /// Removes the folders of sessions in memory whose process is gone.
 fn remove_abandoned(stores: &Path, own: &str) {
     for entry in fs::read_dir(stores).into_iter().flatten().flatten() {

@@ -18,6 +18,9 @@ pub(super) const DEEPEST: usize = 64;
 /// The most changed paths that are told apart.
 const MOST_CHANGED: usize = 200_000;
 
+/// The most bytes of their paths.
+const MOST_PATH_BYTES: usize = 64 << 20;
+
 const OPAQUE: &str = "user.overlay.opaque";
 const WHITEOUT: &str = "user.overlay.whiteout";
 
@@ -52,12 +55,13 @@ pub(super) fn uncover(upper: &Folder, real: Option<&Folder>, hides: bool, depth:
     let failed = |error: bowline_undo::Error| io::Error::other(error.to_string());
     let hides = hides || is_opaque(upper);
     let (names, has_more) = upper.names(MOST_NAMES).map_err(failed)?;
-    if has_more || depth > DEEPEST {
+    if has_more {
         return Err(io::Error::other("there are too many changes to take some of them out"));
     }
     for name in names.iter().filter(|name| !name.is_lossy) {
         let is_folder = upper.stat(&name.name).map_err(failed)?.is_some_and(|stat| stat.kind == Kind::Folder);
-        if is_folder {
+        // What is deeper is never listed, so nothing of it is taken out.
+        if is_folder && depth < DEEPEST {
             let inner_real = real.and_then(|real| real.enter(&name.name).ok());
             let inner = upper.enter(&name.name).map_err(failed)?;
             uncover(&inner, inner_real.as_ref(), hides, depth + 1)?;
@@ -87,13 +91,16 @@ pub(super) fn uncover(upper: &Folder, real: Option<&Folder>, hides: bool, depth:
 
 /// The paths that an overlay covers with something of its own.
 #[derive(Debug, Default)]
-pub(super) struct Changed(HashSet<String>);
+pub(super) struct Changed {
+    paths: HashSet<String>,
+    bytes: usize,
+}
 
 impl Changed {
     /// Tells whether a path, or a folder that it is in, has been changed.
     pub fn covers(&self, path: &str) -> bool {
         let above = path.match_indices('/').map(|(end, _)| &path[..end]);
-        self.0.contains(path) || above.into_iter().any(|above| self.0.contains(above))
+        self.paths.contains(path) || above.into_iter().any(|above| self.paths.contains(above))
     }
 }
 
@@ -127,10 +134,11 @@ fn collect(folder: &Folder, below: &str, depth: usize, changed: &mut Changed) ->
                 }
             }
             None => {
-                if changed.0.len() >= MOST_CHANGED {
+                changed.bytes += path.len();
+                if changed.paths.len() >= MOST_CHANGED || changed.bytes > MOST_PATH_BYTES {
                     return false;
                 }
-                changed.0.insert(path);
+                changed.paths.insert(path);
             }
         }
     }
