@@ -200,7 +200,7 @@ fn links_modes_and_exchanged_kinds_are_applied() {
     let report = scene.accept();
     assert_eq!(report["conflicts"], json!([]), "{report}");
     assert_eq!(reasons(&report["notApplied"]), ["h1", "h2", "pipe"]);
-    let work = scene.workspace.work().to_owned();
+    let work = scene.workspace.work();
     assert_eq!(scene.read("file/in").as_deref(), Some("in\n"));
     assert_eq!(scene.read("folder").as_deref(), Some("now\n"));
     assert_eq!(fs::read_link(work.join("link")).unwrap(), Path::new("/etc/hostname"));
@@ -360,7 +360,7 @@ fn commit_in_the_overlay_is_accepted() {
         return;
     }
     let mut scene = Scene::new(&[("a", "a\n")]);
-    let work = scene.workspace.work().to_owned();
+    let work = scene.workspace.work();
     let git = |arguments: &[&str]| {
         let mut command = std::process::Command::new("git");
         command
@@ -412,6 +412,71 @@ fn overlay_is_reported_and_cannot_be_left() {
     assert_eq!(report["enabled"], false);
     direct.send(json!({ "id": "1", "type": "accept_changes" }));
     assert_eq!(direct.response("1")["code"], "invalid_argument");
+}
+
+#[test]
+fn subagent_and_user_work_on_the_changes_of_the_session() {
+    if !has_overlays() {
+        return;
+    }
+    const TASK: &str = "Note it.";
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "task": { "enabled": true } }));
+    let mut agent = launch(&workspace).start();
+    let tasks = json!([{ "name": "noter", "agent": "task", "task": TASK }]);
+    server.reply(Reply::new().tool("write", json!({ "path": "parent", "content": "parent\n" })));
+    server.reply(Reply::new().tool("task", json!({ "tasks": tasks })));
+    server.reply_in(TASK, Reply::new().tool("bash", json!({ "command": "cat parent > child" })));
+    server.reply_in(TASK, Reply::text("It is noted."));
+    server.reply(Reply::text("Done."));
+    let records = agent.run("go");
+    let told = of_type(&records, "pending_changes");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(shown(told[0]), ["created child", "created parent"]);
+    agent.send(json!({ "id": "1", "type": "bash", "command": "cat child; rm parent" }));
+    assert_eq!(agent.response("1")["data"]["output"], "parent\n");
+    assert_eq!(shown(&agent.get("get_pending_changes")), ["created child"]);
+    agent.get("accept_changes");
+    assert_eq!(fs::read_to_string(workspace.work().join("child")).unwrap(), "parent\n");
+    // A run that changes nothing repeats no list.
+    server.reply(Reply::new().tool("bash", json!({ "command": "cat child" })));
+    assert_eq!(of_type(&agent.run("go"), "pending_changes"), Vec::<&Value>::new());
+}
+
+#[test]
+fn other_sessions_do_not_see_the_changes() {
+    if !has_overlays() {
+        return;
+    }
+    let mut scene = Scene::new(&[("a", "a\n")]);
+    scene.bash("echo first > a");
+    let first = scene.agent.get("get_state")["sessionFile"].clone();
+    scene.agent.get("new_session");
+    assert_eq!(scene.output("cat a; echo second > b"), "a\n");
+    assert_eq!(scene.pending(), ["created b"]);
+    let stores = scene.workspace.configuration().join("workspaces");
+    assert_eq!(fs::read_dir(&stores).unwrap().count(), 2);
+    scene.data(json!({ "type": "delete_session", "sessionPath": first }));
+    assert_eq!(fs::read_dir(&stores).unwrap().count(), 1);
+    assert_eq!((scene.pending(), scene.read("a").as_deref()), (vec!["created b".to_owned()], Some("a\n")));
+}
+
+#[test]
+fn changes_are_settled_in_omp_as_well() {
+    if !has_overlays() {
+        return;
+    }
+    let (server, workspace) = Workspace::with_server();
+    let mut agent = launch(&workspace).dialect("omp").start();
+    server.reply(Reply::new().tool("write", json!({ "path": "a", "content": "a\n" })));
+    server.reply(Reply::text("Done."));
+    agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
+    let record = agent.until_type("pending_changes").pop().unwrap();
+    assert_eq!(shown(&record), ["created a"]);
+    agent.until_type("agent_end");
+    assert_eq!(shown(&agent.get("get_pending_changes")), ["created a"]);
+    assert_eq!(agent.get("accept_changes")["accepted"], json!(["a"]));
+    assert!(workspace.work().join("a").exists());
 }
 
 #[test]

@@ -8,9 +8,10 @@ use bowline_core::pending_changes::{AcceptReport, PendingObstacle};
 use bowline_undo::{Error as FolderError, Folder, Kind};
 
 use super::baseline::Stamp;
-use super::listing::{Entry, PERMISSIONS, is_selected, sides, take_out};
+use super::listing::{Entry, PERMISSIONS, is_selected};
 use super::protection::Protection;
 use super::store::Store;
+use super::taking_out::{sides, take_out};
 use crate::error::Error;
 
 /// What the owner needs to fill a folder.

@@ -3,9 +3,10 @@
 use bowline_core::file_changes::LeftAlone;
 use bowline_core::pending_changes::DiscardReport;
 
-use super::listing::{Entry, is_selected, sides, take_out};
+use super::listing::{Entry, is_selected};
 use super::protection::Protection;
 use super::store::Store;
+use super::taking_out::{sides, take_out};
 use super::upper::is_whiteout;
 use crate::error::Error;
 

@@ -10,7 +10,7 @@ use bowline_undo::{Differences, Folder, Kind, Stat};
 use super::baseline::Baseline;
 use super::protection::Protection;
 use super::store::Store;
-use super::upper::{self, DEEPEST, MOST_NAMES, is_opaque, is_whiteout, join};
+use super::upper::{DEEPEST, MOST_NAMES, is_opaque, is_whiteout, join};
 use crate::error::Error;
 
 /// The most changes that are known. What is beyond stays pending.
@@ -263,7 +263,7 @@ impl Walk<'_> {
         match upper.enter(name) {
             Ok(inner) if depth < DEEPEST => self.folder(&inner, inner_real.as_ref(), &path, hides, depth + 1),
             Ok(_) => {
-                self.unsupported(join(&path, "…"), None, None, "there are too many folders in each other")
+                self.unsupported(join(&path, "…"), None, None, "there are too many folders in each other");
             }
             Err(_) => self.unsupported(join(&path, "…"), None, None, "the folder cannot be read"),
         }
@@ -405,36 +405,4 @@ pub(super) fn side(folder: &Folder, name: &str) -> Option<Side> {
 
 fn differs_in_mode(before: &Side, after: &Side) -> bool {
     before.stat.mode & PERMISSIONS != after.stat.mode & PERMISSIONS
-}
-
-/// Opens both sides.
-pub(super) fn sides(store: &Store) -> Result<(Folder, Folder), Error> {
-    let upper = Folder::open(&store.upper()).map_err(Error::changes)?;
-    Ok((upper, Folder::open(&store.workspace).map_err(Error::changes)?))
-}
-
-/// Takes changes out of the overlay, which are by path. What hides others says so name by name before. Nothing may be mounted.
-/// A folder that stays, because it holds other changes, gets back its permissions if the change of them is taken back.
-pub(super) fn take_out(store: &Store, entries: &[&Entry], takes_back: bool) -> Result<(), Error> {
-    let (upper, real) = sides(store)?;
-    upper::uncover(&upper, Some(&real), false, 0)
-        .map_err(Error::preparing("taking changes out of the overlay"))?;
-    for entry in entries.iter().rev() {
-        let Ok((folder, name)) = upper.parent_of(&entry.path) else { continue };
-        match folder.stat(name) {
-            Ok(Some(stat)) if stat.kind == Kind::Folder => {
-                // It may hold other changes. Then it shows through like the folder below it.
-                if !folder.remove_folder(name).unwrap_or(false)
-                    && takes_back
-                    && let Some(before) =
-                        entry.before.as_ref().filter(|before| before.stat.kind == Kind::Folder)
-                {
-                    let _ = folder.set_mode(name, before.stat.mode);
-                }
-            }
-            Ok(Some(_)) => drop(folder.remove(name)),
-            _ => {}
-        }
-    }
-    Ok(())
 }

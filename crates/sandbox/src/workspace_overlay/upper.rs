@@ -108,10 +108,7 @@ impl Changed {
 /// what they cover.
 pub(super) fn changed_paths(upper: &Path) -> Option<Changed> {
     let mut changed = Changed::default();
-    let folder = match Folder::open(upper) {
-        Ok(folder) => folder,
-        Err(_) => return (!upper.exists()).then_some(changed),
-    };
+    let Ok(folder) = Folder::open(upper) else { return (!upper.exists()).then_some(changed) };
     collect(&folder, "", 0, &mut changed).then_some(changed)
 }
 
