@@ -93,6 +93,9 @@ pub struct AcceptReport {
     /// The paths that are not applied for another reason: they are protected or not supported, or it failed. They stay
     /// pending.
     pub not_applied: Vec<LeftAlone>,
+    /// How many paths are left out of the lists.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
     /// How many changes are pending now.
     pub pending: u64,
 }
@@ -105,6 +108,9 @@ pub struct DiscardReport {
     pub discarded: Vec<String>,
     /// The paths whose changes could not be thrown away alone.
     pub not_discarded: Vec<LeftAlone>,
+    /// How many paths are left out of the lists.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: u64,
     /// How many changes are pending now.
     pub pending: u64,
 }

@@ -480,6 +480,46 @@ fn changes_are_settled_in_omp_as_well() {
 }
 
 #[test]
+fn folder_with_an_odd_name_in_a_home_that_is_an_overlay_works_as_well() {
+    if !has_overlays() {
+        return;
+    }
+    let (server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(json!({ "sandbox": { "home": "overlay" } }));
+    let folder = workspace.home().join("a:b,c d\\e");
+    write(&folder, "a", "a\n");
+    // Changes of the home folder are kept in bowline's own only if that is not in the home folder.
+    let elsewhere = Workspace::empty();
+    let own = elsewhere.home().join("own");
+    fs::rename(workspace.configuration(), &own).unwrap();
+    let launch = launch(&workspace).environment("BOWLINE_HOME", own.to_str().unwrap());
+    let mut agent = launch.arguments(&["--cwd", folder.to_str().unwrap()]).start();
+    let command = "cat a; echo b > a; echo x > ../in-home; cat ../in-home";
+    server.reply(Reply::new().tool("bash", json!({ "command": command })));
+    let records = agent.run("go");
+    let end = of_type(&records, "tool_execution_end")[0];
+    assert_eq!(end["result"]["content"][0]["text"], "a\nx\n");
+    assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "a\n");
+    assert!(!workspace.home().join("in-home").exists());
+    assert_eq!(agent.get("accept_changes")["accepted"], json!(["a"]));
+    assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "b\n");
+}
+
+#[test]
+fn command_without_a_session_is_a_rehearsal() {
+    if !has_overlays() {
+        return;
+    }
+    let workspace = Workspace::empty();
+    let arguments =
+        ["sandbox", "run", "--workspace", "overlay", "--", "sh", "-c", "echo new > file; cat file"];
+    let ran = Launch::bowline(&workspace).arguments(&arguments).run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "new\n"), "{ran:?}");
+    assert!(!workspace.work().join("file").exists());
+    assert_eq!(fs::read_dir(workspace.configuration().join("workspaces")).unwrap().count(), 0);
+}
+
+#[test]
 fn session_in_memory_leaves_no_changes_behind() {
     if !has_overlays() {
         return;

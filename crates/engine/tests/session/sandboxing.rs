@@ -206,6 +206,7 @@ async fn tools_that_nothing_confines_are_said_to_be_unconfined() {
         level: SandboxLevel::None,
         ask: AskMode::Never,
         network: SandboxNetwork::Full,
+        workspace: None,
     };
     assert_eq!(driver.state().sandbox, summary);
     driver.run("go").await;

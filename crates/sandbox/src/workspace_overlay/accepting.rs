@@ -8,7 +8,7 @@ use bowline_core::pending_changes::{AcceptReport, PendingObstacle};
 use bowline_undo::{Error as FolderError, Folder, Kind};
 
 use super::baseline::Stamp;
-use super::listing::{Entry, PERMISSIONS, is_selected};
+use super::listing::{Entry, PERMISSIONS, is_selected, shorten};
 use super::protection::Protection;
 use super::store::Store;
 use super::taking_out::{sides, take_out};
@@ -58,6 +58,9 @@ impl Store {
             // What stays in the overlay although it was applied is no change, because both sides are the same.
             let _ = take_out(self, &done, false);
         }
+        shorten(&mut report.accepted, &mut report.omitted);
+        shorten(&mut report.conflicts, &mut report.omitted);
+        shorten(&mut report.not_applied, &mut report.omitted);
         report.pending = self.list(protection)?.entries.len() as u64;
         Ok(report)
     }

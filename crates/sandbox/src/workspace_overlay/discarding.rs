@@ -3,7 +3,7 @@
 use bowline_core::file_changes::LeftAlone;
 use bowline_core::pending_changes::DiscardReport;
 
-use super::listing::{Entry, is_selected};
+use super::listing::{Entry, is_selected, shorten};
 use super::protection::Protection;
 use super::store::Store;
 use super::taking_out::{sides, take_out};
@@ -19,6 +19,7 @@ impl Store {
             listing.entries.iter().filter(|entry| is_selected(&entry.path, paths)).collect();
         if paths.is_none() {
             report.discarded = selected.iter().map(|entry| entry.path.clone()).collect();
+            shorten(&mut report.discarded, &mut report.omitted);
             self.reset().map_err(Error::preparing("emptying the overlay"))?;
             return Ok(report);
         }
@@ -37,6 +38,8 @@ impl Store {
         }
         take_out(self, &alone, true)?;
         report.discarded = alone.iter().map(|entry| entry.path.clone()).collect();
+        shorten(&mut report.discarded, &mut report.omitted);
+        shorten(&mut report.not_discarded, &mut report.omitted);
         report.pending = self.list(protection)?.entries.len() as u64;
         Ok(report)
     }

@@ -141,6 +141,12 @@ impl Store {
     }
 }
 
+/// Shortens a list of a report, and counts what it leaves out.
+pub(super) fn shorten<T>(list: &mut Vec<T>, omitted: &mut u64) {
+    *omitted += list.len().saturating_sub(MOST_LISTED) as u64;
+    list.truncate(MOST_LISTED);
+}
+
 /// Tells whether a path is one of these, or below one of them.
 pub(super) fn is_selected(path: &str, paths: Option<&[String]>) -> bool {
     let is_in = |root: &String| {
