@@ -296,6 +296,11 @@ fn some_changes_are_accepted_and_others_discarded() {
         scene.output("cat a d/x d/y d/n new/deep/1 new/2; ls d; test ! -e g"),
         "2\nx\ny\nnew\n1\n2\nn\nx\ny\n"
     );
+    let absolute = scene.workspace.work().canonicalize().unwrap().join("a");
+    let report = scene.data(json!({ "type": "get_pending_changes", "paths": [absolute] }));
+    assert_eq!(shown(&report), ["modified a"]);
+    let report = scene.data(json!({ "type": "accept_changes", "paths": ["nothing"] }));
+    assert_eq!((reasons(&report["notApplied"]), &report["pending"]), (vec!["nothing".to_owned()], &json!(4)));
     let report = scene.data(json!({ "type": "discard_changes" }));
     assert_eq!(report["discarded"], json!(["a", "g", "g/z", "new/2"]));
     assert_eq!((scene.pending(), scene.read("a").as_deref()), (Vec::new(), Some("a\n")));

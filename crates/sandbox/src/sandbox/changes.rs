@@ -31,6 +31,9 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// How many processes a refusal names.
 const MOST_NAMED: usize = 5;
 
+/// Why nothing is pending in an overlay.
+const READ_ONLY: &str = "the sandbox is read-only now, so the overlay is not in use";
+
 /// What is done to pending changes.
 type Job<R> = fn(&Store, &Protection, Option<&[String]>) -> Result<R, Error>;
 
@@ -84,7 +87,10 @@ impl Inner {
     /// Returns what is pending.
     pub(super) async fn pending(&self, session: &str, query: PendingQuery) -> Result<PendingReport, Refusal> {
         if !self.is_overlay() {
-            let mut reason = NOT_AN_OVERLAY.to_owned();
+            let mut reason = match self.wishes.workspace {
+                SandboxWorkspace::Overlay => READ_ONLY.to_owned(),
+                SandboxWorkspace::Direct => NOT_AN_OVERLAY.to_owned(),
+            };
             if has_changes(&self.place.own_folder, &self.place.working_directory, session) {
                 reason.push_str(". This session has changes that are neither accepted nor discarded");
             }

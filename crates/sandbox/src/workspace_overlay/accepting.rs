@@ -8,8 +8,9 @@ use bowline_core::pending_changes::{AcceptReport, PendingObstacle};
 use bowline_undo::{Error as FolderError, Folder, Kind};
 
 use super::baseline::Stamp;
-use super::listing::{Entry, PERMISSIONS, is_selected, shorten};
+use super::listing::{Entry, PERMISSIONS, shorten};
 use super::protection::Protection;
+use super::selection::Selection;
 use super::store::Store;
 use super::taking_out::{sides, take_out};
 use crate::error::Error;
@@ -36,12 +37,14 @@ impl Store {
     /// Applies the changes of these paths and what is below them, or all of them.
     pub fn accept(&self, protection: &Protection, paths: Option<&[String]>) -> Result<AcceptReport, Error> {
         let listing = self.list(protection)?;
-        let mut report = AcceptReport::default();
+        let selection = Selection::new(paths, &self.workspace);
+        let not_applied = selection.missing(&listing.entries);
+        let mut report = AcceptReport { not_applied, ..AcceptReport::default() };
         if listing.entries.is_empty() && !listing.is_partial {
             self.reset().map_err(Error::preparing("emptying the overlay"))?;
             return Ok(report);
         }
-        let mut applying = Applying::new(self, &listing.entries, paths)?;
+        let mut applying = Applying::new(self, &listing.entries, &selection)?;
         applying.run();
         for (path, left) in applying.left {
             match left {
@@ -75,13 +78,10 @@ struct Applying<'a> {
 }
 
 impl<'a> Applying<'a> {
-    fn new(store: &Store, entries: &'a [Entry], paths: Option<&[String]>) -> Result<Self, Error> {
+    fn new(store: &Store, entries: &'a [Entry], selection: &Selection) -> Result<Self, Error> {
         let (upper, real) = sides(store)?;
-        let mut selected: BTreeSet<&str> = entries
-            .iter()
-            .filter(|entry| is_selected(&entry.path, paths))
-            .map(|entry| &*entry.path)
-            .collect();
+        let mut selected: BTreeSet<&str> =
+            entries.iter().filter(|entry| selection.has(&entry.path)).map(|entry| &*entry.path).collect();
         // A new folder comes with what is accepted in it.
         let above: Vec<&str> =
             selected.iter().flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end])).collect();

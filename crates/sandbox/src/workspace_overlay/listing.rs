@@ -9,6 +9,7 @@ use bowline_undo::{Differences, Folder, Kind, Stat};
 
 use super::baseline::Baseline;
 use super::protection::Protection;
+use super::selection::Selection;
 use super::store::Store;
 use super::upper::{DEEPEST, MOST_NAMES, is_opaque, is_whiteout, join};
 use crate::error::Error;
@@ -90,9 +91,8 @@ impl Store {
         paths: Option<&[String]>,
         with_diff: bool,
     ) -> Result<PendingReport, Error> {
-        let listing = self.list(protection)?;
-        let shown: Vec<&Entry> =
-            listing.entries.iter().filter(|entry| is_selected(&entry.path, paths)).collect();
+        let (listing, selection) = (self.list(protection)?, Selection::new(paths, &self.workspace));
+        let shown: Vec<&Entry> = listing.entries.iter().filter(|entry| selection.has(&entry.path)).collect();
         let mut differences = Differences::default();
         if with_diff {
             for entry in shown.iter().take(MOST_COMPARED) {
@@ -145,15 +145,6 @@ impl Store {
 pub(super) fn shorten<T>(list: &mut Vec<T>, omitted: &mut u64) {
     *omitted += list.len().saturating_sub(MOST_LISTED) as u64;
     list.truncate(MOST_LISTED);
-}
-
-/// Tells whether a path is one of these, or below one of them.
-pub(super) fn is_selected(path: &str, paths: Option<&[String]>) -> bool {
-    let is_in = |root: &String| {
-        let root = root.trim_start_matches("./").trim_end_matches('/');
-        path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
-    };
-    paths.is_none_or(|paths| paths.iter().any(is_in))
 }
 
 impl Entry {

@@ -11,6 +11,7 @@ mod baseline;
 mod discarding;
 mod listing;
 mod protection;
+mod selection;
 mod store;
 mod taking_out;
 #[cfg(test)]
