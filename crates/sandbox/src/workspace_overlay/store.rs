@@ -62,7 +62,8 @@ impl Store {
         }
         lock.try_lock().map_err(|_| Error::WorkspaceInUse)?;
         if session.is_none() {
-            remove_abandoned(&stores, &name);
+            // It may be much, and nobody waits for it.
+            std::thread::spawn(move || remove_abandoned(&stores, &name));
         }
         let ephemeral = session.is_none().then_some(of_session);
         Ok(Self { workspace, path, ephemeral, _lock: lock })
