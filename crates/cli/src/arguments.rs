@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
-use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
 use bowline_extension_host::GivenFlag;
 use bowline_session::Clock;
 
@@ -29,8 +29,17 @@ const REPEATABLE: &[&str] = &[
 ];
 
 /// Flags that look at an empty value themselves: it means something, or is an error.
-const TAKES_EMPTY: &[&str] =
-    &["--mode", "--dialect", "--cwd", "--tools", "--search", "--sandbox", "--network", "--writable"];
+const TAKES_EMPTY: &[&str] = &[
+    "--mode",
+    "--dialect",
+    "--cwd",
+    "--tools",
+    "--search",
+    "--sandbox",
+    "--network",
+    "--writable",
+    "--workspace",
+];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
@@ -110,6 +119,7 @@ pub(crate) struct Arguments {
     pub allow_mutating: bool,
     pub sandbox: Option<SandboxMode>,
     pub network: Option<SandboxNetwork>,
+    pub workspace: Option<SandboxWorkspace>,
     /// Folders that tools may write beside the working folder.
     pub writable: Vec<String>,
     pub sandbox_eager: bool,

@@ -74,7 +74,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
 
 /// Makes the sandbox before a tool needs it. Why that fails is said again by every call, so nothing else depends on it.
 async fn make_sandbox(confinement: Arc<dyn Confinement>, called: &str) {
-    if let Err(problem) = confinement.prove().await {
+    if let Err(problem) = confinement.prove(None).await {
         note(format_args!("{called}: {problem}"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
 use bowline_sandbox::proxy::HostRules;
 use bowline_sandbox::{Home, Wishes};
 
@@ -19,6 +19,7 @@ pub(crate) struct SandboxSettings {
     pub writable: Vec<String>,
     pub readable: Vec<String>,
     pub home: Home,
+    pub workspace: Option<SandboxWorkspace>,
     pub minimum: Option<SandboxLevel>,
     pub hosts: Vec<String>,
     pub denied_hosts: Vec<String>,
@@ -69,6 +70,19 @@ pub(crate) fn sandbox_wishes(
     }
     check_hosts(environment, "sandbox.hosts", &settings.hosts)?;
     check_hosts(environment, "sandbox.deniedHosts", &settings.denied_hosts)?;
+    let workspace = arguments.workspace.or(settings.workspace).unwrap_or(defaults.workspace);
+    if workspace == SandboxWorkspace::Overlay && mode != SandboxMode::WorkspaceWrite {
+        let asked = if arguments.workspace.is_some() {
+            "--workspace overlay"
+        } else {
+            "sandbox.workspace \"overlay\""
+        };
+        return Err(Failure::Usage(format!(
+            "{asked} needs --sandbox workspace-write: with {}, nothing could be kept apart from the working folder; pass \
+             --sandbox workspace-write, or --workspace direct",
+            mode.as_str()
+        )));
+    }
     let mut writable = absolute(environment, "sandbox.writable", &settings.writable)?;
     // Unlike a setting, a flag is given for one folder, so its value may start there.
     writable.extend(arguments.writable.iter().map(|path| environment.expand(path)));
@@ -78,6 +92,7 @@ pub(crate) fn sandbox_wishes(
         writable,
         readable: absolute(environment, "sandbox.readable", &settings.readable)?,
         home: settings.home,
+        workspace,
         minimum: settings.minimum.unwrap_or(defaults.minimum),
         hosts: settings.hosts.clone(),
         denied_hosts: settings.denied_hosts.clone(),
@@ -140,7 +155,7 @@ mod tests {
     #[test]
     fn every_setting_is_read() {
         let settings = r#"{"sandbox": {"mode": "workspace-write", "network": "allow-list", "writable": ["/data", "~/cache"],
-            "readable": ["~/.npmrc"], "home": "overlay", "minimum": "landlock", "hosts": ["crates.io"],
+            "readable": ["~/.npmrc"], "home": "overlay", "workspace": "overlay", "minimum": "landlock", "hosts": ["crates.io"],
             "deniedHosts": ["a.example"], "unixSockets": "deny", "clientMayWiden": true}}"#;
         let expected = Wishes {
             mode: SandboxMode::WorkspaceWrite,
@@ -148,6 +163,7 @@ mod tests {
             writable: vec!["/data".into(), "/home/me/cache".into()],
             readable: vec!["/home/me/.npmrc".into()],
             home: Home::Overlay,
+            workspace: SandboxWorkspace::Overlay,
             minimum: SandboxLevel::Landlock,
             hosts: vec!["crates.io".to_owned()],
             denied_hosts: vec!["a.example".to_owned()],
@@ -203,6 +219,21 @@ mod tests {
                 "--mode rpc --network off",
                 "{}",
                 "--network: \"off\" is not a network; there are none, allow-list, full",
+            ),
+            (
+                "--mode rpc --workspace overlay",
+                "{}",
+                "--workspace overlay needs --sandbox workspace-write: with full-access, ",
+            ),
+            (
+                "--mode rpc --sandbox read-only",
+                r#"{"sandbox": {"workspace": "overlay"}}"#,
+                "sandbox.workspace \"overlay\" needs --sandbox workspace-write: with read-only, ",
+            ),
+            (
+                "--mode rpc --workspace copy",
+                "{}",
+                "--workspace: \"copy\" is not a kind of workspace; there are direct, overlay",
             ),
             ("--mode rpc --writable=", "{}", "--writable: the name of a folder is missing"),
             (

@@ -183,6 +183,8 @@ impl Sessions {
             for id in self.store.delete(&path)? {
                 bowline_tools::remove_logs(&self.environment.temporary_directory, &id);
                 bowline_undo::remove(&self.environment.home.join(UNDO_FOLDER), &id);
+                #[cfg(target_os = "linux")]
+                bowline_sandbox::forget_changes(&self.environment.home, &id);
             }
             note(format_args!("bowline: deleted {}", path.display()));
         }

@@ -190,9 +190,9 @@ bowline sandbox check --level landlock
         verbs: &[
             Verb {
                 takes_command: true,
-                ..verb("run", ANY, &["--sandbox", "--network", "--writable"])
+                ..verb("run", ANY, &["--sandbox", "--network", "--writable", "--workspace"])
             },
-            verb("explain", 0, &["--sandbox", "--network", "--writable", "--json"]),
+            verb("explain", 0, &["--sandbox", "--network", "--writable", "--workspace", "--json"]),
             verb("check", 0, &["--level", "--json"]),
         ],
         takes_words: true,

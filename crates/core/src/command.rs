@@ -10,6 +10,7 @@ use crate::file_changes::{ChangesQuery, UndoTarget};
 use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
+use crate::pending_changes::{PendingQuery, PendingSelection};
 use crate::sandbox::AskMode;
 use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
@@ -175,6 +176,19 @@ pub enum Command {
     /// Changes files again that were restored.
     Redo {
         dry_run: bool,
+    },
+
+    /// Returns what is not in the real workspace yet, if the workspace is an overlay.
+    GetPendingChanges {
+        query: PendingQuery,
+    },
+    /// Applies pending changes to the real workspace.
+    AcceptChanges {
+        selection: PendingSelection,
+    },
+    /// Throws pending changes away.
+    DiscardChanges {
+        selection: PendingSelection,
     },
 
     /// Replaces the tools that the client supplies.

@@ -13,6 +13,7 @@ use crate::host::{HostCall, HostCallId};
 use crate::limits::LimitWarning;
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::pending_changes::PendingReport;
 use crate::reply::FilesRestored;
 use crate::sandbox::ProtectedChange;
 use crate::stream::{StreamError, Update};
@@ -146,6 +147,8 @@ pub enum Event {
     RunChanges(Arc<RunChanges>),
     /// Files were restored, or changed again.
     FilesRestored(Arc<FilesRestored>),
+    /// What is pending after a run that may have changed something, if the workspace is an overlay.
+    PendingChanges(Arc<PendingReport>),
     /// More output of a user-initiated shell command.
     ShellOutput {
         origin: Origin,

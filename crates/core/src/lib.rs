@@ -18,6 +18,7 @@ pub mod limits;
 pub mod login;
 pub mod message;
 pub mod model;
+pub mod pending_changes;
 pub mod policy;
 pub mod reply;
 pub mod sandbox;

@@ -14,6 +14,7 @@ use crate::limits::LimitsReport;
 use crate::login::LoginProvider;
 use crate::message::Message;
 use crate::model::Model;
+use crate::pending_changes::{AcceptReport, DiscardReport, PendingReport};
 use crate::sandbox::AskMode;
 use crate::sandbox::{SandboxReport, SandboxSummary};
 pub use crate::slash_command::SlashCommand;
@@ -126,6 +127,12 @@ pub enum Answer {
     Changes(Box<ChangesReport>),
     /// Files were restored, or changed again.
     FilesRestored(Box<FilesRestored>),
+    /// What is not in the real workspace yet.
+    PendingChanges(Box<PendingReport>),
+    /// Pending changes were applied.
+    ChangesAccepted(Box<AcceptReport>),
+    /// Pending changes were thrown away.
+    ChangesDiscarded(Box<DiscardReport>),
 }
 
 /// What `undo` or `redo` did.

@@ -115,6 +115,34 @@ impl SandboxNetwork {
     }
 }
 
+/// Where what confined tools change in the working folder goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxWorkspace {
+    /// Into the folder itself.
+    #[default]
+    Direct,
+    /// To a copy of what changed, until the client accepts it.
+    Overlay,
+}
+
+impl SandboxWorkspace {
+    pub const ALL: &'static [Self] = &[Self::Direct, Self::Overlay];
+
+    /// Returns the name on the wire and in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Overlay => "overlay",
+        }
+    }
+
+    /// Returns the one with this name, if there is one.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|workspace| workspace.as_str() == name)
+    }
+}
+
 /// When the user is asked about a call. The order is that of strictness, the strictest last.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Default,
@@ -213,6 +241,9 @@ pub struct SandboxReport {
     pub masked: Vec<String>,
     /// The home folder: `read-only`, `overlay` or `writable`.
     pub home: String,
+    /// `overlay` if nothing is written to the working folder until `accept_changes`; absent if tools write it directly.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub workspace: Option<SandboxWorkspace>,
     /// Where the built-in tools run: `confined` or `unconfined`.
     pub tools: String,
     /// The hosts that can be reached, if the network is a list.
@@ -237,12 +268,22 @@ pub struct SandboxSummary {
     pub level: SandboxLevel,
     pub ask: AskMode,
     pub network: SandboxNetwork,
+    /// `overlay` if nothing is written to the working folder until `accept_changes`; absent if tools write it directly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<SandboxWorkspace>,
+}
+
+impl SandboxSummary {
+    /// Tells whether nothing is written to the working folder until it is accepted.
+    pub fn is_overlay(&self) -> bool {
+        self.workspace == Some(SandboxWorkspace::Overlay)
+    }
 }
 
 impl From<&SandboxReport> for SandboxSummary {
     fn from(report: &SandboxReport) -> Self {
-        let &SandboxReport { mode, level, ask, network, .. } = report;
-        Self { mode, level, ask, network }
+        let &SandboxReport { mode, level, ask, network, workspace, .. } = report;
+        Self { mode, level, ask, network, workspace }
     }
 }
 
@@ -351,6 +392,9 @@ mod tests {
         }
         for network in SandboxNetwork::ALL {
             assert_eq!(serde_json::to_value(network).unwrap(), network.as_str());
+        }
+        for workspace in SandboxWorkspace::ALL {
+            assert_eq!(serde_json::to_value(workspace).unwrap(), workspace.as_str());
         }
         for ask in AskMode::ALL {
             assert_eq!(serde_json::to_value(ask).unwrap(), ask.as_str());

@@ -344,6 +344,14 @@ impl Fields {
         value.and_then(|value| value.as_u64().or_else(|| Some(value.as_f64()? as u64))).unwrap_or_default()
     }
 
+    /// Returns a list that may be absent.
+    pub fn optional_list(&mut self, name: &str) -> Option<Vec<Value>> {
+        match self.0.remove(name) {
+            Some(Value::Array(list)) => Some(list),
+            _ => None,
+        }
+    }
+
     pub fn list(&mut self, name: &str) -> Vec<Value> {
         match self.0.remove(name) {
             Some(Value::Array(values)) => values,

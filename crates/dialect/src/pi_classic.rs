@@ -172,6 +172,7 @@ impl Dialect for PiClassic {
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)
+            | Event::PendingChanges(_)
             | Event::StorageFailed { .. }
             | Event::Local(_)
             | Event::Display { .. }

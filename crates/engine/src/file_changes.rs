@@ -29,6 +29,10 @@ const RESTORED_MESSAGE: &str = "bowline.files_restored";
 /// The most files that it names.
 const MAX_NAMED: usize = 100;
 
+/// Why nothing is recorded where nothing is written.
+const OVERLAY: &str = "the workspace is an overlay, so runs change nothing until accept_changes; get_pending_changes lists what they \
+                       did, and discard_changes takes it back";
+
 type Job = Box<dyn FnOnce(&Recorder) + Send>;
 
 /// The changes that the runs of a session make.
@@ -91,6 +95,7 @@ impl FileChanges {
     pub fn new(settings: &UndoSettings, place: &Place<'_>) -> Self {
         let tracker = match (&place.tools.own_folder, place.session_file) {
             _ if !settings.enabled => Err("undo.enabled is off in settings.json"),
+            _ if is_overlay(place.tools) => Err(OVERLAY),
             (None, _) | (_, None) => Err("the session is kept in memory only"),
             (Some(own), Some(file)) => {
                 let excluded =
@@ -269,6 +274,11 @@ fn ask<R: Send + 'static>(
         let _ = sender.send(job(recorder));
     }));
     receiver
+}
+
+/// Tells whether tools change an overlay instead of the workspace.
+fn is_overlay(tools: &bowline_tools::Options) -> bool {
+    tools.confinement.as_ref().is_some_and(|confinement| confinement.summary().is_overlay())
 }
 
 /// Returns the message that tells the model that files were restored, or changed again.

@@ -9,6 +9,7 @@ use bowline_core::event::{AskEnd, Event};
 use bowline_core::file_changes::RunChanges;
 use bowline_core::host::HostReport;
 use bowline_core::limits::Spent;
+use bowline_core::pending_changes::PendingReport;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_extension::Expansion;
 use bowline_extension::stream_rules::Loaded;
@@ -81,6 +82,8 @@ pub(crate) enum Step {
     Job(Box<Result<Answer, Refusal>>),
     /// What a run changed in files is known.
     FileChanges(Option<Box<RunChanges>>),
+    /// What is pending after a run is known.
+    PendingChanges(Option<Box<PendingReport>>),
     /// The session to change to was opened, forked or cloned.
     SessionReady(Box<Result<(OpenedSession, Answer), Refusal>>),
     /// The system prompt was built for what the task is about.

@@ -188,6 +188,18 @@ impl Keeper {
         })
     }
 
+    /// Ends everything that runs in it. Calls in progress are told that it has ended.
+    pub fn end(&self) {
+        self.give_up();
+        self.tasks.iter().for_each(tokio::task::AbortHandle::abort);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Tells whether a call is in progress.
+    pub fn is_busy(&self) -> bool {
+        !self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Tells whether the process has ended.
     pub fn is_dead(&self) -> bool {
         self.is_dead.load(Ordering::Acquire)

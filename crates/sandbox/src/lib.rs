@@ -5,7 +5,8 @@
 //! and a filter of system calls, it proves that it is, and then runs the calls. What cannot be confined does not run.
 //!
 //! The crate knows nothing of the engine. `policy` is what a keeper enforces, `plan` derives it from what users ask for,
-//! `keeper` is the other process, `keeper_process` is how bowline talks to it, `sandbox` decides which keeper runs a call.
+//! `keeper` is the other process, `keeper_process` is how bowline talks to it, `sandbox` decides which keeper runs a call,
+//! `workspace_overlay` keeps what calls change until it is accepted.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -38,6 +39,8 @@ mod sandbox;
 mod session_folder;
 #[cfg(target_os = "linux")]
 mod targets;
+#[cfg(target_os = "linux")]
+mod workspace_overlay;
 
 pub use error::Error;
 #[cfg(target_os = "linux")]
@@ -45,5 +48,5 @@ pub use keeper::{KEEPER_ROLE, keeper_main};
 #[cfg(target_os = "linux")]
 pub use report::{all_gaps, all_promises};
 #[cfg(target_os = "linux")]
-pub use sandbox::{Denied, Place, Sandbox};
+pub use sandbox::{Denied, Place, Sandbox, forget_changes};
 pub use wishes::{Home, Wishes};

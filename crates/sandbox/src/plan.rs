@@ -123,6 +123,8 @@ pub(crate) struct Plan {
     pub absent: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub home_store: Option<PathBuf>,
+    /// Where changes of the working directory go, if it is an overlay.
+    pub workspace_store: Option<PathBuf>,
     pub visible: Vec<PathBuf>,
 }
 
@@ -178,6 +180,7 @@ impl Plan {
         place: &Place,
         granted: &[PathBuf],
         home_store: Option<PathBuf>,
+        workspace_store: Option<&Path>,
     ) -> Result<Self, Error> {
         // What is enforced is what paths lead to.
         let working_directory = bowline_files::canonical(&place.working_directory);
@@ -186,12 +189,18 @@ impl Plan {
         // What does not exist cannot be masked, and it may be made later.
         bowline_files::create_private_folder(&place.own_folder)
             .map_err(Error::preparing("making bowline's own folder"))?;
+        let overlay = workspace_store.map(|_| place.working_directory.as_path());
         for path in granted {
             make_file(path).map_err(Error::preparing("making a file that was granted"))?;
         }
         let mut git_folders = GitFolders::default();
         for root in &roots {
-            git_folders.extend(GitFolders::find(root));
+            let mut found = GitFolders::find(root);
+            // The git folder of a linked worktree is no part of the overlay, so it stays as it is.
+            if overlay == Some(root) {
+                found.outside.clear();
+            }
+            git_folders.extend(found);
         }
         let mut writable = roots.clone();
         writable.extend(git_folders.outside.iter().cloned());
@@ -225,7 +234,19 @@ impl Plan {
             visible: visible.collect(),
             home,
             home_store,
+            workspace_store: workspace_store.map(Path::to_owned),
         })
+    }
+
+    /// Returns the plan without what is an overlay: there, nothing of the real folder changes.
+    pub fn written_directly(&self) -> Self {
+        let mut plan = self.clone();
+        if self.workspace_store.is_some() {
+            let is_outside = |path: &PathBuf| !path.starts_with(&self.working_directory);
+            plan.roots.retain(|root| *root != self.working_directory);
+            plan.git_folders.inside.retain(is_outside);
+        }
+        plan
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Policy {
     pub home: Option<PathBuf>,
     /// Where changes to the home folder go, if it is an overlay.
     pub home_store: Option<PathBuf>,
+    /// Where changes of the working directory go, if it is an overlay.
+    pub workspace_store: Option<PathBuf>,
     /// The folder that is `/tmp` inside, or that `TMPDIR` names where there is no mount namespace.
     pub private_tmp: PathBuf,
     /// What stays visible although the private `/tmp` covers its place.

@@ -122,7 +122,7 @@ fn clean(folder: &Path) {
 }
 
 /// Removes a folder with everything in it, as far as that is possible. No link is followed.
-fn remove_tree(path: &Path) {
+pub(crate) fn remove_tree(path: &Path) {
     let Ok(top) = open_folder(CWD, path) else { return };
     let mut moved = 0_u64;
     // What was too deep is at the top now.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
 
 /// What the command line and the settings ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Wishes {
     /// Files and folders that are readable although they would be masked.
     pub readable: Vec<PathBuf>,
     pub home: Home,
+    /// Where changes of the working folder go.
+    pub workspace: SandboxWorkspace,
     /// The least that is accepted: with less, no tool runs.
     pub minimum: SandboxLevel,
     /// Hosts that can be reached if the network is a list.
@@ -56,6 +58,7 @@ impl Default for Wishes {
             writable: Vec::new(),
             readable: Vec::new(),
             home: Home::ReadOnly,
+            workspace: SandboxWorkspace::Direct,
             minimum: SandboxLevel::Full,
             hosts: Vec::new(),
             denied_hosts: Vec::new(),

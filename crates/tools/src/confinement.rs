@@ -6,11 +6,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::message::Arguments;
+use bowline_core::pending_changes::{
+    AcceptReport, DiscardReport, PendingQuery, PendingReport, PendingSelection,
+};
+use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport, SandboxSummary};
 
 use crate::command::{CommandOutcome, CommandRequest};
 use crate::error::Error;
 use crate::tool::{BoxFuture, CallContext, Outcome};
+
+/// Why nothing is pending.
+pub const NOT_AN_OVERLAY: &str = "tools write the working folder directly; start bowline with --sandbox workspace-write \
+                              --workspace overlay to accept changes first";
+
+/// Returns the refusal of a command about pending changes where there are none.
+pub fn not_an_overlay() -> Refusal {
+    Refusal::new(RefusalCode::InvalidArgument, format!("There are no pending changes: {NOT_AN_OVERLAY}"))
+}
 
 /// Receives the output of a command. No more is read until the returned future is ready.
 pub type OutputSink<'sink> = Box<dyn FnMut(String) -> BoxFuture<'sink, ()> + Send + 'sink>;
@@ -58,7 +71,8 @@ pub trait Confinement: Debug + Send + Sync {
     fn revision(&self) -> u64;
 
     /// Starts what is needed, tries the promises, and returns what holds. The error says why tools cannot run.
-    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>>;
+    /// `session` is the one whose tools are to run.
+    fn prove(&self, session: Option<&str>) -> BoxFuture<'static, Result<SandboxReport, String>>;
 
     /// Changes what holds. The error says why it stays as it is. May block for a moment.
     fn change(&self, change: SandboxChange) -> Result<(), String>;
@@ -74,6 +88,40 @@ pub trait Confinement: Debug + Send + Sync {
 
     /// Grants something for the rest of the session.
     fn grant(&self, grants: &Grants);
+
+    /// Returns what a session changed and nobody has accepted, if the workspace is an overlay.
+    fn pending_changes(
+        &self,
+        _session: &str,
+        _query: PendingQuery,
+    ) -> BoxFuture<'static, Result<PendingReport, Refusal>> {
+        let report = PendingReport { reason: Some(NOT_AN_OVERLAY.to_owned()), ..PendingReport::default() };
+        Box::pin(std::future::ready(Ok(report)))
+    }
+
+    /// Applies pending changes of a session to the real workspace. No call of the session may be in progress.
+    fn accept_changes(
+        &self,
+        _session: &str,
+        _selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<AcceptReport, Refusal>> {
+        Box::pin(std::future::ready(Err(not_an_overlay())))
+    }
+
+    /// Throws pending changes of a session away. No call of the session may be in progress.
+    fn discard_changes(
+        &self,
+        _session: &str,
+        _selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<DiscardReport, Refusal>> {
+        Box::pin(std::future::ready(Err(not_an_overlay())))
+    }
+
+    /// Has a subagent work on the same pending changes as the session that started it.
+    fn share_changes(&self, _subagent: &str, _session: &str) {}
+
+    /// Removes the pending changes of a session that was deleted. Blocks.
+    fn forget_changes(&self, _session: &str) {}
 
     /// Runs a call of the built-in tool of this name. What the context grants holds for this call.
     fn call(

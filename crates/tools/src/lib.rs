@@ -60,7 +60,9 @@ pub use builtin::own_paths;
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use command_environment::{CommandEnvironment, Inherit};
 pub use command_logs::{keep_text, remove_logs};
-pub use confinement::{Confinement, HostAnswer, HostGate, OutputSink, WriteAccess};
+pub use confinement::{
+    Confinement, HostAnswer, HostGate, NOT_AN_OVERLAY, OutputSink, WriteAccess, not_an_overlay,
+};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits};
 pub use kills::finish_commands;

@@ -7,10 +7,10 @@ use crate::state::Stat;
 
 /// A folder; none can be opened.
 #[derive(Debug)]
-pub(crate) enum Folder {}
+pub enum Folder {}
 
 /// A name in a folder.
-pub(crate) struct Name {
+pub struct Name {
     pub name: String,
     pub is_lossy: bool,
 }

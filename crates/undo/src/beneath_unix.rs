@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
@@ -14,13 +14,13 @@ use crate::state::{Kind, Stat};
 
 /// A folder that was opened.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     descriptor: OwnedFd,
     path: PathBuf,
 }
 
 /// A name in a folder and what it stands for, if the folder says.
-pub(crate) struct Name {
+pub struct Name {
     pub name: String,
     /// Whether it is not the whole name, which is not UTF-8.
     pub is_lossy: bool,
@@ -111,10 +111,7 @@ impl Folder {
 
     /// Reads a regular file of at most `limit` bytes, with what was opened; `None` if it is larger or something else.
     pub fn read(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, Stat)>, Error> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = fs::openat(&self.descriptor, name, flags, Mode::empty());
-        let file = File::from(opened.map_err(|error| self.failed(name, error))?);
-        let stat = stat_of(&fs::fstat(&file).map_err(|error| self.failed(name, error))?);
+        let (file, stat) = self.open_file(name)?;
         if stat.kind != Kind::File || stat.size > limit {
             return Ok(None);
         }
@@ -124,14 +121,33 @@ impl Folder {
         Ok((content.len() as u64 <= limit).then_some((content, stat)))
     }
 
+    /// Opens something that is no link for reading, without waiting for anybody, and returns what was opened.
+    pub fn open_file(&self, name: &str) -> Result<(File, Stat), Error> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = fs::openat(&self.descriptor, name, flags, Mode::empty());
+        let file = File::from(opened.map_err(|error| self.failed(name, error))?);
+        let stat = stat_of(&fs::fstat(&file).map_err(|error| self.failed(name, error))?);
+        Ok((file, stat))
+    }
+
     /// Puts a file in the place of whatever file or link has that name: readers see the old or the new one.
     pub fn write(&self, name: &str, content: &[u8], mode: u32) -> Result<(), Error> {
+        self.write_with(name, mode, |file| file.write_all(content))
+    }
+
+    /// Does the same with a content that `fill` writes.
+    pub fn write_with(
+        &self,
+        name: &str,
+        mode: u32,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), Error> {
         let temporary = temporary_name(name);
         let _ = fs::unlinkat(&self.descriptor, &*temporary, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = fs::openat(&self.descriptor, &*temporary, flags, Mode::RUSR | Mode::WUSR);
         let mut file = File::from(opened.map_err(|error| self.failed(name, error))?);
-        let written = file.write_all(content).map_err(|error| Error::access(&self.path.join(name), error));
+        let written = fill(&mut file).map_err(|error| Error::access(&self.path.join(name), error));
         let placed = written
             .and_then(|()| fs::fchmod(&file, mode_of(mode)).map_err(|error| self.failed(name, error)))
             .and_then(|()| self.rename(&temporary, self, name));
@@ -186,6 +202,12 @@ impl Folder {
     pub fn rename(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Error> {
         fs::renameat(&self.descriptor, name, &to.descriptor, new_name)
             .map_err(|error| self.failed(new_name, error))
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-/// The most bytes of a file that is compared line by line.
-const MAX_FILE: usize = 512 * 1024;
-
 /// The most bytes of a diff.
 pub(crate) const MAX_DIFF: usize = 256 * 1024;
 
@@ -15,7 +12,7 @@ const TIME: Duration = Duration::from_millis(200);
 
 /// The differences of files, as far as they fit.
 #[derive(Debug, Default)]
-pub(crate) struct Differences {
+pub struct Differences {
     pub text: String,
     pub added: u64,
     pub removed: u64,
@@ -23,12 +20,15 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
+    /// The most bytes of a file that is compared line by line.
+    pub const MAX_FILE: usize = 512 * 1024;
+
     /// Adds a file; `None` is that there is none.
     pub fn add(&mut self, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
         let (Some(old), Some(new)) = (text(before), text(after)) else {
             return self.add_text(&format!("Binary file {path} differs\n"));
         };
-        if old.len() > MAX_FILE || new.len() > MAX_FILE {
+        if old.len() > Self::MAX_FILE || new.len() > Self::MAX_FILE {
             self.is_truncated = true;
             return self.add_text(&format!("File {path} is too large to be compared\n"));
         }

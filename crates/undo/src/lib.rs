@@ -4,6 +4,9 @@
 //! workspace is looked at before and after them: what differs is what they changed. [`Recorder`] does both for one
 //! session, [`Recorder::undo`] puts files back that are still as a run left them.
 //!
+//! The sandbox applies changes that were kept apart from the workspace. It uses [`Folder`] for that, which opens nothing through
+//! links, and [`Differences`] to show them.
+//!
 //! Everything here blocks as long as the disk does: callers that must not block use another thread.
 
 #[cfg(not(unix))]
@@ -26,5 +29,8 @@ mod restore;
 mod state;
 mod store;
 
+pub use beneath::{Folder, Name};
+pub use difference::Differences;
 pub use error::Error;
 pub use recorder::{Options, Recorder, TurnEnd, remove};
+pub use state::{Kind, Stat};

@@ -7,7 +7,7 @@ use crate::image::ImageId;
 
 /// What the file system says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stat {
+pub struct Stat {
     pub kind: Kind,
     /// The permission bits.
     pub mode: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Stat {
 
 /// What a path stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub enum Kind {
     #[serde(rename = "f")]
     File,
     #[serde(rename = "d")]

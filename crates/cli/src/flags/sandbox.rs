@@ -1,6 +1,6 @@
 //! Flags that confine the tools.
 
-use bowline_core::sandbox::{SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{SandboxMode, SandboxNetwork, SandboxWorkspace};
 
 use super::Group::Sandbox;
 use super::Takes::{Nothing, Value};
@@ -48,6 +48,19 @@ pub(super) const FLAGS: &[Flag] = &[
             }
             arguments.writable.push(value);
             Ok(())
+        },
+    ),
+    flag(
+        Sandbox,
+        "--workspace",
+        None,
+        Value("direct|overlay"),
+        "Where changes go with --sandbox workspace-write; overlay: nowhere until accepted (default: direct)",
+        |arguments, value| {
+            let names = SandboxWorkspace::ALL.iter().map(|workspace| workspace.as_str());
+            let workspace = SandboxWorkspace::parse(&value);
+            let workspace = workspace.ok_or_else(|| unknown("a kind of workspace", &value, &names));
+            set(&mut arguments.workspace, workspace?)
         },
     ),
     flag(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bowline_core::sandbox::{
-    Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
+    Promise, PromiseState, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxWorkspace,
 };
 use bowline_dialect::Start;
 use bowline_engine::CallGate as _;
@@ -25,6 +25,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("--network MODE, \"sandbox.network\"", "none, allow-list (of \"sandbox.hosts\") or full"),
     ("--writable FOLDER, \"sandbox.writable\"", "one more folder to write"),
     ("\"sandbox.readable\"", "a path that is masked otherwise"),
+    ("--workspace overlay, \"sandbox.workspace\"", "changes of this folder wait until they are accepted"),
     ("\"sandbox.home\": \"overlay\"", "package managers write to a copy of the home folder"),
     ("\"sandbox.environment.keep\"", "a variable that commands get in any case"),
 ];
@@ -33,7 +34,7 @@ const CHANGES: &[(&str, &str)] = &[
 pub(super) fn explain(arguments: &Arguments, start: &Start) -> Result<ExitCode, Failure> {
     let context = SubcommandContext::read(arguments, start, None)?;
     let confinement = context.confinement()?;
-    let mut report = block_on(confinement.prove())?.map_err(Failure::Sandbox)?;
+    let mut report = block_on(confinement.prove(None))?.map_err(Failure::Sandbox)?;
     report.ask = context.gate.ask_mode();
     let directory = &context.environment.working_directory;
     if arguments.json {
@@ -105,13 +106,23 @@ fn facts(report: &SandboxReport) -> Vec<(&'static str, String)> {
         0 => "without Landlock".to_owned(),
         version => format!("Landlock {version}"),
     };
-    vec![
+    let overlay = match report.workspace {
+        Some(SandboxWorkspace::Overlay) => {
+            Some("overlay: it stays as it is until the client accepts changes")
+        }
+        _ => None,
+    };
+    let mut facts = vec![
         ("mode", format!("{}: {mode}", report.mode.as_str())),
         ("level", format!("{}: {level}", report.level.as_str())),
         ("network", format!("{}: {network}", report.network.as_str())),
         ("home", report.home.clone()),
         ("kernel", format!("{}, {landlock}", report.kernel)),
-    ]
+    ];
+    if let Some(overlay) = overlay {
+        facts.insert(1, ("folder", overlay.to_owned()));
+    }
+    facts
 }
 
 fn files(text: &mut String, report: &SandboxReport) {

@@ -61,7 +61,7 @@ async fn run_confined(context: SubcommandContext, command: String) -> Result<Exi
     let confinement = context.confinement()?;
     let folder = bowline_files::canonical(&context.environment.working_directory);
     // Before the command runs, so that an unavailable sandbox is not taken for a command that failed.
-    confinement.prove().await.map_err(Failure::Sandbox)?;
+    confinement.prove(None).await.map_err(Failure::Sandbox)?;
     let (mut interruptions, _watch) = signals::listen().map_err(Failure::io("listening for signals"))?;
     let cancel = CancellationToken::new();
     let options = Options {

@@ -45,6 +45,9 @@ fn commands() -> Vec<Value> {
         json!({ "type": "get_changes" }),
         json!({ "type": "undo" }),
         json!({ "type": "redo" }),
+        json!({ "type": "get_pending_changes", "diff": true }),
+        json!({ "type": "accept_changes", "paths": ["a"] }),
+        json!({ "type": "discard_changes", "force": true }),
         json!({ "type": "set_sandbox", "mode": "external" }),
         json!({ "type": "abort" }),
         json!({ "type": "switch_session", "sessionPath": "nowhere.jsonl" }),
@@ -85,7 +88,7 @@ fn check_answers(agent: &mut Agent) {
 
 #[test]
 fn every_command_gets_one_response_when_all_come_in_one_write() {
-    assert_eq!(commands().len(), 43);
+    assert_eq!(commands().len(), 46);
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_all(&mut agent);

@@ -10,4 +10,5 @@ mod hosts;
 mod keepers;
 mod levels;
 mod matrix;
+mod overlay;
 mod workspace_files;

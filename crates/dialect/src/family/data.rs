@@ -6,6 +6,7 @@ use std::path::Path;
 use bowline_core::file_changes::{ChangesReport, RestoreReport};
 use bowline_core::limits::LimitsReport;
 use bowline_core::model::Model;
+use bowline_core::pending_changes::{AcceptReport, DiscardReport, PendingReport};
 use bowline_core::reply::{
     Answer, CancelledChange, ContextUsage, Disposition, FlatNode, ForkMessage, ModelUsage, SessionStatistics,
     SessionSummary, ShellResult, State,
@@ -70,6 +71,9 @@ pub(crate) enum Data<'reply> {
     Limits(&'reply LimitsReport),
     Changes(&'reply ChangesReport),
     Restored(&'reply RestoreReport),
+    PendingChanges(&'reply PendingReport),
+    ChangesAccepted(&'reply AcceptReport),
+    ChangesDiscarded(&'reply DiscardReport),
 }
 
 /// Returns the `data` of a success response: absent, `null` or an object, as in pi.
@@ -167,6 +171,9 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::Todos(phases) => Data::Todos(Todos { todo_phases: phases }),
         Answer::Changes(report) => Data::Changes(report),
         Answer::FilesRestored(restored) => Data::Restored(&restored.report),
+        Answer::PendingChanges(report) => Data::PendingChanges(report),
+        Answer::ChangesAccepted(report) => Data::ChangesAccepted(report),
+        Answer::ChangesDiscarded(report) => Data::ChangesDiscarded(report),
     })
 }
 

@@ -8,6 +8,7 @@ use bowline_core::event::{CompactionOutcome, CompactionResult, Event, ToolReport
 use bowline_core::file_changes::{RestoreReport, RunChanges};
 use bowline_core::limits::{LimitScope, Limited};
 use bowline_core::message::{Arguments, Content, Message};
+use bowline_core::pending_changes::PendingReport;
 use bowline_core::stream_rule::{RuleInterrupt, StreamRule};
 use bowline_core::todo::TodoTask;
 use bowline_core::ui::ExtensionError;
@@ -116,6 +117,12 @@ pub(crate) enum EventRecord<'event> {
         redo: bool,
         #[serde(flatten)]
         report: &'event RestoreReport,
+    },
+    /// What is pending after a run that may have changed something, if bowline was started with `--workspace overlay`: before
+    /// `agent_settled`, but after it if the run was aborted.
+    PendingChanges {
+        #[serde(flatten)]
+        report: &'event PendingReport,
     },
     /// Retrying ended.
     AutoRetryEnd {
@@ -287,6 +294,7 @@ impl<'event> EventRecord<'event> {
                 max: warning.max,
             },
             Event::RunChanges(changes) => Self::RunChanges { changes },
+            Event::PendingChanges(report) => Self::PendingChanges { report },
             Event::FilesRestored(restored) => {
                 Self::FilesRestored { redo: restored.is_redo, report: &restored.report }
             }
@@ -347,6 +355,7 @@ impl<'event> EventRecord<'event> {
             Self::LimitWarning { .. } => "limit_warning",
             Self::RunChanges { .. } => "run_changes",
             Self::FilesRestored { .. } => "files_restored",
+            Self::PendingChanges { .. } => "pending_changes",
             Self::ExtensionError { .. } => "extension_error",
             Self::ProtectedPathChanged { .. } => "protected_path_changed",
         }
@@ -481,6 +490,7 @@ mod tests {
                 max: 1.0,
             }),
             Event::RunChanges(Arc::default()),
+            Event::PendingChanges(Arc::default()),
             Event::FilesRestored(Arc::new(FilesRestored {
                 is_redo: false,
                 report: RestoreReport::default(),

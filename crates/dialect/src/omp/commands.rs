@@ -17,6 +17,7 @@ use crate::family::completions;
 use crate::family::file_changes;
 use crate::family::host;
 use crate::family::limits;
+use crate::family::pending_changes;
 use crate::family::subagents;
 use crate::fields::Field;
 use crate::fields::Kind::{CountTo, OneNumberOf, OneOf, Text, TodoPhases};
@@ -162,6 +163,9 @@ pub(super) const TABLE: &[Row] = &[
     file_changes::GET_CHANGES,
     file_changes::UNDO,
     file_changes::REDO,
+    pending_changes::GET_PENDING_CHANGES,
+    pending_changes::ACCEPT_CHANGES,
+    pending_changes::DISCARD_CHANGES,
     host::SET_HOST_TOOLS,
     host::SET_HOST_URI_SCHEMES,
     approvals::SET_APPROVALS,

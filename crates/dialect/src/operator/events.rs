@@ -116,6 +116,7 @@ impl Events {
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)
+            | Event::PendingChanges(_)
             | Event::Ask(_)
             | Event::StorageFailed { .. }
             | Event::AskResolved { .. }

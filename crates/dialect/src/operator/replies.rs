@@ -287,6 +287,9 @@ fn data<'reply>(reply: &'reply Reply, answer: &'reply Answer) -> Data<'reply> {
         | Answer::Todos(_)
         | Answer::Changes(_)
         | Answer::FilesRestored(_)
+        | Answer::PendingChanges(_)
+        | Answer::ChangesAccepted(_)
+        | Answer::ChangesDiscarded(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => Data::Nothing(Nothing {}),

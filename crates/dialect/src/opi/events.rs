@@ -123,6 +123,7 @@ impl Events {
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)
+            | Event::PendingChanges(_)
             | Event::Ask(_)
             | Event::AskResolved { .. }
             | Event::Local(_)

@@ -240,6 +240,9 @@ fn data(answer: &Answer) -> Option<Data<'_>> {
         | Answer::Todos(_)
         | Answer::Changes(_)
         | Answer::FilesRestored(_)
+        | Answer::PendingChanges(_)
+        | Answer::ChangesAccepted(_)
+        | Answer::ChangesDiscarded(_)
         | Answer::SubagentSubscription(_)
         | Answer::Subagents(_)
         | Answer::SubagentMessages(_) => None,

@@ -260,6 +260,7 @@ fn own(event: &Event) -> Option<OwnRecord<'_>> {
         | Event::LimitWarning(_)
         | Event::RunChanges(_)
         | Event::FilesRestored(_)
+        | Event::PendingChanges(_)
         | Event::RetryStart { .. }
         | Event::RetryEnd { .. }
         | Event::ExtensionFailed(_)

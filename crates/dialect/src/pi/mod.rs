@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_twenty_one_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 21);
+    fn table_has_all_33_commands_of_pi_and_twenty_four_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 24);
     }
 
     #[test]

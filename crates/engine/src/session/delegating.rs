@@ -30,6 +30,7 @@ impl Session {
             resources: self.instructions.resources().clone(),
             working_directory: self.transcript.working_directory().to_owned(),
             session_file: self.file().map(ToOwned::to_owned),
+            session_id: self.transcript.session_id().to_owned(),
             call_id: call.id.clone(),
             place: self.subagents.place.clone(),
             permits: Arc::clone(&self.subagents.permits),

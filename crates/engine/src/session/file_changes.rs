@@ -45,6 +45,7 @@ impl Session {
         is_granted: bool,
     ) -> Option<Watched> {
         self.begin_file_changes();
+        self.note_touch(tool.traits());
         let end = self.turn_end(Some(call_id.to_owned()));
         let options = self.instructions.toolbox().options();
         let (directory, home) = (self.transcript.working_directory(), options.home_directory.as_deref());
@@ -76,7 +77,7 @@ impl Session {
     /// Waits for what the run changed before it ends, if it may have changed anything. Returns whether it does. An abort
     /// does not wait: clients learn of the changes afterwards.
     pub(super) fn waits_for_files(&mut self, outcome: &RunOutcome) -> bool {
-        let Some(changes) = self.files.end_run() else { return false };
+        let Some(changes) = self.files.end_run() else { return self.waits_for_pending(outcome) };
         let waits = *outcome != RunOutcome::Aborted && !self.shutting_down;
         let settles = waits.then(|| outcome.clone());
         self.pending.start(Awaited::FileChanges(settles), |reporter| async move {
@@ -95,6 +96,11 @@ impl Session {
                 self.emit(Event::RunChanges(Arc::new(*changes)));
             }
         }
+        self.settle_after_files(settles);
+    }
+
+    /// Ends a run that waited for what it changed.
+    pub(super) fn settle_after_files(&mut self, settles: Option<RunOutcome>) {
         match settles {
             // A limit on time stops a run as an abort does, but the run has failed.
             Some(outcome @ RunOutcome::Failed(_)) => self.settle_now(outcome),

@@ -30,6 +30,7 @@ mod model_answer;
 mod overflow;
 mod panics;
 mod passed_on;
+mod pending_changes;
 mod prompting;
 mod reattaching;
 mod request_hooks;
@@ -96,6 +97,7 @@ use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
 pub(crate) use passed_on::{Asker, PassedOn};
+use pending_changes::PendingNotes;
 pub(crate) use prompting::Receipt;
 use sandboxing::NotedSandbox;
 use todos::Todos;
@@ -132,6 +134,7 @@ pub struct Session {
     subagents: Roster,
     /// What runs change in files.
     files: FileChanges,
+    pending_notes: PendingNotes,
     extensions: Extensions,
     /// The events that extensions see before anybody else.
     lane: Lane,
@@ -223,6 +226,7 @@ impl Session {
             todos: Todos::restored(notes.todos),
             subagents,
             files,
+            pending_notes: PendingNotes::default(),
             extensions: Extensions::default(),
             attachment: Attachment::starting(SessionReason::Startup),
             lane: Lane::default(),
@@ -341,6 +345,7 @@ impl Session {
             (Awaited::Summary, Step::Summary(step)) => self.summary_step(step),
             (Awaited::SessionChange, Step::SessionReady(result)) => self.session_ready(id, *result),
             (Awaited::FileChanges(_), Step::FileChanges(changes)) => self.files_changed(id, changes),
+            (Awaited::FileChanges(_), Step::PendingChanges(report)) => self.pending_listed(id, report),
             (Awaited::Job { .. }, Step::Job(result)) => self.job_done(id, *result),
             (Awaited::UserCommand(_), Step::CommandOutput(text)) => self.command_output(id, text),
             (Awaited::UserCommand(_), Step::CommandDone(result)) => self.command_done(id, result),
@@ -366,6 +371,7 @@ impl Session {
         if let Some(Awaited::Job { origin, .. }) = self.pending.remove(id) {
             if let Ok(answer) = &result {
                 self.note_reported_sandbox(answer);
+                self.note_settled(answer);
             }
             if let Ok(Answer::FilesRestored(restored)) = &result {
                 self.note_restored(restored);

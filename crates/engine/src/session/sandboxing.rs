@@ -54,10 +54,11 @@ impl Session {
         let options = self.instructions.toolbox().options();
         let confinement = options.confinement.clone();
         let ask = self.agent.gate().ask_mode();
+        let session = self.transcript.session_id().to_owned();
         self.reply_later(origin, JobOrder::Beside, async move {
             let unavailable = |text: String| Refusal::new(RefusalCode::SandboxUnavailable, text);
             let mut report = match confinement {
-                Some(confinement) => confinement.prove().await.map_err(unavailable)?,
+                Some(confinement) => confinement.prove(Some(&session)).await.map_err(unavailable)?,
                 None => {
                     let report = spawn_blocking(move || unconfined(&options)).await;
                     report.map_err(|error| Refusal::new(RefusalCode::Internal, error.to_string()))?
@@ -172,7 +173,7 @@ impl Session {
         }
     }
 
-    fn confinement(&self) -> Option<Arc<dyn Confinement>> {
+    pub(super) fn confinement(&self) -> Option<Arc<dyn Confinement>> {
         self.instructions.toolbox().options().confinement.clone()
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Child {
     pub place: Place,
     pub location: Location,
     pub parent_session: Option<String>,
+    /// The id of the session that started it.
+    pub parent_id: String,
     pub working_directory: PathBuf,
     pub prompt: String,
     pub output_schema: Option<Value>,
@@ -132,6 +134,7 @@ impl Child {
                 };
             }
         };
+        session.share_changes_of(&self.parent_id);
         let (id, watch) = (place.id.clone().unwrap_or_default(), place.watch.clone());
         session.become_child(place);
         let session_file = session.file().map(ToOwned::to_owned);

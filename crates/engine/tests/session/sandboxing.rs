@@ -101,7 +101,7 @@ impl Confinement for Fake {
         self.state.lock().unwrap().revision
     }
 
-    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
+    fn prove(&self, _session: Option<&str>) -> BoxFuture<'static, Result<SandboxReport, String>> {
         let fake = self.clone();
         Box::pin(async move {
             let permit =
@@ -215,6 +215,7 @@ async fn tools_that_nothing_confines_are_said_to_be_unconfined() {
         level: SandboxLevel::None,
         ask: AskMode::Never,
         network: SandboxNetwork::Full,
+        workspace: None,
     };
     assert_eq!(driver.state().sandbox, summary);
     driver.run("go").await;

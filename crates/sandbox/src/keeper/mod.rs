@@ -20,6 +20,7 @@ mod trial;
 use std::fmt::Display;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(crate) use self::trial::Trial;
@@ -32,6 +33,9 @@ const INNER: &str = "inner";
 
 /// The word after the role for a process that only finds out what the system offers.
 pub(crate) const TRY: &str = "try";
+
+/// The word after the role for a process that only finds out whether a folder can be an overlay.
+const TRY_OVERLAY: &str = "try-overlay";
 
 /// Why the keeper could not be set up.
 #[derive(Debug)]
@@ -57,8 +61,14 @@ pub fn keeper_main(words: &[&str]) -> ExitCode {
         [] => outer::main(),
         [INNER] => inner::main(),
         [TRY] => trial::main(),
+        [TRY_OVERLAY, folder, store] => trial::overlay_main(Path::new(folder), Path::new(store)),
         _ => ExitCode::from(2),
     }
+}
+
+/// Returns the first mount inside of a folder, as the machine sees it.
+pub(crate) fn first_mount_inside(folder: &Path) -> Option<PathBuf> {
+    mounts::first_inside(folder, &mounts::all().ok()?)
 }
 
 /// Reports a failure to bowline and returns the exit code. What cannot be reported is noticed by the end of the socket.

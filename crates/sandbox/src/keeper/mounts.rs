@@ -48,6 +48,12 @@ impl Held {
     }
 }
 
+/// Returns the first mount inside of a folder.
+pub(super) fn first_inside(folder: &Path, mounts: &[Mount]) -> Option<PathBuf> {
+    let mut points = mounts.iter().map(|mounted| &mounted.point);
+    points.find(|point| point.starts_with(folder) && *point != folder).cloned()
+}
+
 /// Returns all mounts, in the order in which they were made.
 pub(super) fn all() -> io::Result<Vec<Mount>> {
     let table = fs::read("/proc/self/mountinfo")?;
@@ -216,24 +222,25 @@ pub(super) fn mount_memory(path: &str, options: &str) -> Result<(), Failed> {
     mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some(options)).at(format!("mounting {path}"))
 }
 
-/// Mounts a folder over another: what is written goes to `store`, what is not there is read from below.
-pub(super) fn mount_overlay(folder: &Path, store: &Held) -> Result<(), Failed> {
+/// Mounts a folder over another: what is written goes to `store`, what is not there is read from `lower`.
+pub(super) fn mount_overlay(folder: &Path, lower: &Held, store: &Held) -> Result<(), Failed> {
     let step = || format!("mounting an overlay over {}", folder.display());
+    make_place(folder, true).at(step())?;
     // The overlay needs a writable way to its store, which is gone again afterwards.
     let place = Path::new("/run/bowline-store");
-    fs::create_dir(place).at(step())?;
+    fs::create_dir_all(place).at(step())?;
     bind(store, place).at(step())?;
     remount(place, flags_at(place).difference(MsFlags::MS_RDONLY) | MsFlags::MS_NOSUID | MsFlags::MS_NODEV)
         .at(step())?;
     for name in ["upper", "work"] {
         fs::create_dir_all(place.join(name)).at(step())?;
     }
-    let lower = folder.display().to_string();
-    if lower.contains([':', ',', '\\']) {
-        let problem = "its path has a character that overlays do not allow".to_owned();
-        return Err(Failed { step: step(), problem });
-    }
-    let options = format!("lowerdir={lower},upperdir={0}/upper,workdir={0}/work,userxattr", place.display());
+    // By its descriptor, because options cannot have every character of a path.
+    let options = format!(
+        "lowerdir={},upperdir={1}/upper,workdir={1}/work,userxattr",
+        lower.path().display(),
+        place.display()
+    );
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("overlay"), folder, Some("overlay"), flags, Some(options.as_str())).at(step())?;
     nix::mount::umount2(place, nix::mount::MntFlags::MNT_DETACH).at(step())

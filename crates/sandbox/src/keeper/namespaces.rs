@@ -51,6 +51,10 @@ pub(super) fn arrange(policy: &Policy, sockets: &[PathBuf]) -> Result<(), Failed
     let private_tmp = Held::new(&policy.private_tmp).at("opening the private /tmp")?;
     let store = policy.home_store.as_deref().map(Held::new).transpose();
     let store = store.at("opening the store of the home folder")?;
+    let home = policy.home.as_deref().filter(|_| store.is_some()).map(Held::new).transpose();
+    let home = home.at("opening the home folder")?;
+    let changes = policy.workspace_store.as_deref().map(Held::new).transpose();
+    let changes = changes.at("opening the folder for changes")?;
     let kept = KeptOfRun::look();
 
     mounts::make_all_read_only(&before)?;
@@ -62,16 +66,21 @@ pub(super) fn arrange(policy: &Policy, sockets: &[PathBuf]) -> Result<(), Failed
             mounts::bind_read_only(held, path)?;
         }
     }
-    if let (Some(home), Some(store)) = (&policy.home, &store) {
-        mounts::mount_overlay(home, store)?;
+    if let (Some(path), Some(home), Some(store)) = (&policy.home, &home, &store) {
+        mounts::mount_overlay(path, home, store)?;
     }
     for (path, held) in &writable {
-        mounts::bind_writable(held, path, &before)?;
+        match changes.as_ref().filter(|_| *path == policy.working_directory) {
+            Some(changes) => mounts::mount_overlay(path, held, changes)?,
+            None => mounts::bind_writable(held, path, &before)?,
+        }
     }
-    for folder in &policy.git_folders {
+    // A path may be gone from an overlay that was changed before.
+    let is_there = |path: &&PathBuf| changes.is_none() || path.symlink_metadata().is_ok();
+    for folder in policy.git_folders.iter().filter(is_there) {
         mounts::pin(folder)?;
     }
-    for path in &policy.read_only_inside {
+    for path in policy.read_only_inside.iter().filter(is_there) {
         let held = Held::new(path).at(format!("opening {}", path.display()))?;
         mounts::bind_read_only(&held, path)?;
     }
@@ -153,7 +162,8 @@ fn mask_sockets(policy: &Policy, sockets: &[PathBuf]) -> Result<(), Failed> {
         |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
     let is_inside = |path: &Path| policy.writable.iter().any(|root| path.starts_with(root));
     for socket in sockets.iter().filter(|path| is_socket(path) && !is_inside(path)) {
-        mounts::mask(socket)?;
+        // Programs remove theirs at any moment.
+        mounts::mask(socket).or_else(|failed| if is_socket(socket) { Err(failed) } else { Ok(()) })?;
     }
     Ok(())
 }

@@ -78,7 +78,7 @@ impl Opener for Confined {
         Box::pin(async move {
             let options = Arc::new(self.options(&place));
             let sandbox = self.sandbox(&place, &options).map_err(|error| error.to_string())?;
-            sandbox.prove().await?;
+            sandbox.prove(None).await?;
             Ok(Box::new(Running { sandbox, options, place }) as Box<dyn Runner>)
         })
     }

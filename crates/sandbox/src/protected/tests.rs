@@ -49,6 +49,7 @@ impl World {
             unmasked: Vec::new(),
             home: None,
             home_store: None,
+            workspace_store: None,
             visible: Vec::new(),
         };
         Protected::note(&plan, SandboxLevel::Landlock, &self.own).unwrap()

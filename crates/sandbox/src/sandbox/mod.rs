@@ -1,46 +1,53 @@
 //! The sandbox of a session: which keeper runs a call, and what is said about it.
 
+mod changes;
 mod covered;
+mod keepers;
 mod reporting;
 mod results;
 mod session_gate;
 mod starting;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bowline_core::message::Arguments;
+use bowline_core::pending_changes::{
+    AcceptReport, DiscardReport, PendingQuery, PendingReport, PendingSelection,
+};
+use bowline_core::reply::Refusal;
 use bowline_core::sandbox::{
     Grants, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
+    SandboxWorkspace,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
     Options, Outcome, OutputSink, Progress, WriteAccess,
 };
 
+use self::changes::Mounted;
+pub use self::changes::forget_changes;
 use self::covered::Covered;
 use self::reporting::Proved;
 use self::results::{refusal, with_changes};
 use self::session_gate::SessionGate;
 use self::starting::host_rules;
 use crate::error::Error;
-use crate::keeper::Trial;
+use crate::keeper::{Trial, first_mount_inside};
 use crate::keeper_process::Keeper;
 use crate::plan::{self, HomeStore, Plan};
-use crate::protected::{Expected, Watch};
+use crate::protected::Watch;
 use crate::proxy::ProxyHandle;
 use crate::session_folder::{SessionFolder, TemporaryFolder};
 use crate::wishes::Wishes;
+use crate::workspace_overlay::Store;
 
 /// How many keepers may die within [`DEATH_WINDOW`] before no more are started.
 const MOST_DEATHS: usize = 3;
 const DEATH_WINDOW: Duration = Duration::from_mins(1);
-
-/// How often a keeper is started for one call while the sandbox is being changed.
-const MOST_STARTS: usize = 8;
 
 /// The tool that runs commands.
 const BASH: &str = "bash";
@@ -101,6 +108,12 @@ struct State {
     folder: Option<Arc<SessionFolder>>,
     /// Where changes to the home folder go, if it is an overlay.
     home_store: Option<Arc<HomeStore>>,
+    /// The changes of sessions, by their id, if the workspace is an overlay.
+    stores: HashMap<String, Arc<Store>>,
+    /// The keepers that have mounted one of them.
+    mounted: Vec<Mounted>,
+    /// The sessions whose changes subagents share, by the id of the subagent.
+    shared: HashMap<String, String>,
     /// What the newest keeper was found to enforce.
     proved: Option<Proved>,
     /// Grows with everything that the report is made of.
@@ -131,6 +144,8 @@ struct Purpose {
     files: Vec<PathBuf>,
     /// Whether the keeper is for one call, and ends with it.
     is_for_one_call: bool,
+    /// Where changes of the workspace go, if it is an overlay.
+    store: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -165,117 +180,39 @@ impl Inner {
         let trial = Trial::run(&self.place.program)
             .map_err(Error::preparing("finding out what the system offers"))?;
         let level = plan::level(&trial, network, &self.wishes, self.place.level)?;
+        if self.wishes.workspace == SandboxWorkspace::Overlay && mode == SandboxMode::WorkspaceWrite {
+            self.check_overlay(level)?;
+        }
         let mut state = self.state();
         state.level = Some(level);
         state.revision += 1;
         Ok(level)
     }
 
+    /// Checks that the working folder can be an overlay.
+    fn check_overlay(&self, level: SandboxLevel) -> Result<(), Error> {
+        if level != SandboxLevel::Full {
+            return Err(Error::OverlayNeedsNamespaces);
+        }
+        let workspace = bowline_files::canonical(&self.place.working_directory);
+        if bowline_files::canonical(&self.place.own_folder).starts_with(&workspace) {
+            return Err(Error::StoreInWorkspace { workspace });
+        }
+        if let Some(mount) = first_mount_inside(&workspace) {
+            return Err(Error::MountedInside { mount });
+        }
+        let store = Store::open(&self.place.own_folder, &workspace, None, &starting::token()?)?;
+        let tried = Trial::overlay(&self.place.program, &workspace, store.path());
+        match tried.map_err(Error::preparing("finding out whether the workspace can be an overlay"))? {
+            Some(cause) => {
+                Err(Error::OverlayUnavailable { cause, own_folder: self.place.own_folder.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns what commands need, and whatever else has no grants.
-    fn ordinary_purpose(&self) -> Purpose {
-        let state = self.state();
-        Purpose { mode: state.mode, network: state.network, files: Vec::new(), is_for_one_call: false }
-    }
-
-    /// Returns what a call needs. Only tools that write one file get the files that were granted.
-    fn purpose(&self, tool: &str, grants: &Grants) -> Purpose {
-        let mut purpose = self.ordinary_purpose();
-        if !matches!(tool, "write" | "edit") {
-            return purpose;
-        }
-        purpose.files.clone_from(&self.state().granted.paths);
-        let new: Vec<_> = grants.paths.iter().filter(|path| !purpose.files.contains(path)).cloned().collect();
-        purpose.is_for_one_call = !new.is_empty();
-        purpose.files.extend(new);
-        purpose.files.sort();
-        purpose.files.dedup();
-        purpose
-    }
-
-    /// Returns a keeper for a purpose, starting one if there is none. The purpose is asked for again once a keeper has been
-    /// started: the sandbox may have been made stricter meanwhile.
-    async fn keeper(&self, purpose: impl Fn() -> Purpose) -> Result<Running, Error> {
-        for _ in 0..MOST_STARTS {
-            let wanted = purpose();
-            let mut found = if wanted.is_for_one_call { None } else { self.running(&wanted)? };
-            if found.is_none() {
-                let _starting = self.starting.lock().await;
-                // Another call may have started one meanwhile.
-                found = if wanted.is_for_one_call { None } else { self.running(&wanted)? };
-                if found.is_none() {
-                    found = self.start_wanted(wanted, &purpose).await?;
-                }
-            }
-            let Some(running) = found else { continue };
-            return match running.protected.stuck().await {
-                Some(path) => Err(Error::ProtectedStays { path }),
-                None => Ok(running),
-            };
-        }
-        Err(Error::EndedEarly("the sandbox was changed again and again".to_owned()))
-    }
-
-    /// Starts a keeper and keeps it, unless it is for one call; `None` if something else is wanted by now.
-    async fn start_wanted(
-        &self,
-        wanted: Purpose,
-        purpose: &impl Fn() -> Purpose,
-    ) -> Result<Option<Running>, Error> {
-        let running = self.start(wanted).await?;
-        let mut state = self.state();
-        let is_current = (state.mode, state.network) == (running.purpose.mode, running.purpose.network);
-        drop(state);
-        if !is_current || purpose() != running.purpose {
-            discard(vec![running]);
-            return Ok(None);
-        }
-        state = self.state();
-        let mut replaced = Vec::new();
-        if !running.purpose.is_for_one_call {
-            // Of two keepers for granted files, the newer one has more of them.
-            let is_replaced =
-                |other: &mut Running| other.purpose.files.is_empty() == running.purpose.files.is_empty();
-            replaced.extend(state.keepers.extract_if(.., is_replaced));
-            state.keepers.push(running.clone());
-        }
-        // The report speaks of the keeper that runs commands.
-        if running.purpose.files.is_empty() {
-            state.proved = Some(Proved::new(&running.plan, &running.keeper));
-            state.revision += 1;
-        }
-        drop(state);
-        discard(replaced);
-        Ok(Some(running))
-    }
-
-    /// Has the keepers that run expect changes of protected files until the result is dropped.
-    fn expect(&self, files: &[PathBuf]) -> Vec<Expected> {
-        if files.is_empty() {
-            return Vec::new();
-        }
-        self.state().keepers.iter().map(|running| running.protected.expect(files)).collect()
-    }
-
-    /// Returns the keeper for a purpose, if there is one that lives and still covers what it promises to cover.
-    fn running(&self, purpose: &Purpose) -> Result<Option<Running>, Error> {
-        let mut state = self.state();
-        let now = Instant::now();
-        let died: Vec<_> = state.keepers.extract_if(.., |running| running.keeper.is_dead()).collect();
-        state.deaths.extend(std::iter::repeat_n(now, died.len()));
-        let outdated: Vec<_> = state.keepers.extract_if(.., |running| running.covered.is_changed()).collect();
-        discard(died.into_iter().chain(outdated).collect());
-        while state.deaths.front().is_some_and(|death| now.duration_since(*death) > DEATH_WINDOW) {
-            state.deaths.pop_front();
-        }
-        if state.deaths.len() >= MOST_DEATHS {
-            return Err(Error::DiesTooOften { deaths: state.deaths.len() });
-        }
-        let found = state.keepers.iter().find(|running| running.purpose == *purpose);
-        Ok(found.cloned())
     }
 }
 
@@ -299,6 +236,13 @@ impl Inner {
                  allow more.",
                 before.0.as_str(),
                 reached.as_str()
+            ));
+        }
+        if !mode.is_confined() && self.wishes.workspace == SandboxWorkspace::Overlay {
+            return Err(format!(
+                "The sandbox stays as it is: with {}, tools would write the working folder itself, which is an overlay here; \
+                 start bowline with --workspace direct to allow that.",
+                mode.as_str()
             ));
         }
         if mode.is_confined() {
@@ -366,11 +310,13 @@ impl Confinement for Sandbox {
         self.0.state().revision
     }
 
-    fn prove(&self) -> BoxFuture<'static, Result<SandboxReport, String>> {
-        let inner = Arc::clone(&self.0);
+    fn prove(&self, session: Option<&str>) -> BoxFuture<'static, Result<SandboxReport, String>> {
+        let (inner, session) = (Arc::clone(&self.0), session.map(ToOwned::to_owned));
         Box::pin(async move {
             if inner.state().mode.is_confined() {
-                inner.keeper(|| inner.ordinary_purpose()).await.map_err(|error| error.to_string())?;
+                let grants = Grants::default();
+                let keeper = inner.keeper(None, &grants, session.as_deref());
+                keeper.await.map_err(|error| error.to_string())?;
             }
             Ok(inner.report())
         })
@@ -407,6 +353,41 @@ impl Confinement for Sandbox {
         }
     }
 
+    fn pending_changes(
+        &self,
+        session: &str,
+        query: PendingQuery,
+    ) -> BoxFuture<'static, Result<PendingReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.pending(&session, query).await })
+    }
+
+    fn accept_changes(
+        &self,
+        session: &str,
+        selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<AcceptReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.accept(&session, selection).await })
+    }
+
+    fn discard_changes(
+        &self,
+        session: &str,
+        selection: PendingSelection,
+    ) -> BoxFuture<'static, Result<DiscardReport, Refusal>> {
+        let (inner, session) = (Arc::clone(&self.0), session.to_owned());
+        Box::pin(async move { inner.discard(&session, selection).await })
+    }
+
+    fn share_changes(&self, subagent: &str, session: &str) {
+        self.0.share(subagent, session);
+    }
+
+    fn forget_changes(&self, session: &str) {
+        self.0.forget(session);
+    }
+
     fn call(
         &self,
         tool: &'static str,
@@ -415,13 +396,13 @@ impl Confinement for Sandbox {
     ) -> BoxFuture<'static, Outcome> {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
-            let grants = context.grants.clone();
+            let (grants, session) = (context.grants.clone(), context.session_id.clone());
             // What the user has allowed is not put back.
-            let _expected = inner.expect(&inner.purpose(tool, &grants).files);
+            let _expected = inner.expect(&inner.purpose(Some(tool), &grants, None).files);
             let found = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => return Outcome::error(ToolError::Aborted.to_string()),
-                found = inner.keeper(|| inner.purpose(tool, &grants)) => found,
+                found = inner.keeper(Some(tool), &grants, session.as_deref()) => found,
             };
             match found {
                 Ok(running) => {
@@ -444,10 +425,11 @@ impl Confinement for Sandbox {
         output: OutputSink<'sink>,
     ) -> BoxFuture<'sink, Result<CommandOutcome, ToolError>> {
         Box::pin(async move {
+            let (grants, session) = (Grants::default(), request.session_id.clone());
             let found = tokio::select! {
                 biased;
                 () = request.cancel.cancelled() => return Ok(CommandOutcome::cancelled()),
-                found = self.0.keeper(|| self.0.ordinary_purpose()) => found,
+                found = self.0.keeper(None, &grants, session.as_deref()) => found,
             };
             match found {
                 Ok(running) => {
@@ -458,17 +440,6 @@ impl Confinement for Sandbox {
                 Err(error) => Err(ToolError::Confinement(refusal(&error))),
             }
         })
-    }
-}
-
-/// Drops keepers where that may take a while: everything in them is killed first, and then what they left is looked at.
-fn discard(keepers: Vec<Running>) {
-    if keepers.is_empty() {
-        return;
-    }
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(keepers))),
-        Err(_) => drop(keepers),
     }
 }
 

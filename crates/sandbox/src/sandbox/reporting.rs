@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use bowline_core::sandbox::{
     AskMode, ReportedChecks, ReportedEnvironment, ReportedKeeper, SandboxLevel, SandboxMode, SandboxNetwork,
-    SandboxReport, SandboxSummary,
+    SandboxReport, SandboxSummary, SandboxWorkspace,
 };
 
 use super::Inner;
@@ -47,6 +47,7 @@ fn milliseconds(duration: Duration) -> u64 {
 impl Inner {
     /// Returns what holds now in short.
     pub(super) fn summary(&self) -> SandboxSummary {
+        let workspace = self.is_overlay().then_some(SandboxWorkspace::Overlay);
         let state = self.state();
         let is_confined = state.mode.is_confined();
         SandboxSummary {
@@ -57,11 +58,13 @@ impl Inner {
             },
             ask: AskMode::default(),
             network: if is_confined { state.network } else { SandboxNetwork::Full },
+            workspace,
         }
     }
 
     /// Returns what holds now.
     pub(super) fn report(&self) -> SandboxReport {
+        let workspace = self.is_overlay().then_some(SandboxWorkspace::Overlay);
         let state = self.state();
         let kernel =
             std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
@@ -94,6 +97,7 @@ impl Inner {
                 Some(_) => "overlay".to_owned(),
                 None => "read-only".to_owned(),
             },
+            workspace,
             tools: "confined".to_owned(),
             hosts: match state.network {
                 SandboxNetwork::AllowList => self.wishes.hosts.clone(),

@@ -28,13 +28,24 @@ impl Inner {
             None => self.check(purpose.mode, purpose.network)?,
         };
         let (wishes, place, wanted) = (self.wishes.clone(), self.place.clone(), purpose.clone());
-        let store = self.home_store(&purpose)?;
+        let home_store = self.home_store(&purpose)?;
+        let store = self
+            .state()
+            .stores
+            .values()
+            .find(|store| Some(store.path()) == purpose.store.as_deref())
+            .cloned();
         let planned = tokio::task::spawn_blocking(move || {
-            let plan = Plan::make((wanted.mode, wanted.network), &wishes, &place, &wanted.files, store)?;
+            if let Some(store) = &store {
+                store.prepare()?;
+            }
+            let changes = store.as_ref().map(|store| store.path());
+            let modes = (wanted.mode, wanted.network);
+            let plan = Plan::make(modes, &wishes, &place, &wanted.files, home_store, changes)?;
             let plan = plan.for_level(level, &place)?;
             // Before anything is mounted: what is replaced from here on is noticed.
             let covered = Covered::note(&plan);
-            let protected = Protected::note(&plan, level, &place.own_folder);
+            let protected = Protected::note(&plan.written_directly(), level, &place.own_folder);
             Ok((plan, covered, protected.map_err(Error::preparing("reading what is protected"))?))
         });
         let (plan, covered, protected) =
@@ -60,6 +71,9 @@ impl Inner {
         let (protected, covered) = (Arc::new(Watch::new(protected)), Arc::new(covered));
         let proxy = listener.map(|listener| self.serve_proxy(listener)).transpose()?;
         let keeper = Arc::new(keeper);
+        if let Some(store) = &purpose.store {
+            self.note_mounted(store, &keeper)?;
+        }
         let plan = Arc::new(plan);
         Ok(Running { purpose, keeper, proxy, covered, plan, protected, _temporary: Arc::new(temporary) })
     }
@@ -138,6 +152,7 @@ impl Inner {
             masked: plan.masked.clone(),
             home: plan.home.clone(),
             home_store: plan.home_store.clone(),
+            workspace_store: plan.workspace_store.clone(),
             private_tmp: temporary.path.clone(),
             visible: plan.visible.clone(),
             proxy_port: (plan.network == SandboxNetwork::AllowList).then_some(PROXY_PORT),
@@ -181,7 +196,7 @@ pub(super) fn host_rules(wishes: &Wishes) -> Result<HostRules, Error> {
 }
 
 /// Returns a random name.
-fn token() -> Result<String, Error> {
+pub(super) fn token() -> Result<String, Error> {
     let mut bytes = [0; 12];
     let random = ring::rand::SystemRandom::new();
     ring::rand::SecureRandom::fill(&random, &mut bytes)

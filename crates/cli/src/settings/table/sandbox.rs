@@ -1,6 +1,6 @@
 //! What tools may do, and when the user is asked.
 
-use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork};
+use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
 use bowline_sandbox::Home;
 use bowline_tools::Inherit;
 
@@ -50,6 +50,16 @@ pub(super) const SETTINGS: &[Setting] = &[
         example: r#""overlay""#,
         about: "`overlay` lets them write to a copy of the home folder that is kept for each project, so that package managers work; the \
             real one stays as it is",
+    },
+    Setting {
+        path: "sandbox.workspace",
+        kind: Choice(&["direct", "overlay"], |file, value| {
+            file.sandbox.workspace = SandboxWorkspace::parse(value);
+        }),
+        default: r#""direct""#,
+        example: r#""overlay""#,
+        about: "`overlay` keeps what they change in the working folder apart until the client [accepts it](workspace-overlay.md); needs \
+            `sandbox.mode` `workspace-write`",
     },
     Setting {
         path: "sandbox.minimum",

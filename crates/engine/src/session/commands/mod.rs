@@ -89,6 +89,9 @@ impl Session {
             Command::GetChanges { query } => return self.get_changes(origin, query),
             Command::Undo { target, dry_run } => return self.undo(origin, target, dry_run),
             Command::Redo { dry_run } => return self.redo(origin, dry_run),
+            Command::GetPendingChanges { query } => return self.get_pending_changes(origin, query),
+            Command::AcceptChanges { selection } => return self.accept_changes(origin, selection),
+            Command::DiscardChanges { selection } => return self.discard_changes(origin, selection),
             Command::ExportHtml { path } => return self.export_html(origin, path),
             Command::Shell { command, exclude_from_context } => {
                 let directory = self.transcript.working_directory().to_owned();

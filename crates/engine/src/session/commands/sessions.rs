@@ -16,6 +16,7 @@ use crate::model_choice::ModelChoice;
 use crate::pending::{Awaited, PendingId};
 use crate::session::Session;
 use crate::session::file_changes::track_files;
+use crate::session::pending_changes::PendingNotes;
 use crate::transcript::Transcript;
 
 impl Session {
@@ -143,6 +144,7 @@ impl Session {
         self.transcript = enter(&self.agent, opened, &mut models)?;
         self.models = models;
         self.files = track_files(&self.agent, &self.transcript);
+        self.pending_notes = PendingNotes::default();
         self.take_notes(notes);
         self.budget.enter(spent);
         self.futile_compaction = None;

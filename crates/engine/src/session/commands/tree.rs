@@ -103,6 +103,9 @@ impl Session {
             if let Some(directory) = &options.temporary_directory {
                 ids.iter().for_each(|id| bowline_tools::remove_logs(directory, id));
             }
+            if let Some(confinement) = &options.confinement {
+                ids.iter().for_each(|id| confinement.forget_changes(id));
+            }
             if let Some(own) = &options.own_folder {
                 ids.iter().for_each(|id| bowline_undo::remove(&own.join(UNDO_FOLDER), id));
             }
