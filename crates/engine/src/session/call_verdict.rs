@@ -30,6 +30,11 @@ impl Session {
     pub(super) fn check_call(&mut self, index: usize, started: Instant, asks: Option<String>) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let toolbox = self.instructions.toolbox();
+        // Nobody is asked about a call that cannot run: whatever they agree to would be about something else.
+        if let Some(refusal) = toolbox.get(&call.tool).and_then(|tool| tool.refuse_arguments(&call.arguments))
+        {
+            return self.end_call(index, Outcome::error(refusal), started);
+        }
         let options = toolbox.options();
         let gated = GatedCall {
             call_id: &call.id,
