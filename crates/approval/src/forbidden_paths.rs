@@ -4,15 +4,13 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::rules::{Access, ForbiddenPaths, PathPattern, Rule};
+use crate::path_pattern::PathPattern;
+use crate::rules::{Access, ForbiddenPaths, Rule};
 
 /// How many names are looked at, how deep, and how many may be found.
 const MOST_NAMES: usize = 200_000;
 const DEEPEST: usize = 32;
 const MOST_FOUND: usize = 10_000;
-
-/// What makes a pattern more than a path.
-const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 /// Returns the files that rules forbid in a project, which is canonical, and elsewhere.
 pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &Path) -> ForbiddenPaths {
@@ -33,12 +31,12 @@ pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &P
 }
 
 fn matching(pattern: &PathPattern, folder: &Path, is_incomplete: &mut bool) -> Vec<PathBuf> {
-    if !pattern.glob.contains(WILDCARDS) {
-        return vec![folder.join(&pattern.glob)];
+    let (start, has_wildcards) = pattern.start(folder);
+    if !has_wildcards {
+        return vec![start];
     }
-    let start = if pattern.is_absolute { literal_part(&pattern.glob) } else { folder.to_owned() };
     let mut found = Vec::new();
-    let mut folders = VecDeque::from([(start, 0)]);
+    let mut folders = VecDeque::from([(start.clone(), 0)]);
     let mut names = 0;
     while let Some((current, depth)) = folders.pop_front() {
         // One that cannot be read has nothing for tools either.
@@ -51,7 +49,7 @@ fn matching(pattern: &PathPattern, folder: &Path, is_incomplete: &mut bool) -> V
             }
             let path = entry.path();
             // A folder that is found is forbidden with everything in it.
-            if pattern.matches(&path, folder) {
+            if pattern.is_below(&path, &start) {
                 found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth < DEEPEST {
@@ -63,11 +61,4 @@ fn matching(pattern: &PathPattern, folder: &Path, is_incomplete: &mut bool) -> V
         }
     }
     found
-}
-
-/// Returns the folder that everything that a pattern matches is in.
-fn literal_part(glob: &str) -> PathBuf {
-    let end = glob.find(WILDCARDS).unwrap_or(glob.len());
-    let folder = glob[..end].rfind('/').map_or("/", |slash| &glob[..=slash]);
-    PathBuf::from(folder)
 }

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::forbidden_paths;
 use crate::judgement::Call;
 use crate::remembered::{self, Projects};
-use crate::rules::{ForbiddenPaths, Rule, parse_all};
+use crate::rules::{ForbiddenPaths, Rule, Source, parse_all};
 
 /// How many agreements a session keeps in memory. Whatever comes after is asked about each time.
 const MOST_KEPT: usize = 10_000;
@@ -70,8 +70,8 @@ impl Gate {
     /// so is a broken file.
     pub fn new(options: Options) -> Result<Self, Error> {
         let Options { ask, rules, file, home } = options;
-        let rules =
-            parse_all(&rules, home.as_deref()).map_err(|(index, problem)| Error::Rule { index, problem })?;
+        let source = Source::Settings { home: home.as_deref() };
+        let rules = parse_all(&rules, source).map_err(|(index, problem)| Error::Rule { index, problem })?;
         let projects = file.as_deref().map(remembered::read).transpose()?.unwrap_or_default();
         let memory = Arc::new(Memory::new(ask));
         Ok(Self {
@@ -143,7 +143,7 @@ impl CallGate for Gate {
 
     fn remember(&self, consent: &Consent<'_>, remembered: Remembered) -> Option<Remembering> {
         let Consent { working_directory, digest, rule } = *consent;
-        let parsed = rule.and_then(|rule| Rule::parse(rule, None).ok());
+        let parsed = rule.and_then(|rule| Rule::parse(rule, Source::Remembered).ok());
         {
             let mut kept = self.memory.kept();
             match &parsed {

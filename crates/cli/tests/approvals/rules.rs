@@ -128,3 +128,30 @@ fn way_out_of_the_sandbox_does_not_exist_without_one() {
     assert!(!workspace.work().join("ran").exists());
     assert!(!server.requests()[0].body.to_string().contains("unsandboxed"));
 }
+
+#[test]
+fn path_rules_hold_for_what_is_named_through_a_link() {
+    let (server, workspace) = Workspace::with_server();
+    let settings = rules(json!([
+        { "tool": "*", "path": "~/keys/**", "then": "deny" },
+        { "tool": "*", "path": "slink/**", "then": "deny" },
+    ]));
+    let workspace = workspace.settings(settings).file("secret/a", "SECRET");
+    std::fs::create_dir_all(workspace.home().join("keys")).unwrap();
+    std::fs::write(workspace.home().join("keys/id"), "SECRET").unwrap();
+    std::os::unix::fs::symlink("secret", workspace.work().join("slink")).unwrap();
+    let home = workspace.home().join("another-name");
+    std::os::unix::fs::symlink(workspace.home(), &home).unwrap();
+    let real = workspace.home().canonicalize().unwrap().join("keys/id");
+    server.reply(
+        ["secret/a".to_owned(), "slink/a".to_owned(), "~/keys/id".to_owned(), real.display().to_string()]
+            .into_iter()
+            .fold(Reply::new(), |reply, path| reply.tool("read", json!({ "path": path }))),
+    );
+    server.reply(Reply::text("done"));
+    let mut agent =
+        Launch::rpc(&workspace).model("mock/m1").environment("HOME", &home.display().to_string()).start();
+    let results = results(&agent.run("go"));
+    assert_eq!(results.len(), 4);
+    assert!(results.iter().all(|result| result.contains("A rule of the user forbids")), "{results:?}");
+}
