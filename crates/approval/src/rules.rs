@@ -270,6 +270,7 @@ impl Rule {
     pub fn covers(&self, command: &PlainCommand<'_>) -> bool {
         let Subject::Prefix(words) = &self.subject else { return false };
         command.begins(words.len(), |place, word| words[place].iter().any(|wanted| wanted == word))
+            && !command.exceeds(words.len())
     }
 
     /// Tells whether the rule is about commands and something in this text might be one of them.

@@ -5,6 +5,7 @@
 //! everything that might be a command: behind wrappers, in substitutions, in the text of `sh -c`. It is advice all the
 //! same: only the sandbox keeps a command from doing something.
 
+mod git;
 pub(crate) mod lexer;
 pub(crate) mod remembering;
 
@@ -262,6 +263,16 @@ impl PlainCommand<'_> {
                 .iter()
                 .enumerate()
                 .all(|(place, word)| word.is_literal && !word.has_glob && is_like(place, &word.text))
+    }
+
+    /// Tells whether words after the first `count` have the program run or write something that those do not speak of.
+    pub fn exceeds(&self, count: usize) -> bool {
+        match self.0.words.as_slice() {
+            [program, subcommand, ..] if program.text == "git" && count >= 2 => self.0.words[count..]
+                .iter()
+                .any(|word| git::is_dangerous(&subcommand.text, &word.text, word.has_glob)),
+            _ => false,
+        }
     }
 
     /// Returns the words, if all of them are literal.

@@ -519,3 +519,43 @@ fn links_in_a_pattern_do_not_keep_it_from_restricting() {
         assert_eq!(verdict(rule, &directory, "~/.ssh/new"), "runs", "the home folder is the user's");
     }
 }
+
+#[test]
+fn rule_about_git_does_not_allow_to_run_or_write_what_an_option_names() {
+    let rules = json!([
+        { "prefix": ["git", ["status", "diff", "log", "grep", "push", "fetch", "merge"]], "then": "allow" },
+        { "prefix": ["git", "show", "--output=x"], "then": "allow" },
+    ]);
+    let world = World::new(AskMode::Untrusted, rules);
+    for allowed in [
+        "git status -s",
+        "git diff -w --ext-diff -O order",
+        "git log --oneline -- src/*.rs",
+        "git log --no-ext-diff --output-indicator-new=x",
+        "git grep -n -e foo -- .",
+        "git push -u origin main",
+        "git fetch --all",
+        "git show --output=x HEAD",
+        "git status *",
+    ] {
+        assert_eq!(world.command(allowed), "runs", "{allowed}");
+    }
+    for asked in [
+        "git grep --open-files-in-pager=rm foo",
+        "git grep --open=rm foo",
+        "git grep -Orm foo",
+        "git grep -nOrm foo",
+        "git grep foo -- -Orm",
+        "git grep foo *",
+        "git grep foo -*",
+        "git diff --output=x",
+        "git diff --outp x",
+        "git log --format=x --output=y",
+        "git push --receive-pack=rm .",
+        "git push --exec=rm .",
+        "git fetch --upload=rm .",
+        "git merge -s x",
+    ] {
+        assert_eq!(world.command(asked), "untrusted", "{asked}");
+    }
+}
