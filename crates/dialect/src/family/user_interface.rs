@@ -394,7 +394,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use bowline_core::ask::{AskAnswer, Terms};
+    use bowline_core::ask::{ApprovalKind, AskAnswer, Terms};
     use bowline_core::message::Arguments;
     use serde_json::json;
 
@@ -420,7 +420,7 @@ mod tests {
             tool: "bash".to_owned(),
             arguments: Arc::new(arguments),
             reason: "it runs a command".to_owned(),
-            terms: Terms::default(),
+            terms: Terms { kind: ApprovalKind::Command, ..Terms::default() },
         };
         Event::Ask(Ask { id: AskId(7), token: TOKEN, question: Question::Approval(Box::new(approval)) })
     }
