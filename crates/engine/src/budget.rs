@@ -138,7 +138,10 @@ impl Budget {
         match event {
             Event::MessageEnd { message, entry } => {
                 let Some(answer) = message.as_assistant() else { return false };
-                self.session.turns += u64::from(entry.is_some());
+                // What says that a limit was reached is no answer of the model.
+                let is_stop =
+                    answer.content.is_empty() && answer.error_kind.is_some_and(ErrorKind::is_of_limit);
+                self.session.turns += u64::from(entry.is_some() && !is_stop);
                 self.spend(&answer.usage);
             }
             Event::ToolEnd { result, .. } => match &result.usage {
@@ -297,7 +300,7 @@ impl Budget {
                 let used = spent.get(*limited);
                 if used >= WARNING * max && !self.warned.contains(&(scope, *limited)) {
                     self.warned.push((scope, *limited));
-                    warnings.push(LimitWarning { scope, limited: *limited, used: used.min(max), max });
+                    warnings.push(LimitWarning { scope, limited: *limited, used, max });
                 }
             }
         }
@@ -370,7 +373,7 @@ pub(crate) fn spent_in(statistics: &Statistics) -> Spent {
     Spent {
         cost: statistics.usage.cost.total,
         tokens: statistics.usage.total_tokens,
-        turns: statistics.assistant_messages,
+        turns: statistics.assistant_messages.saturating_sub(statistics.limit_stops),
         tool_calls: statistics.tool_calls,
         seconds: 0.0,
     }
