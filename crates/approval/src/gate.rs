@@ -20,6 +20,9 @@ use crate::rules::{ForbiddenPaths, Rule, Source, parse_all};
 /// How many agreements a session keeps in memory. Whatever comes after is asked about each time.
 const MOST_KEPT: usize = 10_000;
 
+/// What the model reads if the gate has failed.
+const NOT_APPLIED: &str = "The rules about calls could not be applied.";
+
 /// What a gate is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -63,6 +66,8 @@ pub(crate) struct Kept {
     pub rules: Vec<(PathBuf, Rule)>,
     /// The digests of calls that the user agreed to.
     pub digests: HashSet<String>,
+    /// How often the user has agreed to more than a call.
+    pub revision: u64,
 }
 
 impl Gate {
@@ -124,8 +129,24 @@ impl CallGate for Gate {
         let (gate, call) = (self.clone(), Call::from(call));
         Check::Later(Box::pin(async move {
             let judged = tokio::task::spawn_blocking(move || gate.judge(&call)).await;
-            judged.unwrap_or_else(|_| Verdict::refused("The rules about calls could not be applied."))
+            judged.unwrap_or_else(|_| Verdict::refused(NOT_APPLIED))
         }))
+    }
+
+    fn check_again(&self, call: &GatedCall<'_>, target: Option<&Path>) -> Check {
+        if self.lets_everything_run(call) {
+            return Verdict::run().into();
+        }
+        let (gate, call, target) = (self.clone(), Call::from(call), target.map(Path::to_owned));
+        Check::Later(Box::pin(async move {
+            let judged =
+                tokio::task::spawn_blocking(move || gate.judge_again(&call, target.as_deref())).await;
+            judged.unwrap_or_else(|_| Verdict::refused(NOT_APPLIED))
+        }))
+    }
+
+    fn revision(&self) -> u64 {
+        self.memory.kept().revision
     }
 
     fn check_host(&self, host: &HostName<'_>) -> Verdict {
@@ -146,6 +167,7 @@ impl CallGate for Gate {
         let parsed = rule.and_then(|rule| Rule::parse(rule, Source::Remembered).ok());
         {
             let mut kept = self.memory.kept();
+            kept.revision += 1;
             match &parsed {
                 Some(parsed) if kept.rules.len() < MOST_KEPT => {
                     kept.rules.push((working_directory.to_owned(), parsed.clone()));

@@ -79,17 +79,16 @@ impl Gate {
         let ruling = self.ruling(call, &facts);
         let ask = self.memory.kept().ask;
         if let Some((Then::Deny, why)) = &ruling.strictest {
-            return Verdict::refused(format!(
-                "A rule of the user forbids this call{}. Do not try to get around it: go on without it, or ask the user.",
-                because(why.as_deref())
-            ));
+            return forbidden(why.as_deref());
         }
         let wants_out = match call.way_out(&facts, &ruling, ask) {
             Ok(wants_out) => wants_out,
             Err(refusal) => return Verdict::refused(refusal),
         };
         let grants = wants_out.as_ref().map(|way_out| way_out.grants.clone()).unwrap_or_default();
-        let digest = call_digest(&call.tool, &call.arguments, &call.working_directory, &grants);
+        let target = facts.target.as_ref().map(|target| target.path.clone());
+        let digest =
+            call_digest(&call.tool, &call.arguments, &call.working_directory, target.as_deref(), &grants);
         if self.memory.kept().digests.contains(&digest) {
             return Verdict::Run { grants };
         }
@@ -112,7 +111,23 @@ impl Gate {
             ));
         }
         let rule = call.suggested_rule(&facts, &grants, code);
-        Verdict::Ask(Box::new(Asking { code, reason, grants, rule }))
+        Verdict::Ask(Box::new(Asking { code, reason, target, grants, rule }))
+    }
+
+    /// Decides about a call that the user has agreed to: whether a rule forbids it by now, and whether it is still about
+    /// the same path. It looks at the file system, so it blocks.
+    pub(crate) fn judge_again(&self, call: &Call, shown: Option<&Path>) -> Verdict {
+        let facts = call.facts(self.shared.home.as_deref());
+        if let Some((Then::Deny, why)) = &self.ruling(call, &facts).strictest {
+            return forbidden(why.as_deref());
+        }
+        let target = facts.target.as_ref().map(|target| target.path.as_path());
+        if shown.is_some() && shown != target {
+            return Verdict::refused(
+                "The path of this call leads to another place than when the user was asked about it, so it did not run. Call it again: the user is asked about the place where it leads now.",
+            );
+        }
+        Verdict::run()
     }
 
     /// Decides about a host.
@@ -146,6 +161,7 @@ impl Gate {
         Verdict::Ask(Box::new(Asking {
             code: ReasonCode::Network,
             reason,
+            target: None,
             grants: Grants { hosts: vec![format!("{host}:{port}")], ..Grants::default() },
             rule: Some(json!({ "host": pattern, "then": "allow" })),
         }))
@@ -359,6 +375,13 @@ impl Call {
         };
         Some(json!({ "tool": tools, "path": pattern, "then": "allow" }))
     }
+}
+
+fn forbidden(why: Option<&str>) -> Verdict {
+    Verdict::refused(format!(
+        "A rule of the user forbids this call{}. Do not try to get around it: go on without it, or ask the user.",
+        because(why)
+    ))
 }
 
 fn because(why: Option<&str>) -> String {

@@ -120,7 +120,7 @@ impl World {
 
     fn agree(&self, asking: &Asking, tool: &str, arguments: &Value) {
         let arguments = arguments.as_object().cloned().unwrap();
-        let digest = call_digest(tool, &arguments, &self.folder(), &asking.grants);
+        let digest = call_digest(tool, &arguments, &self.folder(), asking.target.as_deref(), &asking.grants);
         let consent =
             Consent { working_directory: &self.folder(), digest: &digest, rule: asking.rule.as_ref() };
         assert!(self.gate.remember(&consent, bowline_core::ask::Remembered::Session).is_none());
