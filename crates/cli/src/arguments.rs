@@ -29,9 +29,24 @@ const REPEATABLE: &[&str] = &[
     "--writable",
 ];
 
-/// Flags that look at an empty value themselves: it means something, or is an error.
-const TAKES_EMPTY: &[&str] =
-    &["--mode", "--dialect", "--cwd", "--tools", "--search", "--sandbox", "--network", "--writable"];
+/// Flags that look at an empty value themselves: it means something, or is an error. A limit or a guard that is silently
+/// absent is not what anybody wants.
+const TAKES_EMPTY: &[&str] = &[
+    "--mode",
+    "--dialect",
+    "--cwd",
+    "--tools",
+    "--search",
+    "--sandbox",
+    "--network",
+    "--writable",
+    "--ask",
+    "--max-cost",
+    "--max-tokens",
+    "--max-turns",
+    "--max-tool-calls",
+    "--max-time",
+];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =

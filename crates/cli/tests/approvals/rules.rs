@@ -115,6 +115,9 @@ fn unknown_mode_is_refused() {
     let (_server, workspace) = Workspace::with_server();
     let finished = Launch::rpc(&workspace).arguments(&["--ask", "sometimes"]).run_with_input("");
     assert!(finished.stderr.contains("\"sometimes\" is not a time to ask"), "{}", finished.stderr);
+    let finished = Launch::rpc(&workspace).arguments(&["--ask", ""]).run_with_input("");
+    assert!(finished.stderr.contains("\"\" is not a time to ask"), "{}", finished.stderr);
+    assert_ne!(finished.code, 0);
 }
 
 #[test]
