@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bowline_core::ask::Remembered;
 use bowline_core::sandbox::AskMode;
 use bowline_engine::{CallGate, Check, Consent, GatedCall, HostName, Remembering, Verdict};
-use bowline_tools::wants_unsandboxed;
+use bowline_tools::{ClosedPaths, IsClosed, wants_unsandboxed};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::forbidden_paths;
 use crate::judgement::Call;
 use crate::remembered::{self, Projects};
-use crate::rules::{ForbiddenPaths, Rule, Source, parse_all};
+use crate::rules::{Access, ForbiddenPaths, Rule, Source, Then, parse_all};
 
 /// How many agreements a session keeps in memory. Whatever comes after is asked about each time.
 const MOST_KEPT: usize = 10_000;
@@ -188,6 +188,20 @@ impl CallGate for Gate {
             let work = move || remembered::add(&file, &bowline_files::canonical(&folder), &rule);
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()))
         }))
+    }
+}
+
+impl ClosedPaths for Gate {
+    fn in_folder(&self, tool: &str, working_directory: &Path) -> Option<IsClosed> {
+        let folder = bowline_files::canonical(working_directory);
+        let remembered = self.shared.projects.get(&folder).into_iter().flatten();
+        let denying = self.shared.rules.iter().chain(remembered).filter(|rule| rule.then == Then::Deny);
+        let patterns = denying.filter_map(|rule| rule.path_pattern(tool, &[Access::Read]));
+        let placed: Vec<_> = patterns.map(|pattern| pattern.placed(working_directory).into_owned()).collect();
+        if placed.is_empty() {
+            return None;
+        }
+        Some(Box::new(move |path, given| placed.iter().any(|pattern| pattern.restricts(path, given))))
     }
 }
 

@@ -2,6 +2,7 @@
 //! given and as it really is, and so is the part of the pattern that names a place. A rule that allows something must not
 //! be widened by a link, which a tool may have made: it is compared with the real path only, and as it is written.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -41,6 +42,28 @@ pub(crate) struct Target {
     pub given: PathBuf,
     /// What the call does to it.
     pub accesses: &'static [Access],
+}
+
+/// A pattern of a rule that asks or denies, and the place that its first parts name.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed<'rule> {
+    pattern: Cow<'rule, PathPattern>,
+    /// As it is written, and with all links followed.
+    written: PathBuf,
+    real: PathBuf,
+}
+
+impl Placed<'_> {
+    /// Tells whether the rule is about a path, by the path without links and by that as it was given.
+    pub fn restricts(&self, path: &Path, given: &Path) -> bool {
+        let places = [&self.real, &self.written];
+        [path, given].iter().any(|path| places.iter().any(|place| self.pattern.is_below(path, place)))
+    }
+
+    /// Returns it without the rule that it is of.
+    pub fn into_owned(self) -> Placed<'static> {
+        Placed { pattern: Cow::Owned(self.pattern.into_owned()), ..self }
+    }
 }
 
 impl PathPattern {
@@ -86,10 +109,14 @@ impl PathPattern {
 
     /// Tells whether a rule that asks or denies is about a path. Looks at the file system.
     pub fn restricts(&self, target: &Target, folder: &Path) -> bool {
+        self.placed(folder).restricts(&target.path, &target.given)
+    }
+
+    /// Returns the pattern with the places that it names, to be compared with many paths. Looks at the file system.
+    pub fn placed(&self, folder: &Path) -> Placed<'_> {
         let written = self.place(folder);
         let real = bowline_files::canonical(&written);
-        let paths = [&target.path, &target.given];
-        paths.iter().any(|path| [&real, &written].iter().any(|place| self.is_below(path, place)))
+        Placed { pattern: Cow::Borrowed(self), written, real }
     }
 
     /// Tells whether a rule that allows something is about a path. Looks at the file system.

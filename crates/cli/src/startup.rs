@@ -128,6 +128,7 @@ pub(crate) fn tool_options(
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
         confinement: None,
+        closed_paths: None,
     }
 }
 

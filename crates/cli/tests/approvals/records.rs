@@ -158,7 +158,7 @@ fn equal_calls_of_subagents_are_asked_about_once_and_noted_with_the_number_that_
 
 /// Returns what the files of subagents say about approvals.
 fn subagent_entries(workspace: &Workspace) -> Vec<Value> {
-    let mut folders = vec![workspace.configuration()];
+    let mut folders = vec![workspace.configuration().join("sessions")];
     let mut entries = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {

@@ -158,3 +158,30 @@ fn path_rules_hold_for_what_is_named_through_a_link() {
     assert_eq!(results.len(), 4);
     assert!(results.iter().all(|result| result.contains("A rule of the user forbids")), "{results:?}");
 }
+
+#[test]
+fn searches_leave_out_files_that_a_rule_forbids_to_read() {
+    let (server, workspace) = Workspace::with_server();
+    let settings = rules(json!([
+        { "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" },
+        { "tool": "*", "path": "keys/", "then": "deny" },
+    ]));
+    let workspace = workspace.settings(settings);
+    let workspace = workspace.file("sub/.env", "TOKEN=1").file("keys/a", "TOKEN=2").file("b", "TOKEN=3");
+    server.reply(
+        Reply::new()
+            .tool("grep", json!({ "pattern": "TOKEN" }))
+            .tool("find", json!({ "pattern": "*" }))
+            .tool("ls", json!({ "path": "sub" })),
+    );
+    server.reply(Reply::text("done"));
+    let launch = Launch::rpc(&workspace).model("mock/m1").arguments(&["--tools", "grep,find,ls"]);
+    let records = launch.start().run("go");
+    let found = results(&records);
+    assert_eq!(found.len(), 3);
+    for text in &found {
+        assert!(!["TOKEN=1", "TOKEN=2", ".env", "keys"].iter().any(|closed| text.contains(closed)), "{text}");
+        assert!(text.contains("left out"), "{text}");
+    }
+    assert!(found.iter().any(|text| text.contains("b:1: TOKEN=3")), "{found:?}");
+}

@@ -47,9 +47,13 @@ pub(crate) struct Asker {
 impl Session {
     /// Asks the user what a subagent of a call wants to know.
     pub(super) fn pass_on(&mut self, call: usize, passed_on: PassedOn) {
-        let PassedOn { id, question, answers, withdrawn } = passed_on;
-        let code = match &question {
-            Question::Approval(approval) => Some(approval.terms.code),
+        let PassedOn { id, mut question, answers, withdrawn } = passed_on;
+        let code = match &mut question {
+            Question::Approval(approval) => {
+                // The subagent has counted it, and the user has not seen it yet.
+                approval.terms.number = 0;
+                Some(approval.terms.code)
+            }
             Question::Dialog(_) => None,
         };
         if let Some(why) = code.and_then(|code| self.cannot_ask(code)) {
