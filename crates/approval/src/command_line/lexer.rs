@@ -195,8 +195,9 @@ impl Lexer<'_> {
         if self.takes('\'') {
             return self.with_escapes();
         }
-        self.word().is_literal = false;
+        // `$"…"` is a text that may be translated, as a rule to itself.
         if !self.rest.starts_with('"') {
+            self.word().is_literal = false;
             self.push('$');
         }
     }

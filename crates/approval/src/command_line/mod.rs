@@ -47,10 +47,15 @@ const WRAPPERS: &[&str] = &[
     "coproc",
     // Its name and a brace come before the first command.
     "function",
+    "choom",
     "chrt",
     "fakeroot",
     "gosu",
+    "linux32",
+    "linux64",
+    "prlimit",
     "runuser",
+    "setarch",
     "setpriv",
     "taskset",
     "unbuffer",
@@ -60,7 +65,7 @@ const WRAPPERS: &[&str] = &[
 /// Programs that run a text of their arguments as a command.
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish", "eval", "su", "runuser", "sg",
-    "script", "watch", "trap", "flock", "parallel", "ssh",
+    "script", "watch", "trap", "flock", "parallel", "ssh", "source", ".",
 ];
 
 /// The wrapper that splits a text into words and runs them.
@@ -156,6 +161,10 @@ impl CommandLine {
     fn collect_command(&mut self, command: &SimpleCommand, depth: usize) {
         let words = &command.words;
         let is_keyword = |word: &&Word| !word.is_quoted && KEYWORDS.contains(&word.text.as_str());
+        if words.iter().any(|word| !word.is_literal) {
+            // What is not known may be nothing.
+            self.candidates.push(texts(words.iter().filter(|word| word.is_literal)));
+        }
         let mut start = 0;
         while start < words.len() && !self.is_too_deep {
             // What a word that is not known stands for may be nothing, so a command may begin after it.
@@ -282,8 +291,8 @@ impl PlainCommand<'_> {
     }
 }
 
-fn texts(words: &[Word]) -> Vec<String> {
-    words.iter().map(|word| word.text.clone()).collect()
+fn texts<'word>(words: impl IntoIterator<Item = &'word Word>) -> Vec<String> {
+    words.into_iter().map(|word| word.text.clone()).collect()
 }
 
 /// Returns the text that an option of `env` has it split into words: `-S`, `-vS…`, `--split-string=…`. It may be the next

@@ -195,6 +195,11 @@ fn commands_are_found_wherever_they_hide() {
         "trap 'git push' EXIT",
         "flock F -c 'git push'",
         "flock F git push",
+        "git $X push",
+        "git \"$X\" push -f",
+        "$\"git\" push",
+        "source /dev/stdin <<< 'git push'",
+        "setarch -R git push",
     ] {
         assert!(might_push(text), "{text}");
     }
