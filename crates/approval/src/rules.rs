@@ -46,7 +46,7 @@ enum Subject {
     Tool,
     /// Commands that begin with these words, each with its alternatives.
     Prefix(Vec<Vec<String>>),
-    Path(PathPattern),
+    Path(Box<PathPattern>),
     Host(HostPattern),
 }
 
@@ -196,7 +196,7 @@ impl Rule {
                 tools = Some(vec![BASH.to_owned()]);
                 Subject::Prefix(words(prefix)?)
             }
-            (None, Some(path), None) => Subject::Path(PathPattern::new(&path, access, home)?),
+            (None, Some(path), None) => Subject::Path(Box::new(PathPattern::new(&path, access, home)?)),
             (None, None, Some(host)) if has_tool => {
                 return Err(format!(
                     "\"host\" {host:?} cannot have a \"tool\": the network does not know tools"

@@ -323,7 +323,7 @@ impl Session {
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Verdict(_), Step::Verdict(verdict)) => self.verdict_ready(id, *verdict),
-            (Awaited::Review { .. }, Step::Verdict(verdict)) => self.review_done(id, *verdict),
+            (Awaited::Review { .. }, Step::Verdict(verdict)) => self.review_done(id, &verdict),
             (Awaited::Question(_), Step::DialogOver(cause)) => self.question_over(id, cause),
             (Awaited::Remembered, Step::Remembered(result)) => self.remembered(id, result),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, outcome),

@@ -76,10 +76,10 @@ impl Session {
     }
 
     /// Goes on with a question that the gate has looked at again.
-    pub(super) fn review_done(&mut self, id: PendingId, verdict: Verdict) {
+    pub(super) fn review_done(&mut self, id: PendingId, verdict: &Verdict) {
         let Some(Awaited::Review { question }) = self.pending.remove(id) else { return };
         self.approvals.release(question);
-        self.reviewed(question, &verdict);
+        self.reviewed(question, verdict);
         self.show_next_question();
         self.continue_batch();
     }
