@@ -313,9 +313,11 @@ async fn decided(driver: &mut Driver, mut question: JoinHandle<HostAnswer>) -> H
 
 #[tokio::test]
 async fn host_is_asked_about_once_in_a_turn_and_names_the_call() {
-    for (decision, expected) in
-        [(Decision::Allow, HostAnswer::Allowed), (Decision::Deny { reason: None }, HostAnswer::Declined)]
-    {
+    for (decision, expected) in [
+        (Decision::Allow, HostAnswer::Allowed),
+        (Decision::Deny { reason: None }, HostAnswer::Declined),
+        (Decision::Expired, HostAnswer::Unanswered),
+    ] {
         let (mut driver, permits) = running().await;
         let questions = driver.host_questions();
         let known = tokio::spawn(questions.ask("known.example", 443));
