@@ -13,6 +13,7 @@ use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::configuration::{Fixed, Reader};
@@ -99,12 +100,34 @@ pub(crate) fn prepare(
 
 /// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
 fn gate(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Result<Gate, Failure> {
-    Ok(Gate::new(bowline_approval::Options {
+    let gate = Gate::new(bowline_approval::Options {
         ask: arguments.ask.or(file.approvals.ask).unwrap_or_default(),
         rules: file.approvals.rules.clone(),
         file: Some(environment.home.join("approvals.json")),
         home: environment.user_home.clone(),
-    })?)
+    })?;
+    warn_of_misspelt_tools(&file.approvals.rules);
+    Ok(gate)
+}
+
+/// Warns of tools in rules whose names look like those of built-in ones. An extension may have one of that name.
+fn warn_of_misspelt_tools(rules: &[Value]) {
+    for (index, rule) in rules.iter().enumerate() {
+        let names = match rule.get("tool") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(name)) => vec![name.as_str()],
+            _ => Vec::new(),
+        };
+        let is_unknown = |name: &&str| *name != "*" && bowline_tools::traits_of(name).is_none();
+        for name in names.into_iter().filter(is_unknown).filter(|name| !is_of_server(name)) {
+            let known = toolboxes::all(&Options::default()).names();
+            if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                note(format_args!(
+                    "bowline: approvals.rules[{index}]: no tool named {name} is built in; did you mean {near}?"
+                ));
+            }
+        }
+    }
 }
 
 /// Returns how the tools behave, and what they may know of the environment.

@@ -90,7 +90,7 @@ fn unknown_options_deny_and_unknown_ids_decide_nothing() {
 
 #[test]
 fn time_out_and_abort_are_announced() {
-    let settings = json!({ "approvals": { "timeoutMs": 40 } });
+    let settings = json!({ "approvals": { "timeoutMs": 400 } });
     let (server, _workspace, mut agent) = declared("pi", settings, &["mkdir one"]);
     prompt(&mut agent);
     agent.collect_until_settled();

@@ -185,3 +185,17 @@ fn searches_leave_out_files_that_a_rule_forbids_to_read() {
     }
     assert!(found.iter().any(|text| text.contains("b:1: TOKEN=3")), "{found:?}");
 }
+
+#[test]
+fn tool_that_looks_like_another_is_warned_of() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(rules(json!([
+        { "tool": ["bsh", "deploy"], "then": "deny" },
+        { "tool": "wirte", "path": "a", "then": "deny" },
+    ])));
+    let finished = Launch::rpc(&workspace).model("mock/m1").run_with_input("");
+    assert_eq!(finished.code, 0, "an extension may have such a tool: {finished:?}");
+    let expected = "approvals.rules[0]: no tool named bsh is built in; did you mean bash?";
+    assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    assert!(finished.stderr.contains("did you mean write?") && !finished.stderr.contains("deploy"));
+}
