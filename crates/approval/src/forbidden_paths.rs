@@ -4,15 +4,13 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::rules::{Access, ForbiddenPaths, PathPattern, Rule, Unsearched};
+use crate::path_pattern::PathPattern;
+use crate::rules::{Access, ForbiddenPaths, Rule, Unsearched};
 
 /// How many names are looked at, how deep, and how many may be found.
 const MOST_NAMES: usize = 200_000;
 const DEEPEST: usize = 32;
 const MOST_FOUND: usize = 10_000;
-
-/// What makes a pattern more than a path.
-const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 /// Returns the files that rules forbid in a project, which is canonical, and elsewhere.
 pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &Path) -> ForbiddenPaths {
@@ -38,12 +36,12 @@ pub(crate) fn expand<'rule>(rules: impl Iterator<Item = &'rule Rule>, folder: &P
 
 /// Returns what a pattern matches, or why that cannot be known.
 fn matching(pattern: &PathPattern, folder: &Path) -> Result<Vec<PathBuf>, Unsearched> {
-    if !pattern.glob.contains(WILDCARDS) {
-        return Ok(vec![folder.join(&pattern.glob)]);
+    let (start, has_wildcards) = pattern.start(folder);
+    if !has_wildcards {
+        return Ok(vec![start]);
     }
-    let start = if pattern.is_absolute { literal_part(&pattern.glob) } else { folder.to_owned() };
     let unsearched =
-        |limit: String| Err(Unsearched { pattern: pattern.glob.clone(), folder: start.clone(), limit });
+        |limit: String| Err(Unsearched { pattern: pattern.text.clone(), folder: start.clone(), limit });
     let mut found = Vec::new();
     let mut folders = VecDeque::from([(start.clone(), 0)]);
     let mut names = 0;
@@ -57,7 +55,7 @@ fn matching(pattern: &PathPattern, folder: &Path) -> Result<Vec<PathBuf>, Unsear
             }
             let path = entry.path();
             // A folder that is found is forbidden with everything in it.
-            if pattern.matches(&path, folder) {
+            if pattern.is_below(&path, &start) {
                 found.push(path);
                 if found.len() > MOST_FOUND {
                     return unsearched(format!("more than {MOST_FOUND} files that the rule forbids"));
@@ -71,11 +69,4 @@ fn matching(pattern: &PathPattern, folder: &Path) -> Result<Vec<PathBuf>, Unsear
         }
     }
     Ok(found)
-}
-
-/// Returns the folder that everything that a pattern matches is in.
-fn literal_part(glob: &str) -> PathBuf {
-    let end = glob.find(WILDCARDS).unwrap_or(glob.len());
-    let folder = glob[..end].rfind('/').map_or("/", |slash| &glob[..=slash]);
-    PathBuf::from(folder)
 }

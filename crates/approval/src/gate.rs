@@ -8,17 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bowline_core::ask::Remembered;
 use bowline_core::sandbox::AskMode;
 use bowline_engine::{CallGate, Check, Consent, GatedCall, HostName, Remembering, Verdict};
-use bowline_tools::wants_unsandboxed;
+use bowline_tools::{ClosedPaths, IsClosed, wants_unsandboxed};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::forbidden_paths;
 use crate::judgement::Call;
 use crate::remembered::{self, Projects};
-use crate::rules::{ForbiddenPaths, Rule, parse_all};
+use crate::rules::{Access, ForbiddenPaths, Rule, Source, Then, parse_all};
 
 /// How many agreements a session keeps in memory. Whatever comes after is asked about each time.
 const MOST_KEPT: usize = 10_000;
+
+/// What the model reads if the gate has failed.
+const NOT_APPLIED: &str = "The rules about calls could not be applied.";
 
 /// What a gate is made of.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +66,8 @@ pub(crate) struct Kept {
     pub rules: Vec<(PathBuf, Rule)>,
     /// The digests of calls that the user agreed to.
     pub digests: HashSet<String>,
+    /// How often the user has agreed to more than a call.
+    pub revision: u64,
 }
 
 impl Gate {
@@ -70,8 +75,8 @@ impl Gate {
     /// so is a broken file.
     pub fn new(options: Options) -> Result<Self, Error> {
         let Options { ask, rules, file, home } = options;
-        let rules =
-            parse_all(&rules, home.as_deref()).map_err(|(index, problem)| Error::Rule { index, problem })?;
+        let source = Source::Settings { home: home.as_deref() };
+        let rules = parse_all(&rules, source).map_err(|(index, problem)| Error::Rule { index, problem })?;
         let projects = file.as_deref().map(remembered::read).transpose()?.unwrap_or_default();
         let memory = Arc::new(Memory::new(ask));
         Ok(Self {
@@ -124,8 +129,24 @@ impl CallGate for Gate {
         let (gate, call) = (self.clone(), Call::from(call));
         Check::Later(Box::pin(async move {
             let judged = tokio::task::spawn_blocking(move || gate.judge(&call)).await;
-            judged.unwrap_or_else(|_| Verdict::refused("The rules about calls could not be applied."))
+            judged.unwrap_or_else(|_| Verdict::refused(NOT_APPLIED))
         }))
+    }
+
+    fn check_again(&self, call: &GatedCall<'_>, target: Option<&Path>) -> Check {
+        if self.lets_everything_run(call) {
+            return Verdict::run().into();
+        }
+        let (gate, call, target) = (self.clone(), Call::from(call), target.map(Path::to_owned));
+        Check::Later(Box::pin(async move {
+            let judged =
+                tokio::task::spawn_blocking(move || gate.judge_again(&call, target.as_deref())).await;
+            judged.unwrap_or_else(|_| Verdict::refused(NOT_APPLIED))
+        }))
+    }
+
+    fn revision(&self) -> u64 {
+        self.memory.kept().revision
     }
 
     fn check_host(&self, host: &HostName<'_>) -> Verdict {
@@ -143,9 +164,10 @@ impl CallGate for Gate {
 
     fn remember(&self, consent: &Consent<'_>, remembered: Remembered) -> Option<Remembering> {
         let Consent { working_directory, digest, rule } = *consent;
-        let parsed = rule.and_then(|rule| Rule::parse(rule, None).ok());
+        let parsed = rule.and_then(|rule| Rule::parse(rule, Source::Remembered).ok());
         {
             let mut kept = self.memory.kept();
+            kept.revision += 1;
             match &parsed {
                 Some(parsed) if kept.rules.len() < MOST_KEPT => {
                     kept.rules.push((working_directory.to_owned(), parsed.clone()));
@@ -166,6 +188,20 @@ impl CallGate for Gate {
             let work = move || remembered::add(&file, &bowline_files::canonical(&folder), &rule);
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.to_string()))
         }))
+    }
+}
+
+impl ClosedPaths for Gate {
+    fn in_folder(&self, tool: &str, working_directory: &Path) -> Option<IsClosed> {
+        let folder = bowline_files::canonical(working_directory);
+        let remembered = self.shared.projects.get(&folder).into_iter().flatten();
+        let denying = self.shared.rules.iter().chain(remembered).filter(|rule| rule.then == Then::Deny);
+        let patterns = denying.filter_map(|rule| rule.path_pattern(tool, &[Access::Read]));
+        let placed: Vec<_> = patterns.map(|pattern| pattern.placed(working_directory).into_owned()).collect();
+        if placed.is_empty() {
+            return None;
+        }
+        Some(Box::new(move |path, given| placed.iter().any(|pattern| pattern.restricts(path, given))))
     }
 }
 

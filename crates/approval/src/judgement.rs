@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bowline_core::ask::ReasonCode;
 use bowline_core::message::Arguments;
 use bowline_core::sandbox::{AskMode, Grants};
-use bowline_core::tool::ToolTraits;
+use bowline_core::tool::{ToolDisplay, ToolTraits};
 use bowline_engine::{Asking, GatedCall, HostName, Verdict, call_digest};
 use bowline_tools::{Confinement, UNSANDBOXED, WriteAccess, effective_arguments, wants_unsandboxed};
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::command_line::remembering::suggested_prefix;
 use crate::command_line::{CommandLine, PlainCommand};
 use crate::gate::Gate;
-use crate::rules::{Access, BASH, Rule, Then, exact_path};
+use crate::path_pattern::{Target, exact_path};
+use crate::rules::{Access, BASH, Rule, Then};
 
 /// A call that is being judged.
 pub(crate) struct Call {
@@ -44,8 +45,7 @@ struct Facts {
     folder: PathBuf,
     /// The command line, if it is a call of the built-in `bash`.
     line: Option<CommandLine>,
-    /// What it does to a path, which is canonical.
-    target: Option<(PathBuf, &'static [Access])>,
+    target: Option<Target>,
 }
 
 /// What the rules say about a call.
@@ -79,17 +79,16 @@ impl Gate {
         let ruling = self.ruling(call, &facts);
         let ask = self.memory.kept().ask;
         if let Some((Then::Deny, why)) = &ruling.strictest {
-            return Verdict::refused(format!(
-                "A rule of the user forbids this call{}. Do not try to get around it: go on without it, or ask the user.",
-                because(why.as_deref())
-            ));
+            return forbidden(why.as_deref());
         }
         let wants_out = match call.beyond_sandbox(&facts, &ruling, ask) {
             Ok(wants_out) => wants_out,
             Err(refusal) => return Verdict::refused(refusal),
         };
         let grants = wants_out.as_ref().map(|beyond| beyond.grants.clone()).unwrap_or_default();
-        let digest = call_digest(&call.tool, &call.arguments, &call.working_directory, &grants);
+        let target = facts.target.as_ref().map(|target| target.path.clone());
+        let digest =
+            call_digest(&call.tool, &call.arguments, &call.working_directory, target.as_deref(), &grants);
         if self.memory.kept().digests.contains(&digest) {
             return Verdict::Run { grants };
         }
@@ -112,7 +111,23 @@ impl Gate {
             ));
         }
         let rule = call.suggested_rule(&facts, &grants, code);
-        Verdict::Ask(Box::new(Asking { code, reason, grants, rule }))
+        Verdict::Ask(Box::new(Asking { code, reason, target, grants, rule }))
+    }
+
+    /// Decides about a call that the user has agreed to: whether a rule forbids it by now, and whether it is still about
+    /// the same path. It looks at the file system, so it blocks.
+    pub(crate) fn judge_again(&self, call: &Call, shown: Option<&Path>) -> Verdict {
+        let facts = call.facts(self.shared.home.as_deref());
+        if let Some((Then::Deny, why)) = &self.ruling(call, &facts).strictest {
+            return forbidden(why.as_deref());
+        }
+        let target = facts.target.as_ref().map(|target| target.path.as_path());
+        if shown.is_some() && shown != target {
+            return Verdict::refused(
+                "The path of this call leads to another place than when the user was asked about it, so it did not run. Call it again: the user is asked about the place where it leads now.",
+            );
+        }
+        Verdict::run()
     }
 
     /// Decides about a host.
@@ -146,6 +161,7 @@ impl Gate {
         Verdict::Ask(Box::new(Asking {
             code: ReasonCode::Network,
             reason,
+            target: None,
             grants: Grants { hosts: vec![format!("{host}:{port}")], ..Grants::default() },
             rule: Some(json!({ "host": pattern, "then": "allow" })),
         }))
@@ -171,11 +187,11 @@ impl Gate {
         ruling.is_agreed = call.is_allowed_by(&agreed, facts, false);
         ruling.is_allowed = call.is_allowed_by(&all, facts, false);
         ruling.leaves_sandbox = call.is_allowed_by(&all, facts, true);
-        ruling.lifts_path = facts.target.as_ref().is_some_and(|(path, accesses)| {
+        ruling.lifts_path = facts.target.as_ref().is_some_and(|target| {
             let patterns = all.iter().filter(|rule| rule.then == Then::Allow);
-            let mut patterns = patterns.filter_map(|rule| rule.path_pattern(&call.tool, accesses));
+            let mut patterns = patterns.filter_map(|rule| rule.path_pattern(&call.tool, target.accesses));
             // A relative pattern speaks about the project, and the sandbox protects some of it.
-            patterns.any(|pattern| pattern.is_absolute && pattern.matches(path, &facts.folder))
+            patterns.any(|pattern| pattern.is_absolute() && pattern.allows(target, &facts.folder))
         });
         ruling
     }
@@ -194,24 +210,37 @@ fn stricter<'rule>(strictest: Option<&'rule Rule>, rule: &'rule Rule) -> Option<
 impl Call {
     fn facts(&self, home: Option<&Path>) -> Facts {
         let folder = bowline_files::canonical(&self.working_directory);
-        let is_command = self.traits.is_some() && self.tool == BASH;
-        let command = self.arguments.get("command").and_then(Value::as_str).filter(|_| is_command);
-        Facts { folder, line: command.map(CommandLine::new), target: self.target(home) }
+        let effective = self
+            .traits
+            .and_then(|_| effective_arguments(&self.tool, &self.arguments, &self.working_directory, home));
+        let text = |name: &str| effective.as_ref().and_then(|arguments| arguments.get(name)?.as_str());
+        let command = text("command").filter(|_| self.tool == BASH);
+        let path = self.traits.and_then(|traits| text(traits.path_argument?));
+        Facts { folder, line: command.map(CommandLine::new), target: self.target(path) }
     }
 
     /// Returns the path that a built-in tool is about, and what it does to it.
-    fn target(&self, home: Option<&Path>) -> Option<(PathBuf, &'static [Access])> {
-        let argument = self.traits?.path_argument?;
-        let effective = effective_arguments(&self.tool, &self.arguments, &self.working_directory, home)?;
-        let given = effective.get(argument).and_then(Value::as_str);
-        let path =
-            given.map_or_else(|| self.working_directory.clone(), |path| self.working_directory.join(path));
+    fn target(&self, path: Option<&str>) -> Option<Target> {
+        self.traits?.path_argument?;
         let accesses: &[Access] = match self.tool.as_str() {
             "write" => &[Access::Write],
             "edit" => &[Access::Read, Access::Write],
             _ => &[Access::Read],
         };
-        Some((bowline_files::canonical(&path), accesses))
+        let given = match path {
+            Some(path) => self.working_directory.join(path),
+            // What reads a folder reads this one by default; what writes has no default.
+            None if accesses.contains(&Access::Write) => return None,
+            None => self.working_directory.clone(),
+        };
+        Some(Target { path: bowline_files::canonical(&given), given, accesses })
+    }
+
+    /// Tells whether it depends on an argument what the call does, so that a rule about the tool alone would allow anything.
+    fn has_object(&self) -> bool {
+        self.traits.is_some_and(|traits| {
+            traits.path_argument.is_some() || matches!(traits.display, ToolDisplay::Command { .. })
+        })
     }
 
     fn may_change_something(&self) -> bool {
@@ -224,9 +253,9 @@ impl Call {
             return false;
         }
         let has_command = facts.line.as_ref().is_some_and(|line| rule.might_match(line));
-        let has_path = facts.target.as_ref().is_some_and(|(path, accesses)| {
-            rule.path_pattern(&self.tool, accesses)
-                .is_some_and(|pattern| pattern.matches(path, &facts.folder))
+        let has_path = facts.target.as_ref().is_some_and(|target| {
+            let pattern = rule.path_pattern(&self.tool, target.accesses);
+            pattern.is_some_and(|pattern| pattern.restricts(target, &self.working_directory))
         });
         // What is nested too deep to be looked at may be anything.
         let is_hidden = facts.line.as_ref().is_some_and(|line| line.is_too_deep) && rule.is_about_commands();
@@ -251,9 +280,9 @@ impl Call {
         }
         allowing.any(|rule| {
             rule.is_about_tool(&self.tool)
-                || facts.target.as_ref().is_some_and(|(path, accesses)| {
-                    let pattern = rule.path_pattern(&self.tool, accesses);
-                    pattern.is_some_and(|pattern| pattern.matches(path, &facts.folder))
+                || facts.target.as_ref().is_some_and(|target| {
+                    let pattern = rule.path_pattern(&self.tool, target.accesses);
+                    pattern.is_some_and(|pattern| pattern.allows(target, &facts.folder))
                 })
         })
     }
@@ -268,7 +297,8 @@ impl Call {
         if facts.line.is_some() && wants_unsandboxed(&self.arguments) {
             return self.unsandboxed(ruling, ask).map(Some);
         }
-        let (Some((path, accesses)), Some(confinement)) = (&facts.target, &self.confinement) else {
+        let (Some(Target { path, accesses, .. }), Some(confinement)) = (&facts.target, &self.confinement)
+        else {
             return Ok(None);
         };
         if !accesses.contains(&Access::Write) {
@@ -334,18 +364,29 @@ impl Call {
                 false => json!({ "tool": BASH, "prefix": prefix, "then": "allow" }),
             });
         }
-        let Some((path, accesses)) = &facts.target else {
-            return Some(json!({ "tool": self.tool, "then": "allow" }));
+        let Some(Target { path, accesses, .. }) = &facts.target else {
+            return (!self.has_object()).then(|| json!({ "tool": self.tool, "then": "allow" }));
         };
+        // What is said about a folder is said about everything in it.
+        if facts.folder.starts_with(path) || path.is_dir() {
+            return None;
+        }
         let tools =
             if accesses.contains(&Access::Write) { json!(["write", "edit"]) } else { json!(self.tool) };
         let is_beyond_sandbox = matches!(code, ReasonCode::Path | ReasonCode::HardLink);
         let pattern = match path.strip_prefix(&facts.folder) {
-            Ok(relative) if !is_beyond_sandbox && !relative.as_os_str().is_empty() => exact_path(relative),
+            Ok(relative) if !is_beyond_sandbox => exact_path(relative),
             _ => exact_path(path),
         };
         Some(json!({ "tool": tools, "path": pattern, "then": "allow" }))
     }
+}
+
+fn forbidden(why: Option<&str>) -> Verdict {
+    Verdict::refused(format!(
+        "A rule of the user forbids this call{}. Do not try to get around it: go on without it, or ask the user.",
+        because(why)
+    ))
 }
 
 fn because(why: Option<&str>) -> String {

@@ -8,6 +8,7 @@ mod error;
 mod forbidden_paths;
 mod gate;
 mod judgement;
+mod path_pattern;
 mod remembered;
 mod rules;
 

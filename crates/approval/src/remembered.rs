@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::rules::{Rule, located, parse_all};
+use crate::rules::{Rule, Source, located, parse_all};
 
 /// The largest file that is read.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -53,10 +53,11 @@ pub(crate) fn read(path: &Path) -> Result<Projects, Error> {
     let content = read_content(path)?;
     let mut projects = Projects::new();
     for (folder, project) in content.projects {
-        let rules = parse_all(&project.rules, None).map_err(|(index, problem)| Error::Remembered {
-            path: path.to_owned(),
-            problem: format!("rule {index} of {folder}{}", located(&problem)),
-        })?;
+        let rules =
+            parse_all(&project.rules, Source::Remembered).map_err(|(index, problem)| Error::Remembered {
+                path: path.to_owned(),
+                problem: format!("rule {index} of {folder}{}", located(&problem)),
+            })?;
         projects.insert(folder.into(), rules);
     }
     Ok(projects)

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::command_line::{CommandLine, PlainCommand};
+use crate::path_pattern::PathPattern;
 
 /// What a rule says. The order is that of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -46,18 +46,8 @@ enum Subject {
     Tool,
     /// Commands that begin with these words, each with its alternatives.
     Prefix(Vec<Vec<String>>),
-    Path(PathPattern),
+    Path(Box<PathPattern>),
     Host(HostPattern),
-}
-
-/// A pattern of paths, and what a tool must do to them.
-#[derive(Debug, Clone)]
-pub(crate) struct PathPattern {
-    matcher: GlobMatcher,
-    /// The pattern as it is in the rule, with the home folder in place of `~`.
-    pub glob: String,
-    pub is_absolute: bool,
-    access: Option<Access>,
 }
 
 /// A host, or all hosts below one; on one port, or on those of the web.
@@ -86,6 +76,40 @@ struct Written {
     not_match: Vec<String>,
 }
 
+impl Written {
+    /// Refuses several words in place of one, which no command would match.
+    fn check_words(&self) -> Result<(), String> {
+        for word in self.prefix.iter().flatten().flat_map(OneOrMany::as_slice) {
+            let words: Vec<_> = word.split_whitespace().collect();
+            if words.len() > 1 || words.first().is_some_and(|first| first != word) {
+                return Err(format!(
+                    "\"prefix\" has {word:?}, and each word of a command is a text of its own: write {}",
+                    serde_json::json!(words)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'path> {
+    /// The user wrote it. `~` stands for this folder.
+    Settings { home: Option<&'path Path> },
+    /// It was suggested, and the user agreed. It has the words of a command as they were.
+    Remembered,
+}
+
+impl<'path> Source<'path> {
+    fn home(self) -> Option<&'path Path> {
+        match self {
+            Self::Settings { home } => home,
+            Self::Remembered => None,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Sandbox {
@@ -100,6 +124,13 @@ enum OneOrMany {
 }
 
 impl OneOrMany {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+
     fn into_vec(self) -> Vec<String> {
         match self {
             Self::One(text) => vec![text],
@@ -126,9 +157,13 @@ const EXAMPLE_FOLDER: &str = "/example-of-a-project";
 
 impl Rule {
     /// Reads a rule and tries its examples. The error says what is wrong with it.
-    pub fn parse(value: &Value, home: Option<&Path>) -> Result<Self, String> {
+    pub fn parse(value: &Value, source: Source<'_>) -> Result<Self, String> {
         check_shape(value)?;
+        let home = source.home();
         let written: Written = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        if matches!(source, Source::Settings { .. }) {
+            written.check_words()?;
+        }
         let examples = (written.r#match.clone(), written.not_match.clone());
         let rule = Self::new(written, home)?;
         rule.try_examples(&examples.0, &examples.1, home)?;
@@ -152,6 +187,12 @@ impl Rule {
         {
             return Err("\"tool\" must be a name, a list of names, or \"*\"".to_owned());
         }
+        for tool in tools.iter().flatten() {
+            let lower = tool.to_ascii_lowercase();
+            if *tool != lower && bowline_tools::traits_of(&lower).is_some() {
+                return Err(format!("\"tool\" {tool:?} is no tool: write {lower:?}"));
+            }
+        }
         let subject = match (prefix, path, host) {
             (Some(prefix), None, None) => {
                 if tools.as_ref().is_some_and(|tools| tools.iter().any(|tool| tool != BASH)) {
@@ -160,7 +201,7 @@ impl Rule {
                 tools = Some(vec![BASH.to_owned()]);
                 Subject::Prefix(words(prefix)?)
             }
-            (None, Some(path), None) => Subject::Path(PathPattern::new(&path, access, home)?),
+            (None, Some(path), None) => Subject::Path(Box::new(PathPattern::new(&path, access, home)?)),
             (None, None, Some(host)) if has_tool => {
                 return Err(format!(
                     "\"host\" {host:?} cannot have a \"tool\": the network does not know tools"
@@ -211,7 +252,7 @@ impl Rule {
             }
             Subject::Path(pattern) => {
                 let folder = Path::new(EXAMPLE_FOLDER);
-                pattern.matches(&folder.join(expanded(example, home)), folder)
+                pattern.is_like(&folder.join(expanded(example, home)), folder)
             }
             Subject::Host(pattern) => {
                 let (host, port) = split_port(example)?;
@@ -234,6 +275,7 @@ impl Rule {
     pub fn covers(&self, command: &PlainCommand<'_>) -> bool {
         let Subject::Prefix(words) = &self.subject else { return false };
         command.begins(words.len(), |place, word| words[place].iter().any(|wanted| wanted == word))
+            && !command.exceeds(words.len())
     }
 
     /// Tells whether the rule is about commands and something in this text might be one of them.
@@ -288,44 +330,6 @@ fn words(prefix: Vec<OneOrMany>) -> Result<Vec<Vec<String>>, String> {
     Ok(words)
 }
 
-impl PathPattern {
-    fn new(path: &str, access: Option<Access>, home: Option<&Path>) -> Result<Self, String> {
-        if path.is_empty() || path.contains('\0') {
-            return Err("\"path\" must be a pattern of paths".to_owned());
-        }
-        if path.split('/').any(|part| part == ".." || part == ".") {
-            return Err(format!("\"path\" {path:?} must not have the parts . and .."));
-        }
-        let glob = expanded(path, home);
-        let mut builder = GlobBuilder::new(&glob);
-        builder.literal_separator(true).backslash_escape(true);
-        let matcher = builder.build().map_err(|error| format!("\"path\": {error}"))?.compile_matcher();
-        let is_absolute = glob.starts_with('/');
-        Ok(Self { matcher, glob, is_absolute, access })
-    }
-
-    /// Tells whether a path, which is absolute and canonical, is meant. A relative pattern is about the project.
-    pub fn matches(&self, path: &Path, folder: &Path) -> bool {
-        let path = match self.is_absolute {
-            true => path,
-            false => match path.strip_prefix(folder) {
-                Ok(relative) => relative,
-                Err(_) => return false,
-            },
-        };
-        // What is said about a folder is said about everything in it.
-        path.ancestors().filter(|part| !part.as_os_str().is_empty()).any(|part| self.matcher.is_match(part))
-    }
-}
-
-/// Returns a path with the home folder in place of `~`.
-fn expanded(path: &str, home: Option<&Path>) -> String {
-    match (path.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => format!("{}/{rest}", globset::escape(&home.to_string_lossy())),
-        _ => path.to_owned(),
-    }
-}
-
 impl HostPattern {
     fn new(text: &str) -> Result<Self, String> {
         let (host, port) = split_port(text)?;
@@ -368,9 +372,14 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     }
 }
 
-/// Returns the rule of a pattern that stands for exactly this path.
-pub(crate) fn exact_path(path: &Path) -> String {
-    globset::escape(&path.to_string_lossy())
+/// Returns a path with the home folder in place of `~`.
+fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => path.into(),
+    }
 }
 
 /// Checks that the members of a rule are known and of the right kind. The error begins with the member.
@@ -412,12 +421,12 @@ pub(crate) fn located(problem: &str) -> String {
 }
 
 /// Reads a list of rules.
-pub(crate) fn parse_all(values: &[Value], home: Option<&Path>) -> Result<Vec<Rule>, (usize, String)> {
+pub(crate) fn parse_all(values: &[Value], source: Source<'_>) -> Result<Vec<Rule>, (usize, String)> {
     if values.len() > MOST {
         return Err((MOST, format!("there are more than {MOST} rules")));
     }
     let rules = values.iter().enumerate();
-    rules.map(|(index, value)| Rule::parse(value, home).map_err(|problem| (index, problem))).collect()
+    rules.map(|(index, value)| Rule::parse(value, source).map_err(|problem| (index, problem))).collect()
 }
 
 /// Paths, for whatever enforces them.

@@ -28,7 +28,8 @@ const REPEATABLE: &[&str] = &[
     "--writable",
 ];
 
-/// Flags that look at an empty value themselves: it means something, or is an error.
+/// Flags that look at an empty value themselves: it means something, or is an error. A limit or a guard that is silently
+/// absent is not what anybody wants.
 const TAKES_EMPTY: &[&str] = &[
     "--mode",
     "--dialect",
@@ -39,6 +40,12 @@ const TAKES_EMPTY: &[&str] = &[
     "--network",
     "--writable",
     "--workspace",
+    "--ask",
+    "--max-cost",
+    "--max-tokens",
+    "--max-turns",
+    "--max-tool-calls",
+    "--max-time",
 ];
 
 /// Flags that narrow or change what `--list-models` shows.

@@ -68,6 +68,7 @@ impl Fixed {
         }
         let mut options = tool_options(arguments, environment, file, providers, !settings.resize_images);
         options.confinement = self.confinement(file, &options)?;
+        options.closed_paths = Some(Arc::new(self.gate.clone()));
         let options = Arc::new(options);
         let keeps_todos = file.todos.are_kept(policy);
         let toolbox = toolboxes::with_defaults(&options, file, start, keeps_todos).select(&Selection {

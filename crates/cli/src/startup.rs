@@ -13,6 +13,7 @@ use bowline_extension_host::{McpOptions, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::configuration::{Fixed, Reader};
@@ -109,13 +110,35 @@ pub(crate) fn gate(
         file: Some(environment.home.join("approvals.json")),
         home: environment.user_home.clone(),
     });
-    gate.map_err(|error| match error {
+    let gate = gate.map_err(|error| match error {
         bowline_approval::Error::Rule { .. } => {
             let path = SettingsFile::path(environment).display().to_string();
             Failure::Settings { path, problem: error.to_string() }
         }
         error => error.into(),
-    })
+    })?;
+    warn_of_misspelt_tools(&file.approvals.rules);
+    Ok(gate)
+}
+
+/// Warns of tools in rules whose names look like those of built-in ones. An extension may have one of that name.
+fn warn_of_misspelt_tools(rules: &[Value]) {
+    for (index, rule) in rules.iter().enumerate() {
+        let names = match rule.get("tool") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(name)) => vec![name.as_str()],
+            _ => Vec::new(),
+        };
+        let is_unknown = |name: &&str| *name != "*" && bowline_tools::traits_of(name).is_none();
+        for name in names.into_iter().filter(is_unknown).filter(|name| !is_of_server(name)) {
+            let known = toolboxes::all(&Options::default()).names();
+            if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                note(format_args!(
+                    "bowline: approvals.rules[{index}]: no tool named {name} is built in; did you mean {near}?"
+                ));
+            }
+        }
+    }
 }
 
 /// Returns how the tools behave, and what they may know of the environment.
@@ -139,6 +162,7 @@ pub(crate) fn tool_options(
         watcher: hardening::watcher(),
         command_timeout: file.command_timeout(),
         confinement: None,
+        closed_paths: None,
     }
 }
 

@@ -57,13 +57,15 @@ pub struct Terms {
     pub number: u64,
     /// The folder that the call runs in.
     pub working_directory: PathBuf,
+    /// Where the path that the call is about leads, with all links followed, if that is known.
+    pub target: Option<PathBuf>,
     /// What the call gets beyond the sandbox.
     pub grants: Grants,
     /// The rule that is remembered if the user allows more than this call.
     pub rule: Option<Value>,
     /// Whether the user may allow more than this call.
     pub may_remember: Vec<Remembered>,
-    /// The hash of the call, its folder and its grants.
+    /// The hash of the call, its folder, where its path leads, and its grants.
     pub digest: String,
     /// After this time the answer is no; never if absent.
     pub timeout: Option<Duration>,

@@ -69,6 +69,11 @@ impl ErrorKind {
         Self::Internal,
     ];
 
+    /// Tells whether a limit of the user was reached.
+    pub fn is_of_limit(self) -> bool {
+        matches!(self, Self::TooManyTurns | Self::Budget)
+    }
+
     /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

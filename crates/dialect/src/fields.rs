@@ -28,6 +28,8 @@ pub(crate) struct Field {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Kind {
     Text,
+    /// A text. Whatever else is sent counts as none.
+    AnyText,
     /// A text that is not empty.
     FilledText,
     Boolean,
@@ -120,6 +122,7 @@ impl Kind {
     fn schema(&self) -> Value {
         match self {
             Self::Text => json!({ "type": "string" }),
+            Self::AnyText => json!({ "type": "string" }),
             Self::FilledText => json!({ "type": "string", "minLength": 1 }),
             Self::Boolean => json!({ "type": "boolean" }),
             Self::TextOrBoolean => json!({ "type": ["string", "boolean"] }),
@@ -168,6 +171,7 @@ impl Kind {
     fn describe(&self) -> String {
         match self {
             Self::Text => "a string".to_owned(),
+            Self::AnyText => "a string".to_owned(),
             Self::FilledText => "a string that is not empty".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::TextOrBoolean => "a string, true or false".to_owned(),
@@ -192,6 +196,7 @@ impl Kind {
     fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match self {
             Self::Text => value.is_string(),
+            Self::AnyText => true,
             Self::FilledText => value.as_str().is_some_and(|text| !text.is_empty()),
             Self::Boolean => value.is_boolean(),
             Self::TextOrBoolean => value.is_string() || value.is_boolean(),

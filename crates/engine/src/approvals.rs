@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bowline_core::ask::ApprovalForm;
+use bowline_tools::HostAnswer;
 
 use crate::pending::PendingId;
 
@@ -35,13 +36,15 @@ pub(crate) struct Approvals {
     /// The question that the user sees. There is one at a time, so that an answer cannot be for another.
     open: Option<PendingId>,
     waiting: VecDeque<PendingId>,
+    /// Those of the waiting ones that the gate looks at again. They are not shown before it has.
+    held: Vec<PendingId>,
     /// How many the user has seen.
     shown: u64,
     client: Client,
     /// Whether the client wants records instead of dialogs.
     wants_records: bool,
     /// What was decided about hosts in this turn. A command may connect many times.
-    hosts: Vec<(String, bool)>,
+    hosts: Vec<(String, HostAnswer)>,
 }
 
 /// Whether the client answers questions.
@@ -55,14 +58,21 @@ enum Client {
 }
 
 impl Approvals {
-    /// Takes a question up. Returns whether it can be shown at once.
-    pub fn add(&mut self, id: PendingId) -> bool {
-        if self.open.is_some() {
-            self.waiting.push_back(id);
-            return false;
+    /// Takes a question up. It waits until it is the next one.
+    pub fn add(&mut self, id: PendingId) {
+        self.waiting.push_back(id);
+    }
+
+    /// Keeps a question from being shown, once more.
+    pub fn hold(&mut self, id: PendingId) {
+        self.held.push(id);
+    }
+
+    /// Lets a question be shown that was kept from it as often as it is released.
+    pub fn release(&mut self, id: PendingId) {
+        if let Some(place) = self.held.iter().position(|held| *held == id) {
+            self.held.swap_remove(place);
         }
-        self.open = Some(id);
-        true
     }
 
     /// Tells whether there is no room for another question.
@@ -89,16 +99,22 @@ impl Approvals {
     /// Forgets a question that is decided.
     pub fn remove(&mut self, id: PendingId) {
         self.waiting.retain(|waiting| *waiting != id);
+        self.held.retain(|held| *held != id);
         self.open = self.open.filter(|open| *open != id);
     }
 
     /// Returns the question to show next, unless the user sees one.
     pub fn next(&mut self) -> Option<PendingId> {
-        if self.open.is_some() {
+        if self.open.is_some() || self.waiting.front().is_some_and(|front| self.held.contains(front)) {
             return None;
         }
         self.open = self.waiting.pop_front();
         self.open
+    }
+
+    /// Returns all questions, the one that the user sees at the end.
+    pub fn all(&self) -> Vec<PendingId> {
+        self.waiting.iter().copied().chain(self.open).collect()
     }
 
     /// Returns the questions that wait, in order.
@@ -110,6 +126,7 @@ impl Approvals {
     pub fn clear(&mut self) {
         self.open = None;
         self.waiting.clear();
+        self.held.clear();
         self.hosts.clear();
     }
 
@@ -148,14 +165,14 @@ impl Approvals {
     }
 
     /// Returns what was decided about a host in this turn.
-    pub fn host(&self, host: &str) -> Option<bool> {
-        self.hosts.iter().find(|(known, _)| known == host).map(|(_, is_allowed)| *is_allowed)
+    pub fn host(&self, host: &str) -> Option<HostAnswer> {
+        self.hosts.iter().find(|(known, _)| known == host).map(|(_, answer)| *answer)
     }
 
     /// Notes what was decided about a host for the rest of the turn.
-    pub fn set_host(&mut self, host: String, is_allowed: bool) {
+    pub fn set_host(&mut self, host: String, answer: HostAnswer) {
         if self.hosts.len() < MOST_WAITING {
-            self.hosts.push((host, is_allowed));
+            self.hosts.push((host, answer));
         }
     }
 

@@ -7,6 +7,7 @@ mod stopwatch;
 
 use std::time::Duration;
 
+use bowline_core::ErrorKind;
 use bowline_core::event::{CompactionOutcome, Event, Failure};
 use bowline_core::limits::{
     LimitChange, LimitScope, LimitSet, LimitWarning, Limited, LimitsReport, ScopeReport, Spent,
@@ -102,7 +103,10 @@ impl Budget {
         match event {
             Event::MessageEnd { message, entry } => {
                 let Some(answer) = message.as_assistant() else { return false };
-                self.session.turns += u64::from(entry.is_some());
+                // What says that a limit was reached is no answer of the model.
+                let is_stop =
+                    answer.content.is_empty() && answer.error_kind.is_some_and(ErrorKind::is_of_limit);
+                self.session.turns += u64::from(entry.is_some() && !is_stop);
                 self.spend(&answer.usage);
             }
             Event::ToolEnd { result, .. } => match &result.usage {
@@ -244,7 +248,7 @@ impl Budget {
                 let used = spent.get(*limited);
                 if used >= WARNING * max && !self.warned.contains(&(scope, *limited)) {
                     self.warned.push((scope, *limited));
-                    warnings.push(LimitWarning { scope, limited: *limited, used: used.min(max), max });
+                    warnings.push(LimitWarning { scope, limited: *limited, used, max });
                 }
             }
         }
@@ -312,7 +316,7 @@ pub(crate) fn spent_in(statistics: &Statistics) -> Spent {
     Spent {
         cost: statistics.usage.cost.total,
         tokens: statistics.usage.total_tokens,
-        turns: statistics.assistant_messages,
+        turns: statistics.assistant_messages.saturating_sub(statistics.limit_stops),
         tool_calls: statistics.tool_calls,
         seconds: 0.0,
     }

@@ -1,7 +1,7 @@
 //! The decision about a tool call before it runs.
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_core::ask::{ReasonCode, Remembered};
@@ -20,6 +20,18 @@ pub trait CallGate: Debug + Send + Sync {
 
     /// Decides about a call.
     fn check(&self, call: &GatedCall<'_>) -> Check;
+
+    /// Decides again about a call that the user has agreed to. It has waited for that: a rule may forbid what it is about
+    /// by now. `target` is where its path led when the user was asked.
+    fn check_again(&self, _call: &GatedCall<'_>, _target: Option<&Path>) -> Check {
+        Verdict::run().into()
+    }
+
+    /// Returns a number that changes when the user has agreed to more than a call, so that verdicts from before may be
+    /// others.
+    fn revision(&self) -> u64 {
+        0
+    }
 
     /// Decides whether tools may reach a host that is not on the list of the sandbox.
     fn check_host(&self, _host: &HostName<'_>) -> Verdict {
@@ -99,6 +111,8 @@ pub struct Asking {
     pub code: ReasonCode,
     /// Shown to the user.
     pub reason: String,
+    /// Where the path that the call is about leads, if it is about one.
+    pub target: Option<PathBuf>,
     /// What the call gets beyond the sandbox if the user agrees.
     pub grants: Grants,
     /// The rule that could be remembered. Without one, only this very call can be, and only for the session.

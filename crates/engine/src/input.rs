@@ -26,7 +26,7 @@ use crate::host::{HostCallEnd, HostRequest};
 use crate::host_question::HostQuestion;
 use crate::instructions::BuiltPrompt;
 use crate::pending::PendingId;
-use crate::session::AnswerStep;
+use crate::session::{AnswerStep, PassedAnswer};
 use crate::tool_call_states::ToolStep;
 
 /// Everything that can happen to a session.
@@ -36,6 +36,8 @@ pub enum Input {
     Request(Request),
     /// The user answered a question.
     Answer(AskAnswer),
+    /// The parent of this session, which is a subagent, says what was decided about a question.
+    PassedBack(Box<PassedAnswer>),
     /// A task of the session reports.
     Step(TaskStep),
     /// An extension of this host wants something.
@@ -48,6 +50,8 @@ pub enum Input {
     HostQuestion(Box<HostQuestion>),
     /// What is in progress is to be stopped; nobody is replied to for it.
     Abort,
+    /// The client sends nothing any more, so nobody can answer. What is in progress goes on.
+    InputEnded,
     /// The session is to end: everything is stopped.
     Shutdown,
 }

@@ -40,6 +40,8 @@ pub(crate) enum Awaited {
     Call { index: usize },
     /// The gate's verdict about a tool call of the current run.
     Verdict(CheckedCall),
+    /// The gate's verdict about a call that the user is to be asked about, by its question.
+    Review { question: PendingId },
     /// The user's answer about a tool call of the current run, or about a host.
     Question(Box<OpenQuestion>),
     /// What the user decided is being written down.

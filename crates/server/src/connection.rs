@@ -64,6 +64,8 @@ pub struct Connection {
     last_abort: Option<Instant>,
     /// Whether an extension wants the connection to end.
     is_quitting: bool,
+    /// Whether the client sends nothing any more, and what is in progress is finished all the same.
+    has_input_ended: bool,
     /// Called when the first task reports: from then on there is work that the loop could be stuck in.
     when_working: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -87,6 +89,7 @@ impl Connection {
             outbox: limits.outbox,
             last_abort: None,
             is_quitting: false,
+            has_input_ended: false,
             when_working: None,
         }
     }
@@ -136,6 +139,7 @@ impl Connection {
                         break 0;
                     }
                     has_input = false;
+                    self.end_input(&mut output);
                     self.outbox.flush_now(&mut output)
                 }
                 Happened::Read(Ok(_)) => {
@@ -179,6 +183,14 @@ impl Connection {
             }
         };
         self.shut_down(code, output).await
+    }
+
+    /// Tells every session that nobody answers any more.
+    fn end_input(&mut self, output: &mut bowline_wire::Output) {
+        self.has_input_ended = true;
+        for tag in self.sessions.tags() {
+            self.take_input(tag, Input::InputEnded, output);
+        }
     }
 
     /// Aborts what is in progress in every session. Breaks if nothing is, or if this has just been done.
@@ -283,6 +295,9 @@ impl Connection {
             Report::Opened(result) => {
                 if let Some(reply) = self.sessions.finish_opening(session, *result) {
                     self.reply(session, &reply);
+                }
+                if self.has_input_ended {
+                    self.take_input(session, Input::InputEnded, output);
                 }
             }
         }

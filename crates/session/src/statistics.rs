@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bowline_core::Usage;
+use bowline_core::{ErrorKind, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +17,8 @@ use crate::tree::{Node, Position, Tree};
 pub struct Statistics {
     pub user_messages: u64,
     pub assistant_messages: u64,
+    /// Those of them that say that a limit was reached, and that no model wrote.
+    pub limit_stops: u64,
     pub tool_calls: u64,
     pub tool_results: u64,
     /// Messages of every role.
@@ -83,6 +85,8 @@ struct Counted<'a> {
     tool_name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     details: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "errorKind")]
+    error_kind: Option<&'a RawValue>,
 }
 
 /// The details of a tool that called models itself.
@@ -182,6 +186,13 @@ impl Counts {
     }
 }
 
+/// Tells whether a message says that a limit was reached. It has no content: what a model wrote before has its own.
+fn is_limit_stop(message: &Counted<'_>) -> bool {
+    let kind = message.error_kind.and_then(|kind| serde_json::from_str::<ErrorKind>(kind.get()).ok());
+    let is_empty = message.content.is_none_or(|content| content.get() == "[]");
+    is_empty && kind.is_some_and(ErrorKind::is_of_limit)
+}
+
 fn name(provider: Option<&RawValue>, model: Option<&RawValue>) -> Option<ModelName> {
     let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
     let model = model.and_then(text).filter(|model| !model.is_empty())?;
@@ -221,6 +232,7 @@ impl Statistics {
             "user" => self.user_messages += 1,
             "assistant" => {
                 self.assistant_messages += 1;
+                self.limit_stops += u64::from(is_limit_stop(message));
                 self.tool_calls += count_tool_calls(message.content);
             }
             "toolResult" => self.tool_results += 1,
@@ -272,13 +284,37 @@ mod tests {
                 statistics.count(&line);
             }
         }
-        let Statistics { user_messages, assistant_messages, tool_calls, tool_results, total_messages, usage } =
-            statistics;
+        let Statistics {
+            user_messages,
+            assistant_messages,
+            tool_calls,
+            tool_results,
+            total_messages,
+            usage,
+            ..
+        } = statistics;
         assert_eq!(
             (user_messages, assistant_messages, tool_calls, tool_results, total_messages),
             (1, 1, 2, 3, 6)
         );
         assert_eq!((usage.input, usage.output, usage.cache_write, usage.cost.total), (11, 22, 7, 0.875));
+    }
+
+    #[test]
+    fn what_says_that_a_limit_was_reached_is_told_apart() {
+        let mut statistics = Statistics::default();
+        for (content, kind) in [
+            ("[]", "too_many_turns"),
+            ("[]", "budget"),
+            ("[]", "overloaded"),
+            (r#"[{"type":"text"}]"#, "budget"),
+        ] {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"assistant","content":{content},"errorKind":"{kind}"}}}}"#
+            );
+            statistics.count(&serde_json::from_str(&line).unwrap());
+        }
+        assert_eq!((statistics.assistant_messages, statistics.limit_stops), (4, 2));
     }
 
     #[test]

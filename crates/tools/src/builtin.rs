@@ -158,16 +158,25 @@ impl Tool for Ready {
         Some(&self.builtin.traits)
     }
 
-    fn call(&self, context: CallContext, mut arguments: Arguments) -> BoxFuture<'static, Outcome> {
+    fn refuse_arguments(&self, arguments: &Arguments) -> Option<String> {
+        checked(self.builtin, arguments.clone()).err().map(|error| error.to_string())
+    }
+
+    fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome> {
         if let Some(confinement) = self.confinement(&context) {
             return confinement.call(self.builtin.traits.name, context, arguments);
         }
-        (self.builtin.prepare)(&mut arguments);
-        match parameters::check(self.builtin.traits.name, self.builtin.parameters, arguments) {
+        match checked(self.builtin, arguments) {
             Ok(arguments) => (self.builtin.run)(Call::new(Arc::clone(&self.options), context, arguments)),
             Err(error) => Box::pin(std::future::ready(error.into())),
         }
     }
+}
+
+/// Returns the arguments of a call as the tool gets them, or why it does not run.
+pub(crate) fn checked(builtin: &Builtin, mut arguments: Arguments) -> Result<Arguments, Error> {
+    (builtin.prepare)(&mut arguments);
+    parameters::check(builtin.traits.name, builtin.parameters, arguments)
 }
 
 /// The `prepare` of a tool whose path models also call as other agents do.

@@ -40,6 +40,8 @@ pub enum HostAnswer {
     Allowed,
     /// The user was asked and did not allow it.
     Declined,
+    /// The user was asked and nobody answered in time.
+    Unanswered,
     /// Nobody was asked, so it stays closed.
     NotAsked,
 }

@@ -6,6 +6,7 @@ use bowline_core::message::Arguments;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::parameters;
 use crate::paths;
 
 /// Returns the arguments in the form that the tool declares, its path absolute. What they mean must not depend on how the
@@ -17,6 +18,10 @@ pub(crate) fn effective(
     home: Option<&Path>,
 ) -> Arguments {
     (builtin.prepare)(&mut arguments);
+    // A number where a text is wanted is a text to the tool. What is not declared stays, for whoever knows it.
+    if let Ok(checked) = parameters::check(builtin.traits.name, builtin.parameters, arguments.clone()) {
+        arguments.extend(checked);
+    }
     if let Some(name) = builtin.traits.path_argument
         && let Some(Value::String(given)) = arguments.get_mut(name)
     {
@@ -67,7 +72,19 @@ mod tests {
         check("read", &json!({"path": "src/../../project/a"}), &json!({"path": "ROOT/project/a"}));
         check("write", &json!({"path": "/etc/../x"}), &json!({"path": "/x"}));
         check("ls", &json!({}), &json!({}));
-        check("ls", &json!({"path": 1}), &json!({"path": 1}));
+        check("ls", &json!({"path": 1}), &json!({"path": "ROOT/project/1"}));
+        check("ls", &json!({"path": [1], "x": 2}), &json!({"path": [1], "x": 2}));
+    }
+
+    #[test]
+    fn values_are_those_that_the_tool_gets() {
+        check(
+            "write",
+            &json!({"path": 7, "content": true, "x": 1}),
+            &json!({"path": "ROOT/project/7", "content": "true", "x": 1}),
+        );
+        check("bash", &json!({"command": 5}), &json!({"command": "5"}));
+        check("bash", &json!({"command": ["ls"]}), &json!({"command": ["ls"]}));
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     }
     let mut found = Vec::new();
     let mut limit_reached = false;
-    let mut walk = Walk::new(call, root.clone(), cancel);
+    let mut walk = Walk::new(call, TOOL.traits.name, root.clone(), cancel);
     for entry in &mut walk {
         let below = entry.path.strip_prefix(&root).unwrap_or(&entry.path);
         if !glob.matches(below) {
@@ -72,6 +72,7 @@ fn find(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         limit_key: "resultLimitReached",
         alternative: "narrow the pattern",
         names: walk.left_out_names(),
+        closed: walk.closed(),
     };
     Ok(listing(&found.join("\n"), omitted))
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Builtin, Call, described, search, unprepared};
+use crate::closed_paths;
 use crate::error::Error;
 use crate::glob::Glob;
 use crate::parameters::{Kind, Parameter, boolean, integer, text};
@@ -89,7 +90,7 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     if !root.is_dir() {
         search(&root, call.open(&root, given)?);
     } else {
-        let mut walk = Walk::new(call, root.clone(), cancel);
+        let mut walk = Walk::new(call, TOOL.traits.name, root.clone(), cancel);
         for entry in walk.by_ref().filter(|entry| entry.kind.is_file()) {
             let below = entry.path.strip_prefix(&root).unwrap_or(&entry.path);
             if glob.as_ref().is_none_or(|glob| glob.matches(below))
@@ -100,6 +101,7 @@ fn grep(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
             }
         }
         found.left_out_names = walk.left_out_names();
+        found.closed = walk.closed();
     }
     if cancel.is_cancelled() {
         return Err(Error::Aborted);
@@ -155,6 +157,8 @@ struct Found<'a> {
     lines_shortened: bool,
     /// Whether a folder had too many names to search all of its files.
     left_out_names: bool,
+    /// How many files and folders a rule closes.
+    closed: usize,
     cancel: &'a CancellationToken,
 }
 
@@ -170,6 +174,7 @@ impl<'a> Found<'a> {
             limit_reached: false,
             lines_shortened: false,
             left_out_names: false,
+            closed: 0,
             cancel,
         }
     }
@@ -199,8 +204,10 @@ impl<'a> Found<'a> {
 
     fn outcome(self) -> Outcome {
         if self.matches == 0 {
-            let note = if self.left_out_names { format!("\n\n[{LEFT_OUT_NAMES}]") } else { String::new() };
-            return Outcome::text(format!("No matches found.{note}"));
+            let names = self.left_out_names.then(|| LEFT_OUT_NAMES.to_owned());
+            let notes: Vec<_> = names.into_iter().chain(closed_paths::note(self.closed)).collect();
+            let notes = if notes.is_empty() { String::new() } else { format!("\n\n[{}]", notes.join(" ")) };
+            return Outcome::text(format!("No matches found.{notes}"));
         }
         let shown = truncate::head(&self.lines, Totals::of(&self.lines));
         let mut notes = Vec::new();
@@ -225,6 +232,7 @@ impl<'a> Found<'a> {
         if self.left_out_names {
             notes.push(LEFT_OUT_NAMES.to_owned());
         }
+        notes.extend(closed_paths::note(self.closed));
         let mut text = shown.content;
         text.truncate(text.trim_end_matches('\n').len());
         if !notes.is_empty() {

@@ -13,6 +13,7 @@ mod atomic_file;
 mod bash;
 mod builtin;
 mod capture;
+mod closed_paths;
 mod command;
 mod command_environment;
 mod command_logs;
@@ -57,6 +58,7 @@ mod watch;
 mod write;
 
 pub use builtin::own_paths;
+pub use closed_paths::{ClosedPaths, IsClosed};
 pub use command::{CommandOutcome, CommandRequest, run_command};
 pub use command_environment::{CommandEnvironment, Inherit};
 pub use command_logs::{keep_text, remove_logs};

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, json};
 
+use crate::closed_paths;
 use crate::tool::Outcome;
 use crate::truncate::{self, Totals};
 use crate::walk::LEFT_OUT_NAMES;
@@ -20,6 +21,8 @@ pub(crate) struct Omitted {
     pub alternative: &'static str,
     /// Whether a folder had too many names to look at all of them.
     pub names: bool,
+    /// How many files and folders a rule closes.
+    pub closed: usize,
 }
 
 /// Returns the lines that fit, with notes on what is omitted.
@@ -46,6 +49,7 @@ pub(crate) fn listing(lines: &str, omitted: Omitted) -> Outcome {
     if omitted.names {
         notes.push(LEFT_OUT_NAMES.to_owned());
     }
+    notes.extend(closed_paths::note(omitted.closed));
     let mut text = shown.content;
     if !notes.is_empty() {
         text += &format!("\n\n[{}]", notes.join(" "));

@@ -7,6 +7,7 @@ use bowline_core::tool::{ToolDisplay, ToolTraits};
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Builtin, Call, described, search, unprepared};
+use crate::closed_paths::Closed;
 use crate::error::Error;
 use crate::listing::{MAX_LIMIT, Omitted, listing};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -47,6 +48,7 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     }
     let mut names = Vec::new();
     let mut left_out_names = false;
+    let mut closed = Closed::below(call, TOOL.traits.name, &path);
     for entry in fs::read_dir(&path).map_err(Error::file("list", given))? {
         if cancel.is_cancelled() {
             return Err(Error::Aborted);
@@ -55,9 +57,12 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
             left_out_names = true;
             break;
         }
-        names.push(entry.map_err(Error::file("list", given))?.file_name());
+        let name = entry.map_err(Error::file("list", given))?.file_name();
+        if !closed.leave_out(&path.join(&name)) {
+            names.push(name);
+        }
     }
-    if names.is_empty() {
+    if names.is_empty() && closed.count == 0 {
         return Ok(Outcome::text("(the directory is empty)"));
     }
     names.sort_by_cached_key(|name| (name.to_string_lossy().to_lowercase(), name.clone()));
@@ -75,8 +80,11 @@ fn ls(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
         limit_key: "entryLimitReached",
         alternative: "use find with a pattern",
         names: left_out_names,
+        closed: closed.count,
     };
-    Ok(listing(&lines.join("\n"), omitted))
+    let lines =
+        if lines.is_empty() { "(nothing else is in the directory)".to_owned() } else { lines.join("\n") };
+    Ok(listing(&lines, omitted))
 }
 
 #[cfg(test)]

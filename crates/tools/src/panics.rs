@@ -37,6 +37,10 @@ impl Tool for Guarded {
         self.0.runs_alone()
     }
 
+    fn refuse_arguments(&self, arguments: &Arguments) -> Option<String> {
+        self.0.refuse_arguments(arguments)
+    }
+
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome> {
         let tool = Arc::clone(&self.0);
         // The tool is called inside the future, so that a panic before its first wait is caught too.

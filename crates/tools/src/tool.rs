@@ -38,6 +38,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Returns why a call with these arguments would fail before it does anything, if they are invalid. Whoever decides
+    /// about calls need not look at such a call.
+    fn refuse_arguments(&self, _arguments: &Arguments) -> Option<String> {
+        None
+    }
+
     /// Runs the tool; dropping the future kills every process that it started.
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome>;
 }

@@ -9,6 +9,7 @@ use bowline_core::message::Arguments;
 use bowline_core::tool::{ToolDefinition, ToolDisplay, ToolTraits};
 
 use crate::builtin::{Builtin, Ready};
+use crate::closed_paths::ClosedPaths;
 use crate::command_environment::CommandEnvironment;
 use crate::confinement::Confinement;
 use crate::effective_arguments::effective;
@@ -79,6 +80,8 @@ pub struct Options {
     pub command_timeout: Option<Duration>,
     /// What confines the tools and the user's commands, if anything does.
     pub confinement: Option<Arc<dyn Confinement>>,
+    /// The files that tools that look at whole folders leave out, where nothing confines them.
+    pub closed_paths: Option<Arc<dyn ClosedPaths>>,
 }
 
 /// Which tools to enable.

@@ -54,6 +54,10 @@ impl Tool for Escapable {
         self.bash.runs_alone()
     }
 
+    fn refuse_arguments(&self, arguments: &Arguments) -> Option<String> {
+        self.bash.refuse_arguments(arguments)
+    }
+
     fn call(&self, context: CallContext, mut arguments: Arguments) -> BoxFuture<'static, Outcome> {
         let wanted = arguments.shift_remove(UNSANDBOXED).unwrap_or(Value::Null);
         if !wanted.is_null() && !context.grants.unsandboxed {

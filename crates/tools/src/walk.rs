@@ -11,6 +11,7 @@ use bowline_files::IgnoreRules;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::Call;
+use crate::closed_paths::Closed;
 
 /// The most names of one folder that are looked at: a folder with a million files must not fill the memory.
 pub(crate) const MAX_NAMES: usize = 200_000;
@@ -28,6 +29,7 @@ pub(crate) struct Walk<'a> {
     /// Bowline's own folder, if it is below the root.
     own_folder: Option<PathBuf>,
     left_out_names: bool,
+    closed: Closed,
     cancel: &'a CancellationToken,
 }
 
@@ -45,7 +47,7 @@ pub(crate) struct Entry {
 
 impl<'a> Walk<'a> {
     /// Starts a walk below the folder `root`, which ends early when it is cancelled.
-    pub(crate) fn new(call: &Call, root: PathBuf, cancel: &'a CancellationToken) -> Self {
+    pub(crate) fn new(call: &Call, tool: &str, root: PathBuf, cancel: &'a CancellationToken) -> Self {
         let home = call.options.home_directory.as_deref();
         let own_folder = call.options.own_folder.as_deref().and_then(|own| {
             let below =
@@ -58,6 +60,7 @@ impl<'a> Walk<'a> {
             folders: Vec::new(),
             own_folder,
             left_out_names: false,
+            closed: Closed::below(call, tool, &root),
             cancel,
         };
         walk.enter(root);
@@ -67,6 +70,11 @@ impl<'a> Walk<'a> {
     /// Returns whether a folder had too many names to look at all of them.
     pub(crate) fn left_out_names(&self) -> bool {
         self.left_out_names
+    }
+
+    /// Returns how many files and folders were left out because a rule closes them.
+    pub(crate) fn closed(&self) -> usize {
+        self.closed.count
     }
 
     fn enter(&mut self, path: PathBuf) {
@@ -105,6 +113,7 @@ impl Iterator for Walk<'_> {
             if name == ".git"
                 || self.own_folder.as_ref() == Some(&path)
                 || self.rules.leave_out(&path, kind.is_dir())
+                || self.closed.leave_out(&path)
             {
                 continue;
             }
@@ -130,7 +139,7 @@ mod tests {
     /// Returns what a walk below `root` finds, relative to the workshop.
     fn walked(workshop: &Workshop, root: &str) -> Vec<String> {
         let call = workshop.built_in_call(json!({}));
-        let walk = Walk::new(&call, workshop.path().join(root), &workshop.cancel);
+        let walk = Walk::new(&call, "find", workshop.path().join(root), &workshop.cancel);
         let relative = |entry: Entry| entry.path.strip_prefix(workshop.path()).unwrap().display().to_string();
         walk.filter(|entry| entry.kind.is_file()).map(relative).collect()
     }

@@ -7,6 +7,9 @@ pub(crate) struct Lexed {
     pub commands: Vec<SimpleCommand>,
     /// Whether the whole text is in the plain subset, so that `commands` is all that it does.
     pub is_plain: bool,
+    /// Whether a quote may have hidden the beginning of a line: one has no end, or is in a here-document, where it is a
+    /// character like any other.
+    pub may_hide_lines: bool,
 }
 
 /// One simple command.
@@ -17,6 +20,8 @@ pub(crate) struct SimpleCommand {
     pub has_assignments: bool,
     /// Redirections to or from something else than a descriptor and `/dev/null`.
     pub has_redirections: bool,
+    /// What is assigned, and what it is redirected to or from.
+    pub asides: Vec<Word>,
 }
 
 /// A word of a command.
@@ -44,7 +49,7 @@ const DECLARATIONS: [&str; 6] = ["declare", "typeset", "local", "export", "reado
 /// Splits a text. It takes time and memory in proportion to its length.
 pub(crate) fn lex(text: &str) -> Lexed {
     let mut lexer =
-        Lexer { rest: text, lexed: Lexed { commands: Vec::new(), is_plain: true }, ..Lexer::default() };
+        Lexer { rest: text, lexed: Lexed { is_plain: true, ..Lexed::default() }, ..Lexer::default() };
     lexer.run();
     lexer.lexed
 }
@@ -177,6 +182,7 @@ impl Lexer<'_> {
 
     fn unterminated(&mut self) {
         self.lexed.is_plain = false;
+        self.lexed.may_hide_lines = true;
         self.word().is_literal = false;
         let rest = std::mem::take(&mut self.rest);
         self.word().text.push_str(rest);
@@ -186,10 +192,57 @@ impl Lexer<'_> {
     /// it.
     fn expansion(&mut self) {
         self.lexed.is_plain = false;
-        self.word().is_literal = false;
-        if !self.rest.starts_with(['\'', '"']) {
+        if self.takes('\'') {
+            return self.with_escapes();
+        }
+        // `$"…"` is a text that may be translated, as a rule to itself.
+        if !self.rest.starts_with('"') {
+            self.word().is_literal = false;
             self.push('$');
         }
+    }
+
+    /// Takes a text of the form `$'…'`, in which a backslash begins an escape, also of a quote.
+    fn with_escapes(&mut self) {
+        self.word().is_quoted = true;
+        loop {
+            match self.next() {
+                Some('\'') => return,
+                Some('\\') => match self.next() {
+                    Some(letter) => self.escape(letter),
+                    None => return self.unterminated(),
+                },
+                Some(other) => self.push(other),
+                None => return self.unterminated(),
+            }
+        }
+    }
+
+    fn escape(&mut self, letter: char) {
+        let meant = match letter {
+            'n' => Some('\n'),
+            't' => Some('\t'),
+            'r' => Some('\r'),
+            '\'' | '"' | '\\' | '?' => Some(letter),
+            'x' => self.number("", 16, 2),
+            'u' => self.number("", 16, 4),
+            'U' => self.number("", 16, 8),
+            '0'..='7' => self.number(letter.encode_utf8(&mut [0; 4]), 8, 2),
+            _ => None,
+        };
+        match meant {
+            Some(character) => self.push(character),
+            // Others are rare, and what they make of a word is not known.
+            None => self.word().is_literal = false,
+        }
+    }
+
+    /// Takes up to `most` more digits of a character's number.
+    fn number(&mut self, first: &str, base: u32, most: usize) -> Option<char> {
+        let more = self.rest.chars().take(most).take_while(|character| character.is_digit(base)).count();
+        let digits = format!("{first}{}", &self.rest[..more]);
+        self.rest = &self.rest[more..];
+        u32::from_str_radix(&digits, base).ok().and_then(char::from_u32)
     }
 
     /// Takes a tilde. The shell replaces it at the beginning of a word, and after a colon or an equals sign.
@@ -272,14 +325,26 @@ impl Lexer<'_> {
         let is_number = |word: &Word| {
             !word.is_quoted && !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit())
         };
-        if self.word.as_ref().is_some_and(is_number) {
-            // `>2>a` has no target before the second sign.
-            self.lexed.is_plain &= !self.redirects;
-            self.word = None;
+        if let Some(number) = self.word.as_ref().filter(|word| is_number(word)) {
+            if number.text.parse::<i32>().is_ok() {
+                // `>2>a` has no target before the second sign.
+                self.lexed.is_plain &= !self.redirects;
+                self.word = None;
+            } else {
+                // One that no descriptor can have is a word of the command.
+                self.lexed.is_plain = false;
+            }
         }
         self.end_word();
         let duplicates = self.takes('&');
-        let is_here = operator == '<' && self.rest.starts_with('<');
+        let is_here = operator == '<' && self.takes('<');
+        if is_here {
+            let is_document = !self.takes('<');
+            self.lexed.may_hide_lines |= is_document;
+            if is_document {
+                let _ = self.takes('-');
+            }
+        }
         if is_here || self.rest.starts_with('(') || self.redirects {
             // Here-documents, here-strings and process substitutions.
             self.lexed.is_plain = false;
@@ -304,6 +369,7 @@ impl Lexer<'_> {
     fn descriptor(&mut self) {
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let after = self.rest[digits..].strip_prefix('-').unwrap_or(&self.rest[digits..]);
+        self.lexed.is_plain &= digits == 0 || self.rest[..digits].parse::<i32>().is_ok();
         let ends =
             matches!(after.chars().next(), None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>'));
         if ends && after.len() < self.rest.len() {
@@ -325,11 +391,15 @@ impl Lexer<'_> {
             if !word.is_literal || word.has_glob {
                 self.lexed.is_plain = false;
             }
+            if !is_harmless {
+                self.command.asides.push(word);
+            }
             return;
         }
         if self.command.words.is_empty() {
             if is_assignment(&word) {
                 self.command.has_assignments = true;
+                self.command.asides.push(word);
                 return;
             }
             if !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {

@@ -5,6 +5,7 @@
 //! everything that might be a command: behind wrappers, in substitutions, in the text of `sh -c`. It is advice all the
 //! same: only the sandbox keeps a command from doing something.
 
+mod git;
 pub(crate) mod lexer;
 pub(crate) mod remembering;
 
@@ -44,15 +45,34 @@ const WRAPPERS: &[&str] = &[
     "flock",
     "script",
     "coproc",
+    // Its name and a brace come before the first command.
+    "function",
+    "choom",
+    "chrt",
+    "fakeroot",
+    "gosu",
+    "linux32",
+    "linux64",
+    "prlimit",
+    "runuser",
+    "setarch",
+    "setpriv",
+    "taskset",
+    "unbuffer",
+    "xvfb-run",
 ];
 
 /// Programs that run a text of their arguments as a command.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "eval", "su", "script", "watch"];
-
-/// Words before a command that is no simple one.
-const KEYWORDS: &[&str] = &[
-    "if", "then", "elif", "else", "while", "until", "do", "time", "coproc", "{", "}", "!", "function", "in",
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish", "eval", "su", "runuser", "sg",
+    "script", "watch", "trap", "flock", "parallel", "ssh", "source", ".",
 ];
+
+/// The wrapper that splits a text into words and runs them.
+const ENV: &str = "env";
+
+/// Words before a command that is no simple one. Those that may have words of their own before it are wrappers.
+const KEYWORDS: &[&str] = &["if", "then", "elif", "else", "while", "until", "do", "{", "}", "!", "in"];
 
 /// A command line.
 #[derive(Debug, Clone)]
@@ -79,6 +99,7 @@ impl CommandLine {
         let mut line =
             Self { lexed: Lexed::default(), candidates: Vec::new(), is_too_deep: false, work_left };
         line.collect(&lexed, 0);
+        line.collect_lines(text, &lexed, 0);
         Self { lexed, ..line }
     }
 
@@ -118,40 +139,86 @@ impl CommandLine {
         }
         for command in &lexed.commands {
             // A substitution within quotes is part of a word.
-            for word in command.words.iter().filter(|word| !word.is_literal && word.text.contains(['(', '`']))
-            {
+            let all = command.words.iter().chain(&command.asides);
+            for word in all.filter(|word| !word.is_literal && word.text.contains(['(', '`'])) {
                 self.collect_text(&word.text, depth);
             }
-            for run in command.words.split(|word| !word.is_literal) {
-                self.collect_run(run, depth);
-            }
+            self.collect_command(command, depth);
         }
     }
 
-    /// Collects what literal words that follow one another might run.
-    fn collect_run(&mut self, run: &[Word], depth: usize) {
+    /// Collects what the lines of a text might run, if not all of them can be told apart.
+    fn collect_lines(&mut self, text: &str, lexed: &Lexed, depth: usize) {
+        if !lexed.may_hide_lines || !text.contains('\n') || !self.may_work(text.len()) {
+            return;
+        }
+        for line in text.replace("\\\n", "").lines() {
+            self.collect(&lex(line), depth);
+        }
+    }
+
+    /// Collects what a simple command might run.
+    fn collect_command(&mut self, command: &SimpleCommand, depth: usize) {
+        let words = &command.words;
         let is_keyword = |word: &&Word| !word.is_quoted && KEYWORDS.contains(&word.text.as_str());
-        let words = &run[run.iter().take_while(is_keyword).count()..];
-        let Some(first) = words.first() else { return };
-        let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        let is_wrapper = WRAPPERS.contains(&base_name(&first.text));
-        // Which arguments of a wrapper are options and which the command is not known, so each may begin it.
-        let starts = if is_wrapper { texts.len() } else { 1 };
-        for start in 0..starts {
+        if words.iter().any(|word| !word.is_literal) {
+            // What is not known may be nothing.
+            self.candidates.push(texts(words.iter().filter(|word| word.is_literal)));
+        }
+        let mut start = 0;
+        while start < words.len() && !self.is_too_deep {
+            // What a word that is not known stands for may be nothing, so a command may begin after it.
+            start += words[start..].iter().take_while(|word| !word.is_literal).count();
+            start += words[start..].iter().take_while(is_keyword).count();
+            let run = words[start..].iter().take_while(|word| word.is_literal).count();
+            let Some(first) = words.get(start).filter(|_| run > 0) else { continue };
+            if WRAPPERS.contains(&base_name(&first.text)) {
+                return self.collect_wrapped(&words[start..], &command.asides, depth);
+            }
+            self.candidates.push(texts(&words[start..start + run]));
+            self.collect_texts_of(&words[start..], &command.asides, depth);
+            start += run;
+        }
+    }
+
+    /// Collects what a wrapper might run. Which of its arguments are options and which the command is not known, so each may
+    /// begin it.
+    fn collect_wrapped(&mut self, words: &[Word], asides: &[Word], depth: usize) {
+        self.is_too_deep |= words.len() > MOST_STARTS;
+        let count = words.len().min(MOST_STARTS);
+        if !self.may_work(count * MOST_WORDS) {
+            return;
+        }
+        for start in 0..count {
+            let run = words[start..].iter().take(MOST_WORDS).take_while(|word| word.is_literal);
+            let candidate: Vec<_> = run.map(|word| word.text.clone()).collect();
+            if !candidate.is_empty() {
+                self.candidates.push(candidate);
+            }
+        }
+        for start in 0..count {
             if self.is_too_deep {
-                break;
+                return;
             }
-            if SHELLS.contains(&base_name(&texts[start])) {
-                self.collect_texts(&texts[start + 1..], depth);
+            self.collect_texts_of(&words[start..], asides, depth);
+        }
+    }
+
+    /// Collects what the first word runs of the texts after it, if it does so.
+    fn collect_texts_of(&mut self, words: &[Word], asides: &[Word], depth: usize) {
+        let Some((first, arguments)) = words.split_first() else { return };
+        let name = base_name(&first.text);
+        if SHELLS.contains(&name) {
+            // What is not known of a text may be anything, but the rest of it is there. A shell also reads its input.
+            let arguments: Vec<_> = texts(arguments).into_iter().chain(texts(asides)).collect();
+            self.collect_texts(&arguments, depth);
+        } else if name == ENV {
+            for (place, word) in arguments.iter().enumerate() {
+                let Some(text) = split_text(&word.text) else { continue };
+                let rest = texts(&arguments[place + 1..]).join(" ");
+                self.collect_text(&format!("{text} {rest}"), depth);
             }
         }
-        if is_wrapper && self.may_work(texts.len().min(MOST_STARTS) * MOST_WORDS) {
-            let longest = texts.len().min(MOST_STARTS);
-            self.candidates
-                .extend((1..longest).map(|start| texts[start..].iter().take(MOST_WORDS).cloned().collect()));
-            self.is_too_deep |= texts.len() > MOST_STARTS;
-        }
-        self.candidates.push(texts);
     }
 
     /// Collects what the arguments of a shell might run: each of them, and all of them as `eval` does.
@@ -168,7 +235,9 @@ impl CommandLine {
     /// Collects what a text within another might run.
     fn collect_text(&mut self, text: &str, depth: usize) {
         if self.may_work(text.len() + 1) {
-            self.collect(&lex(text), depth + 1);
+            let lexed = lex(text);
+            self.collect(&lexed, depth + 1);
+            self.collect_lines(text, &lexed, depth + 1);
         }
     }
 
@@ -205,11 +274,35 @@ impl PlainCommand<'_> {
                 .all(|(place, word)| word.is_literal && !word.has_glob && is_like(place, &word.text))
     }
 
+    /// Tells whether words after the first `count` have the program run or write something that those do not speak of.
+    pub fn exceeds(&self, count: usize) -> bool {
+        match self.0.words.as_slice() {
+            [program, subcommand, ..] if program.text == "git" && count >= 2 => self.0.words[count..]
+                .iter()
+                .any(|word| git::is_dangerous(&subcommand.text, &word.text, word.has_glob)),
+            _ => false,
+        }
+    }
+
     /// Returns the words, if all of them are literal.
     pub fn words(&self) -> Option<Vec<&str>> {
         let are_literal = self.0.words.iter().all(|word| word.is_literal && !word.has_glob);
         are_literal.then(|| self.0.words.iter().map(|word| word.text.as_str()).collect())
     }
+}
+
+fn texts<'word>(words: impl IntoIterator<Item = &'word Word>) -> Vec<String> {
+    words.into_iter().map(|word| word.text.clone()).collect()
+}
+
+/// Returns the text that an option of `env` has it split into words: `-S`, `-vS…`, `--split-string=…`. It may be the next
+/// argument.
+fn split_text(option: &str) -> Option<&str> {
+    if option.starts_with("--s") {
+        return Some(option.split_once('=').map_or("", |(_, text)| text));
+    }
+    let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+    letters.split_once('S').map(|(_, text)| text)
 }
 
 fn base_name(word: &str) -> &str {

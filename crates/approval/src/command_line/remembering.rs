@@ -1,7 +1,7 @@
 //! Which commands may be allowed for good. A rule allows everything that begins with its words, so none is offered for
 //! programs that run what they are given.
 
-use super::{CommandLine, PlainCommand};
+use super::{CommandLine, PlainCommand, git};
 
 /// Programs for which nothing is offered: interpreters, shells, whatever runs other programs or code, and whatever
 /// destroys or sends away what further arguments name.
@@ -169,9 +169,6 @@ const WITH_SUBCOMMANDS: &[&str] = &[
 const RUNNERS: &[&str] =
     &["run", "exec", "x", "dlx", "create", "script", "run-script", "shell", "ssh", "eval", "tool"];
 
-/// Options and subcommands of git that make it run something else or change its settings.
-const DANGEROUS_GIT: &[&str] = &["config", "filter-branch", "rebase", "bisect", "submodule", "alias"];
-
 /// Returns the words of a rule that would allow a command from now on, if there is one that is narrow enough.
 pub(crate) fn suggested_prefix(line: &CommandLine) -> Option<Vec<String>> {
     let commands = line.plain()?;
@@ -188,8 +185,9 @@ fn prefix_of(command: &PlainCommand<'_>) -> Option<Vec<String>> {
     }
     if WITH_SUBCOMMANDS.contains(first) {
         let subcommand = rest.first().filter(|word| !word.starts_with('-') && !word.is_empty())?;
-        if *first == "git" && DANGEROUS_GIT.contains(subcommand) {
-            return None;
+        if *first == "git" {
+            let is_covered = git::is_offered(subcommand) && !command.exceeds(2);
+            return is_covered.then(|| owned(2));
         }
         if RUNNERS.contains(subcommand) {
             // `npm run build` names what it runs; `npm run` alone runs anything. Others take code.

@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns the words of each command, and whether the text is plain.
 fn words(text: &str) -> (Vec<Vec<String>>, bool) {
-    let Lexed { commands, is_plain } = lex(text);
+    let Lexed { commands, is_plain, .. } = lex(text);
     let words = commands.iter().map(|command| command.words.iter().map(|word| word.text.clone()).collect());
     (words.collect(), is_plain)
 }
@@ -24,6 +24,7 @@ fn plain_text_is_split_as_the_shell_does() {
     check_plain("a \"b\\\"c\\d\\\\\" ''", &[&["a", "b\"c\\d\\", ""]]);
     check_plain("a # b; c\nd a#b", &[&["a"], &["d", "a#b"]]);
     check_plain("a \\\n b && \n\n c", &[&["a", "b"], &["c"]]);
+    check_plain("a 2147483647>/dev/null 002>&1", &[&["a"]]);
     check_plain("a 2>&1 >/dev/null </dev/null b 2>&-", &[&["a", "b"]]);
     check_plain("ls *.rs HEAD~1 a=b x^ !y", &[&["ls", "*.rs", "HEAD~1", "a=b", "x^", "!y"]]);
     check_plain("", &[]);
@@ -80,6 +81,10 @@ fn whatever_is_not_known_is_not_plain() {
         "select x in a; do b; done",
         "a > *",
         "until a; do b; done",
+        "99999999999>/dev/null a",
+        "a 99999999999>/dev/null",
+        "a 2147483648>&1",
+        "a >&99999999999",
     ] {
         assert!(!lex(text).is_plain, "{text}");
         assert!(CommandLine::new(text).plain().is_none(), "{text}");
@@ -151,11 +156,69 @@ fn commands_are_found_wherever_they_hide() {
         "while git push; do a; done",
         "echo 'unterminated; git push' && git push",
         "find . -exec git push ;",
+        "bash -c \"cd $PWD && git push\"",
+        "sh -c \"git push $X\"",
+        "eval \"git push $X\"",
+        "eval $X 'git push'",
+        "sudo bash -c \"$X; git push\"",
+        "A=\"$(git push)\"",
+        "A=\"`git push`\"",
+        "A=x\"$(git push)\" b",
+        "cat <<<\"$(git push)\"",
+        "echo x >\"f$(git push)\"",
+        "echo x 2>>\"`git push`\"",
+        "time -p git push",
+        "time -- git push",
+        "! time -p git push",
+        "env -S \"git push\"",
+        "env -S 'git push' x",
+        "env --split-string='git push'",
+        "env '-Sgit push'",
+        "env -iS 'git push'",
+        "env -Sgit push",
+        "sudo env -S 'git push'",
+        "git commit -F - <<'EOF'\ndon't\nEOF\ngit push origin main",
+        "cat <<-EOF\n\tdon't\n\tEOF\ngit push; echo 'a'",
+        "cat <<EOF\nit's\nEOF\ngit \\\npush && echo \"it's\"",
+        "sh -c \"cat <<E\ndon't\nE\ngit push\"",
+        "bash <<EOF\ngit push\nEOF",
+        "function f { git push; }; f",
+        "function f() { git push; }",
+        "coproc git push",
+        "coproc N { git push; }",
+        "bash <<<'git push'",
+        "bash <<< \"git push $X\"",
+        "echo $'it\\'s'; git push",
+        "bash -c $'git push'",
+        "$'git' push",
+        "$'g\\x69t' $'pu\\163h'",
+        "trap 'git push' EXIT",
+        "flock F -c 'git push'",
+        "flock F git push",
+        "git $X push",
+        "git \"$X\" push -f",
+        "$\"git\" push",
+        "source /dev/stdin <<< 'git push'",
+        "setarch -R git push",
     ] {
         assert!(might_push(text), "{text}");
     }
-    for text in ["git pull", "echo git push", "echo 'git push'", "gitpush", "git", "# git push", "agit push"]
-    {
+    for text in [
+        "git pull",
+        "echo git push",
+        "echo 'git push'",
+        "gitpush",
+        "git",
+        "# git push",
+        "agit push",
+        "A='git push'",
+        "cat <<<'git push'",
+        "echo a > 'git push'",
+        "echo \"$X git push\"",
+        "env -i echo -S",
+        "time -p git pull",
+        "echo $'git push'",
+    ] {
         assert!(!might_push(text), "{text}");
     }
 }
@@ -180,7 +243,29 @@ fn what_is_nested_too_deep_is_known_to_be() {
 #[test]
 fn long_texts_take_time_in_proportion() {
     let started = std::time::Instant::now();
-    for text in ["a ", "a;", "(", "$(", "`", "'", "\"", "env ", "sh -c ", "eval a ", "\\", "<", "{", "|"] {
+    for text in [
+        "a ",
+        "a;",
+        "(",
+        "$(",
+        "`",
+        "'",
+        "\"",
+        "env ",
+        "sh -c ",
+        "eval a ",
+        "\\",
+        "<",
+        "{",
+        "|",
+        "<<a\n'",
+        "$'",
+        "env -S ",
+        "$x sh ",
+        "A=\"$(\" ",
+        "function ",
+        "time ",
+    ] {
         CommandLine::new(&text.repeat(100_000 / text.len()));
     }
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
@@ -208,6 +293,14 @@ fn rules_are_suggested_only_where_they_are_narrow() {
         ("git", None),
         ("git -c x=y push", None),
         ("git config x y", None),
+        ("git rebase -x make", None),
+        ("git clone x y", None),
+        ("git difftool -x rm", None),
+        ("git unknown", None),
+        ("git grep foo", Some("git grep")),
+        ("git grep --open-files-in-pager=rm foo", None),
+        ("git log --output=x", None),
+        ("git push --exec=rm .", None),
         ("npx thing", None),
         ("npm exec x", None),
         ("docker run x", None),

@@ -11,6 +11,8 @@ use super::*;
 use crate::Unsearched;
 use crate::gate::Options;
 
+mod evasions;
+
 /// A sandbox that lets tools write one folder.
 #[derive(Debug)]
 struct Fence {
@@ -121,7 +123,7 @@ impl World {
 
     fn agree(&self, asking: &Asking, tool: &str, arguments: &Value) {
         let arguments = arguments.as_object().cloned().unwrap();
-        let digest = call_digest(tool, &arguments, &self.folder(), &asking.grants);
+        let digest = call_digest(tool, &arguments, &self.folder(), asking.target.as_deref(), &asking.grants);
         let consent =
             Consent { working_directory: &self.folder(), digest: &digest, rule: asking.rule.as_ref() };
         assert!(self.gate.remember(&consent, bowline_core::ask::Remembered::Session).is_none());
@@ -396,6 +398,11 @@ fn wrong_rules_are_errors_that_say_why() {
         ),
         (json!({ "prefix": [], "then": "ask" }), "\"prefix\" must be a list"),
         (json!({ "prefix": ["a", []], "then": "ask" }), "\"prefix\" must be a list"),
+        (json!({ "prefix": ["git push"], "then": "deny" }), "write [\"git\",\"push\"]"),
+        (json!({ "prefix": ["git", ["push", "-f x"]], "then": "deny" }), "a text of its own"),
+        (json!({ "tool": "Bash", "then": "deny" }), "write \"bash\""),
+        (json!({ "tool": ["read", "WRITE"], "path": "a", "then": "deny" }), "write \"write\""),
+        (json!({ "tool": "*", "path": "~root/x", "then": "deny" }), "Write the whole path"),
         (json!({ "prefix": ["a"], "path": "b", "then": "ask" }), "only one of"),
         (json!({ "tool": "bash", "host": "a.example", "then": "ask" }), "cannot have a \"tool\""),
         (json!({ "host": "*", "then": "allow" }), "must be a host"),

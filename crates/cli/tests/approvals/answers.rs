@@ -28,8 +28,8 @@ fn confirm_of_pi_shows_the_call_and_decides_about_it() {
         confirm(&mut agent, &question, confirmed);
         let records = agent.collect_until_settled();
         assert_eq!(workspace.work().join("ran").exists(), confirmed);
-        let refusal = "The user rejected this call.";
-        assert_eq!(results(&records)[0] == refusal, !confirmed);
+        let refusal = "The user rejected this call. Go on without it, or ask the user what to do instead";
+        assert_eq!(results(&records)[0].starts_with(refusal), !confirmed);
         assert_eq!(server.requests()[1].body.to_string().contains(refusal), !confirmed, "the model knows");
         let decision = if confirmed { "once" } else { "deny" };
         let [entry] = &entries(&workspace)[..] else { panic!("{:?}", entries(&workspace)) };
@@ -100,7 +100,11 @@ fn silence_is_a_no_and_a_client_that_never_answers_is_not_asked_again() {
     prompt(&mut agent);
     let records = agent.collect_until_settled();
     assert_eq!(of_type(&records, "extension_ui_request").len(), 0);
-    assert!(results(&records)[0].contains("the client does not answer questions"), "{:?}", results(&records));
+    let told = &results(&records)[0];
+    assert!(
+        told.contains("the client does not answer questions") && told.contains("Go on without it"),
+        "{told}"
+    );
     let state = agent.carry_out(json!({ "type": "get_state" }));
     assert_eq!(state["approvals"], json!({ "ask": "on-request", "clientAnswers": false }));
 
@@ -155,4 +159,54 @@ fn texts_hide_nothing() {
     );
     confirm(&mut agent, &question, false);
     agent.collect_until_settled();
+}
+
+#[test]
+fn arguments_cannot_look_like_lines_of_the_question() {
+    let (server, workspace) = bowline_testkit::Workspace::with_server();
+    let arguments =
+        json!({ "command": "touch x", "folder": "/tmp", "reason": "A rule allows it.", "grants": "none" });
+    server.reply(bowline_testkit::Reply::new().tool("bash", arguments));
+    server.reply(bowline_testkit::Reply::text("done"));
+    let mut agent = crate::start(&workspace, "untrusted");
+    prompt(&mut agent);
+    let question = dialog(&mut agent);
+    let message = question["message"].as_str().unwrap();
+    let own: Vec<_> = message.lines().filter(|line| !line.starts_with("    ")).collect();
+    let folder = format!("Folder: {}", workspace.work().canonicalize().unwrap().display());
+    let reason = "Reason: It may change something, and no rule allows it.";
+    assert_eq!(own, ["Command: touch x", "Arguments:", &folder, reason]);
+    assert!(message.contains("\n    reason: A rule allows it.\n"), "{message}");
+    confirm(&mut agent, &question, false);
+    agent.collect_until_settled();
+}
+
+#[test]
+fn link_that_is_swapped_while_the_question_is_open_leads_nowhere() {
+    let (server, workspace) = bowline_testkit::Workspace::with_server();
+    let settings = json!({ "approvals": { "rules": [
+        { "tool": "write", "path": "pub/**", "then": "ask" },
+        { "tool": "*", "path": "secret/**", "then": "deny" },
+    ] } });
+    let workspace = workspace.settings(settings).file("pub/a", "").file("secret/a", "").file("other/a", "");
+    for (target, expected) in [
+        ("secret", "A rule of the user forbids this call"),
+        ("other", "leads to another place than when the user was asked"),
+        ("pub", "Created l/f"),
+    ] {
+        let link = workspace.work().join("l");
+        std::os::unix::fs::symlink("pub", &link).unwrap();
+        server.reply(bowline_testkit::Reply::new().tool("write", json!({ "path": "l/f", "content": "x" })));
+        server.reply(bowline_testkit::Reply::text("done"));
+        let mut agent = crate::start(&workspace, "on-request");
+        prompt(&mut agent);
+        let question = dialog(&mut agent);
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        confirm(&mut agent, &question, true);
+        let records = agent.collect_until_settled();
+        assert!(results(&records)[0].contains(expected), "{:?}", results(&records));
+        assert_eq!(workspace.work().join(target).join("f").exists(), target == "pub");
+        std::fs::remove_file(&link).unwrap();
+    }
 }

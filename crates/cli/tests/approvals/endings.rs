@@ -90,3 +90,23 @@ fn client_that_disappears_leaves_nothing_running() {
     assert!(!workspace.work().join("ran").exists() && !workspace.work().join("other").exists());
     agent.assert_no_survivors();
 }
+
+#[test]
+fn end_of_input_is_a_no_where_the_run_is_finished_first() {
+    let (server, workspace) = bowline_testkit::Workspace::with_server();
+    calling(&server, &["touch one", "touch two"]);
+    server.reply(Reply::new().tool("bash", json!({ "command": "touch three" })));
+    let arguments = ["--ask", "untrusted"];
+    let launch = Launch::rpc(&workspace).model("mock/m1").dialect("operator-flat").arguments(&arguments);
+    let mut agent = launch.start_greeted();
+    prompt(&mut agent);
+    dialog(&mut agent);
+    let began = Instant::now();
+    agent.close_stdin();
+    agent.rest();
+    assert_eq!(agent.wait(), 0);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let told = server.requests()[1].body.to_string();
+    assert_eq!(told.matches("the client is gone").count(), 2, "{told}");
+    assert!(!workspace.work().join("one").exists() && !workspace.work().join("two").exists());
+}

@@ -7,6 +7,7 @@ mod dialects;
 mod endings;
 #[cfg(target_os = "linux")]
 mod granted_files;
+mod invalid_calls;
 mod memory;
 mod records;
 mod rules;

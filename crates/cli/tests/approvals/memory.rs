@@ -111,3 +111,39 @@ fn client_can_only_make_it_stricter() {
     agent.collect_until_settled();
     assert!(workspace.work().join("ran").exists());
 }
+
+#[test]
+fn full_dialog_says_what_is_remembered_and_it_holds_for_calls_that_wait() {
+    let commands = ["git push a", "git push b", "git push c"];
+    let (_server, workspace, mut agent) = asking("untrusted", full(), &commands);
+    prompt(&mut agent);
+    let question = dialog(&mut agent);
+    let title = question["title"].as_str().unwrap();
+    assert!(title.ends_with("\nSession and Project allow: git push …"), "{title}");
+    while of_type(agent.transcript(), "tool_execution_start").len() < 3 {
+        agent.until_type("tool_execution_start");
+    }
+    choose(&mut agent, &question, "Session");
+    let records = agent.collect_until_settled();
+    assert!(of_type(&records, "extension_ui_request").is_empty());
+    let bys: Vec<_> = crate::entries(&workspace).iter().map(|entry| entry["by"].clone()).collect();
+    // A call that was taken up after the answer was not asked about at all.
+    assert!(bys[0] == "client" && bys[1..].iter().all(|by| by == "remembered"), "{bys:?}");
+}
+
+#[test]
+fn rule_about_git_grep_runs_no_pager() {
+    let pager = "git grep '--open-files-in-pager=touch ran;' x";
+    let (server, workspace, mut agent) = asking("untrusted", full(), &["git grep x"]);
+    prompt(&mut agent);
+    let question = dialog(&mut agent);
+    choose(&mut agent, &question, "Session");
+    agent.collect_until_settled();
+    calling(&server, &[pager]);
+    prompt(&mut agent);
+    let question = dialog(&mut agent);
+    assert_eq!(question["options"], json!(["Approve", "Session", "Deny"]));
+    choose(&mut agent, &question, "Deny");
+    agent.collect_until_settled();
+    assert!(!workspace.work().join("ran").exists());
+}

@@ -1,6 +1,6 @@
 //! The records of bowline's own for clients that declare them.
 
-use bowline_testkit::{Agent, Launch, Workspace, of_type};
+use bowline_testkit::{Agent, Launch, Reply, Workspace, of_type};
 use serde_json::{Value, json};
 
 use crate::{calling, entries, prompt};
@@ -73,7 +73,7 @@ fn unknown_options_deny_and_unknown_ids_decide_nothing() {
     let (_server, workspace, mut agent) = declared("pi", json!({}), &["mkdir one", "mkdir two"]);
     prompt(&mut agent);
     let first = agent.until_type("approval_request").pop().unwrap();
-    for unknown in ["ap_999", "x", "", "ap_-1", "ap_"] {
+    for unknown in ["ap_999", "x", "", "ap_-1", "ap_", "ap_01", "ap_+1", "AP_1"] {
         let refused = respond(&mut agent, &json!(unknown), "once", None);
         assert_eq!((&refused["success"], &refused["code"]), (&json!(false), &json!("invalid_argument")));
     }
@@ -90,7 +90,7 @@ fn unknown_options_deny_and_unknown_ids_decide_nothing() {
 
 #[test]
 fn time_out_and_abort_are_announced() {
-    let settings = json!({ "approvals": { "timeoutMs": 40 } });
+    let settings = json!({ "approvals": { "timeoutMs": 400 } });
     let (server, _workspace, mut agent) = declared("pi", settings, &["mkdir one"]);
     prompt(&mut agent);
     agent.collect_until_settled();
@@ -104,4 +104,74 @@ fn time_out_and_abort_are_announced() {
     agent.send(json!({ "type": "abort" }));
     agent.collect_until_settled();
     assert_eq!(of_type(agent.transcript(), "approval_resolved").last().unwrap()["by"], "abort");
+}
+
+#[test]
+fn answer_without_a_readable_decision_is_a_no() {
+    let commands = ["mkdir one", "mkdir two", "mkdir three"];
+    let (_server, workspace, mut agent) = declared("pi", json!({}), &commands);
+    prompt(&mut agent);
+    for decision in [json!({}), json!({ "decision": 7 }), json!({ "decision": null })] {
+        let request = agent.until_type("approval_request").pop().unwrap();
+        let mut response = json!({ "type": "approval_response", "approvalId": request["id"] });
+        response.as_object_mut().unwrap().extend(decision.as_object().unwrap().clone());
+        let refused = agent.ask(response);
+        assert!(refused["error"].as_str().unwrap().contains("was denied"), "{refused}");
+    }
+    agent.collect_until_settled();
+    assert!(["one", "two", "three"].iter().all(|name| !workspace.work().join(name).exists()));
+}
+
+#[test]
+fn equal_calls_of_subagents_are_asked_about_once_and_noted_with_the_number_that_was_shown() {
+    let (server, workspace) = Workspace::with_server();
+    let rules = json!([{ "tool": "bash", "prefix": ["mkdir"], "then": "ask" }]);
+    let workspace =
+        workspace.settings(json!({ "task": { "enabled": true }, "approvals": { "rules": rules } }));
+    server.reply(Reply::new().tool("bash", json!({ "command": "mkdir zero" })));
+    let tasks =
+        json!({ "tasks": [{ "name": "one", "task": "do one" }, { "name": "two", "task": "do two" }] });
+    server.reply(Reply::new().tool("task", tasks));
+    for name in ["one", "two"] {
+        let call = Reply::new().tool("bash", json!({ "command": "mkdir -p same" }));
+        server.reply_in(&format!("do {name}"), call);
+        server.reply_in(&format!("do {name}"), Reply::text("done"));
+    }
+    server.reply(Reply::text("all done"));
+    let mut agent = crate::start(&workspace, "on-request");
+    agent.carry_out(json!({ "type": "set_client_capabilities", "approvals": "record" }));
+    prompt(&mut agent);
+    let first = agent.until_type("approval_request").pop().unwrap();
+    respond(&mut agent, &first["id"], "deny", None);
+    let second = agent.until_type("approval_request").pop().unwrap();
+    assert_eq!((&first["id"], &second["id"]), (&json!("ap_1"), &json!("ap_2")));
+    // By then the other subagent waits, too, or asks later.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    respond(&mut agent, &second["id"], "session", None);
+    let records = agent.collect_until_settled();
+    assert!(of_type(&records, "approval_request").is_empty(), "{records:?}");
+    assert!(workspace.work().join("same").exists());
+    let found: Vec<_> = subagent_entries(&workspace);
+    let ids: Vec<_> = found.iter().map(|entry| entry["id"].as_str()).collect();
+    assert!(ids.contains(&Some("ap_2")) && !ids.contains(&Some("ap_1")), "{found:?}");
+}
+
+/// Returns what the files of subagents say about approvals.
+fn subagent_entries(workspace: &Workspace) -> Vec<Value> {
+    let mut folders = vec![workspace.configuration().join("sessions")];
+    let mut entries = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let lines = bowline_testkit::session_lines(&path);
+                let notes = lines.into_iter().filter(|line| line["customType"] == "bowline.approval");
+                entries
+                    .extend(notes.map(|line| line["data"].clone()).filter(|note| note["decision"] != "deny"));
+            }
+        }
+    }
+    entries
 }

@@ -122,6 +122,9 @@ fn unknown_mode_is_refused() {
         "{}",
         finished.stderr
     );
+    let finished = Launch::rpc(&workspace).arguments(&["--ask", ""]).run_with_input("");
+    assert!(finished.stderr.contains("--ask: it must be never"), "{}", finished.stderr);
+    assert_ne!(finished.code, 0);
 }
 
 #[test]
@@ -134,4 +137,72 @@ fn way_out_of_the_sandbox_does_not_exist_without_one() {
     assert!(results(&records)[0].contains("there is no sandbox"), "{:?}", results(&records));
     assert!(!workspace.work().join("ran").exists());
     assert!(!server.requests()[0].body.to_string().contains("unsandboxed"));
+}
+
+#[test]
+fn path_rules_hold_for_what_is_named_through_a_link() {
+    let (server, workspace) = Workspace::with_server();
+    let settings = rules(json!([
+        { "tool": "*", "path": "~/keys/**", "then": "deny" },
+        { "tool": "*", "path": "slink/**", "then": "deny" },
+    ]));
+    let workspace = workspace.settings(settings).file("secret/a", "SECRET");
+    std::fs::create_dir_all(workspace.home().join("keys")).unwrap();
+    std::fs::write(workspace.home().join("keys/id"), "SECRET").unwrap();
+    std::os::unix::fs::symlink("secret", workspace.work().join("slink")).unwrap();
+    let home = workspace.home().join("another-name");
+    std::os::unix::fs::symlink(workspace.home(), &home).unwrap();
+    let real = workspace.home().canonicalize().unwrap().join("keys/id");
+    server.reply(
+        ["secret/a".to_owned(), "slink/a".to_owned(), "~/keys/id".to_owned(), real.display().to_string()]
+            .into_iter()
+            .fold(Reply::new(), |reply, path| reply.tool("read", json!({ "path": path }))),
+    );
+    server.reply(Reply::text("done"));
+    let mut agent =
+        Launch::rpc(&workspace).model("mock/m1").environment("HOME", &home.display().to_string()).start();
+    let results = results(&agent.run("go"));
+    assert_eq!(results.len(), 4);
+    assert!(results.iter().all(|result| result.contains("A rule of the user forbids")), "{results:?}");
+}
+
+#[test]
+fn searches_leave_out_files_that_a_rule_forbids_to_read() {
+    let (server, workspace) = Workspace::with_server();
+    let settings = rules(json!([
+        { "tool": "*", "path": "**/.env*", "access": "read", "then": "deny" },
+        { "tool": "*", "path": "keys/", "then": "deny" },
+    ]));
+    let workspace = workspace.settings(settings);
+    let workspace = workspace.file("sub/.env", "TOKEN=1").file("keys/a", "TOKEN=2").file("b", "TOKEN=3");
+    server.reply(
+        Reply::new()
+            .tool("grep", json!({ "pattern": "TOKEN" }))
+            .tool("find", json!({ "pattern": "*" }))
+            .tool("ls", json!({ "path": "sub" })),
+    );
+    server.reply(Reply::text("done"));
+    let launch = Launch::rpc(&workspace).model("mock/m1").arguments(&["--tools", "grep,find,ls"]);
+    let records = launch.start().run("go");
+    let found = results(&records);
+    assert_eq!(found.len(), 3);
+    for text in &found {
+        assert!(!["TOKEN=1", "TOKEN=2", ".env", "keys"].iter().any(|closed| text.contains(closed)), "{text}");
+        assert!(text.contains("left out"), "{text}");
+    }
+    assert!(found.iter().any(|text| text.contains("b:1: TOKEN=3")), "{found:?}");
+}
+
+#[test]
+fn tool_that_looks_like_another_is_warned_of() {
+    let (_server, workspace) = Workspace::with_server();
+    let workspace = workspace.settings(rules(json!([
+        { "tool": ["bsh", "deploy"], "then": "deny" },
+        { "tool": "wirte", "path": "a", "then": "deny" },
+    ])));
+    let finished = Launch::rpc(&workspace).model("mock/m1").run_with_input("");
+    assert_eq!(finished.code, 0, "an extension may have such a tool: {finished:?}");
+    let expected = "approvals.rules[0]: no tool named bsh is built in; did you mean bash?";
+    assert!(finished.stderr.contains(expected), "{}", finished.stderr);
+    assert!(finished.stderr.contains("did you mean write?") && !finished.stderr.contains("deploy"));
 }

@@ -147,6 +147,9 @@ fn bad_limits_keep_bowline_from_starting() {
         (["--max-cost", "-1"], "it must be a number from 0"),
         (["--max-cost", "NaN"], "it must be a number from 0"),
         (["--max-tokens", "1.5"], "it must be a whole number"),
+        (["--max-cost", ""], "it must be a number from 0"),
+        (["--max-turns", ""], "it must be a whole number"),
+        (["--max-time", ""], "it must be seconds, or 10m, or 2h"),
         (["--max-time", "5d"], "it must be seconds, or 10m, or 2h"),
     ] {
         let finished = Launch::rpc(&workspace).arguments(&arguments).run();
@@ -156,4 +159,51 @@ fn bad_limits_keep_bowline_from_starting() {
     let workspace = workspace.settings(json!({ "limits": { "run": { "cost": "much" } } }));
     let finished = Launch::rpc(&workspace).run();
     assert!(finished.stderr.contains("limits.run.cost"), "{}", finished.stderr);
+}
+
+#[test]
+fn calls_that_the_user_or_a_rule_refuses_are_not_counted() {
+    let (server, workspace) = Workspace::with_server();
+    let rules = json!([
+        { "tool": "bash", "prefix": ["touch"], "then": "deny" },
+        { "tool": "bash", "prefix": ["true"], "then": "allow" },
+    ]);
+    let workspace = workspace.settings(json!({ "approvals": { "rules": rules } }));
+    let run = |command: &str| Reply::new().tool("bash", json!({ "command": command }));
+    for command in ["touch a", "touch b", "mkdir c"] {
+        server.reply(run(command));
+    }
+    server.reply(Reply::new().tool("bash", json!({})));
+    server.reply(run("true"));
+    server.reply(Reply::text("done"));
+    let mut agent = start(&workspace, &["--ask", "untrusted", "--max-tool-calls", "1"]);
+    agent.send(json!({ "id": "p", "type": "prompt", "message": "go" }));
+    let question = agent.until_type("extension_ui_request").pop().unwrap();
+    agent.send(json!({ "type": "extension_ui_response", "id": question["id"], "confirmed": false }));
+    let records = agent.collect_until_settled();
+    assert_eq!(records[records.len() - 1], json!({ "type": "agent_settled", "aborted": false }));
+    let limits = request(&mut agent, json!({ "type": "get_limits" }));
+    assert_eq!(limits["data"]["run"]["used"]["toolCalls"], 1, "{limits}");
+    assert_eq!(server.requests().len(), 6);
+}
+
+#[test]
+fn failed_answers_count_as_turns_and_the_stop_does_not() {
+    let (server, workspace) = Workspace::with_server();
+    let settings = json!({ "limits": { "session": { "turns": 9 } }, "retry": { "baseDelayMs": 1 } });
+    let workspace = workspace.settings(settings);
+    server.default_reply(Reply::status(529));
+    let mut agent = start(&workspace, &["--max-turns", "2"]);
+    let records = agent.run("go");
+    let settled = &records[records.len() - 1];
+    assert_eq!(settled["errorKind"], "too_many_turns", "{settled}");
+    assert_eq!(server.requests().len(), 2);
+    let turns = |agent: &mut Agent| {
+        request(agent, json!({ "type": "get_limits" }))["data"]["session"]["used"]["turns"].clone()
+    };
+    assert_eq!(turns(&mut agent), 2);
+    agent.close_stdin();
+    agent.wait();
+    let mut agent = start(&workspace, &["--continue"]);
+    assert_eq!(turns(&mut agent), 2, "the file says the same");
 }

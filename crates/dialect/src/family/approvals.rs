@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
 use crate::fields::Field;
-use crate::fields::Kind::{OneOf, Text};
+use crate::fields::Kind::{AnyText, OneOf, Text};
 use crate::json::{self, milliseconds};
 
 pub(crate) const SET_APPROVALS: Row = Row {
@@ -41,7 +41,11 @@ pub(crate) const APPROVAL_RESPONSE: Row = Row {
             decision is none of the options, in which case the call is denied.",
     fields: &[
         Field::required("approvalId", Text, "The id of the request."),
-        Field::required("decision", Text, "One of the `options` of the request."),
+        Field::optional(
+            "decision",
+            AnyText,
+            "One of the `options` of the request. Whatever else is sent, also nothing, is a no.",
+        ),
         Field::optional("message", Text, "What the model reads if the call is denied."),
     ],
     result: None,

@@ -21,12 +21,13 @@ use crate::call_digest::call_digest;
 use crate::call_gate::{Asking, Consent};
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
-use crate::run::Run;
 use crate::session_notes::approval_entry;
 use crate::tool_call_states::{Batch, CallState};
 
-/// What the model reads of a call that the user did not allow.
+/// What the model reads of a call that the user did not allow, before what the user says and before what it may do.
 const DENIED: &str = "The user rejected this call.";
+const AFTER_DENIAL: &str =
+    "Go on without it, or ask the user what to do instead; do not try to get the same done in another way.";
 
 /// What the model reads of a call that nobody decided about.
 const EXPIRED: &str = "Nobody answered in time whether this call may run, so it did not. Go on without it, or do what needs \
@@ -37,6 +38,9 @@ const ABORTED: &str = "Aborted while waiting for the user's decision.";
 
 /// What the model reads of a call that is not what the user was shown.
 const CHANGED: &str = "The call has changed since the user was asked about it, so it did not run.";
+
+/// Why nobody can be asked after the end of the client's input.
+const INPUT_ENDED: &str = "the client is gone";
 
 /// What extensions are told of the kind of the question.
 const APPROVAL_KIND: &str = "confirm";
@@ -68,10 +72,30 @@ impl Subject {
 
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+pub(crate) enum By {
     End(AskEnd),
     /// The answer to an equal question.
     EqualCall,
+    /// What the user agreed to while the question waited.
+    Remembered,
+}
+
+impl By {
+    /// Returns what those are told who see that the question ends.
+    pub fn cause(self) -> AskEnd {
+        match self {
+            Self::End(cause) => cause,
+            Self::EqualCall | Self::Remembered => AskEnd::Answered,
+        }
+    }
+}
+
+/// Whether an answer that is for more than a call is yet to be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    Due,
+    /// Whoever asked the user has done so.
+    Done,
 }
 
 impl Session {
@@ -79,14 +103,13 @@ impl Session {
     pub(super) fn ask_about_call(&mut self, index: usize, asking: Asking, started: Instant) {
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         if let Some(why) = self.cannot_ask(asking.code) {
-            let text = format!("This call needs the user's consent, and {why}: {}", asking.reason);
-            return self.end_call(index, Outcome::error(text), started);
+            return self.end_call(index, Outcome::error(not_asked(why, &asking.reason)), started);
         }
         let (call_id, tool, arguments) = (call.id.clone(), call.tool.clone(), Arc::clone(&call.arguments));
         let kind = kind_of(self.instructions.toolbox().traits_of(&tool));
-        let Asking { code, reason, grants, rule } = asking;
-        let mut approval =
-            Approval { call_id, tool, arguments, reason, terms: Terms { code, kind, ..Terms::default() } };
+        let Asking { code, reason, target, grants, rule } = asking;
+        let terms = Terms { code, kind, target, ..Terms::default() };
+        let mut approval = Approval { call_id, tool, arguments, reason, terms };
         self.complete_terms(&mut approval, grants, rule);
         let subject = Subject::Call { index };
         let question =
@@ -116,6 +139,9 @@ impl Session {
         if !can_ask {
             return Some("the client cannot ask for it");
         }
+        if self.has_input_ended {
+            return Some(INPUT_ENDED);
+        }
         if self.approvals.client_is_silent() && code != ReasonCode::Extension {
             return Some("the client does not answer questions");
         }
@@ -127,7 +153,8 @@ impl Session {
         let settings = &self.agent.settings().approvals;
         let directory = self.transcript.working_directory();
         let terms = &mut approval.terms;
-        terms.digest = call_digest(&approval.tool, &approval.arguments, directory, &grants);
+        let target = terms.target.as_deref();
+        terms.digest = call_digest(&approval.tool, &approval.arguments, directory, target, &grants);
         terms.working_directory = directory.to_owned();
         terms.grants = grants;
         terms.form = self.approvals.form(settings);
@@ -141,9 +168,8 @@ impl Session {
 
     /// Shows a question, as soon as no other is shown.
     pub(super) fn queue_question(&mut self, id: PendingId) {
-        if self.approvals.add(id) {
-            self.show_question(id);
-        }
+        self.approvals.add(id);
+        self.show_next_question();
     }
 
     fn show_question(&mut self, id: PendingId) {
@@ -224,20 +250,19 @@ impl Session {
         match self.pending.awaited(id) {
             Some(Awaited::Question(_)) if !self.approvals.is_open(id) => {}
             Some(Awaited::Question(open)) => {
-                let may_remember = &open.approval.terms.may_remember;
-                let (decision, cause) = match decision {
-                    Decision::Expired => (Decision::Expired, AskEnd::TimedOut),
-                    Decision::NotAsked { .. } => (decision, AskEnd::Withdrawn),
-                    // What was not offered is no answer, and no answer is a no.
-                    Decision::AllowFor(remembered) if !may_remember.contains(&remembered) => {
-                        (Decision::Deny { reason: None }, AskEnd::Answered)
-                    }
-                    Decision::Dialog(_) => return,
-                    decision => (decision, AskEnd::Answered),
-                };
-                self.close_question(id, decision, cause);
+                let Some((decision, cause)) = accepted(decision, &open.approval.terms) else { return };
+                self.close_question(id, decision, By::End(cause), Memory::Due);
             }
-            Some(Awaited::PassedOn(_)) => self.resolve_passed_on(id, decision, AskEnd::Answered),
+            Some(Awaited::PassedOn(asker)) => {
+                let (decision, cause) = match &asker.question {
+                    Question::Approval(approval) => match accepted(decision, &approval.terms) {
+                        Some(accepted) => accepted,
+                        None => return,
+                    },
+                    Question::Dialog(_) => (decision, AskEnd::Answered),
+                };
+                self.resolve_passed_on(id, decision, By::End(cause), Memory::Due);
+            }
             Some(Awaited::Dialog(_)) => {
                 let answer =
                     if let Decision::Dialog(answer) = decision { answer } else { DialogAnswer::Cancelled };
@@ -256,34 +281,19 @@ impl Session {
         if cause == AskEnd::TimedOut {
             self.approvals.client_was_silent();
         }
-        self.close_question(id, decision, cause);
+        self.close_question(id, decision, By::End(cause), Memory::Due);
     }
 
-    /// Decides a question that the user sees, and the equal ones that wait if the answer is for them too.
-    fn close_question(&mut self, id: PendingId, decision: Decision, cause: AskEnd) {
-        let Some(open) = self.take_question(id, &decision, By::End(cause)) else { return };
-        if let Decision::AllowFor(remembered) = decision {
-            self.remember(&open.approval, remembered);
-            for equal in self.equal_questions(&open.approval) {
-                if let Some(open) = self.take_question(equal, &decision, By::EqualCall) {
-                    self.apply_decision(open, decision.clone());
-                }
-            }
-        }
+    /// Decides a question that the user sees, and those that wait if the answer is for them too.
+    pub(super) fn close_question(&mut self, id: PendingId, decision: Decision, by: By, memory: Memory) {
+        let Some(open) = self.take_question(id, &decision, by) else { return };
+        self.answer_others(&open.approval, &decision, memory);
         self.apply_decision(open, decision);
         self.show_next_question();
         self.continue_batch();
     }
 
-    fn equal_questions(&self, decided: &Approval) -> Vec<PendingId> {
-        let is_equal = |id: &PendingId| match self.pending.awaited(*id) {
-            Some(Awaited::Question(open)) => open.approval.terms.digest == decided.terms.digest,
-            _ => false,
-        };
-        self.approvals.waiting().filter(is_equal).collect()
-    }
-
-    fn remember(&mut self, approval: &Approval, remembered: Remembered) {
+    pub(super) fn remember(&mut self, approval: &Approval, remembered: Remembered) {
         let Terms { working_directory, digest, rule, grants, .. } = &approval.terms;
         // What runs outside of the sandbox stays a matter of single commands.
         let granted = Grants { unsandboxed: false, ..grants.clone() };
@@ -311,14 +321,14 @@ impl Session {
     }
 
     /// Does what was decided.
-    fn apply_decision(&mut self, open: OpenQuestion, decision: Decision) {
+    pub(super) fn apply_decision(&mut self, open: OpenQuestion, decision: Decision) {
         let OpenQuestion { subject, approval, .. } = open;
         let index = match subject {
             Subject::Call { index } => index,
             Subject::Host { name, reply, .. } => {
-                let is_allowed = matches!(decision, Decision::Allow | Decision::AllowFor(_));
-                self.approvals.set_host(name, is_allowed);
-                let _ = reply.send(host_questions::answer(is_allowed));
+                let answer = host_questions::answer(&decision);
+                self.approvals.set_host(name, answer);
+                let _ = reply.send(answer);
                 return;
             }
         };
@@ -327,12 +337,12 @@ impl Session {
             Decision::Allow | Decision::AllowFor(_) => {
                 return self.run_approved(index, &approval.terms, started);
             }
-            Decision::Deny { reason: Some(reason) } if !reason.is_empty() => format!("{DENIED} {reason}"),
-            Decision::Deny { .. } | Decision::Dialog(_) => DENIED.to_owned(),
-            Decision::Expired => EXPIRED.to_owned(),
-            Decision::NotAsked { why } => {
-                format!("This call needs the user's consent, and {why}: {}", approval.reason)
+            Decision::Deny { reason: Some(reason) } if !reason.is_empty() => {
+                format!("{DENIED} {reason}\n{AFTER_DENIAL}")
             }
+            Decision::Deny { .. } | Decision::Dialog(_) => format!("{DENIED} {AFTER_DENIAL}"),
+            Decision::Expired => EXPIRED.to_owned(),
+            Decision::NotAsked { why } => not_asked(why, &approval.reason),
         };
         self.end_call(index, Outcome::error(refusal), started);
     }
@@ -341,13 +351,27 @@ impl Session {
     fn run_approved(&mut self, index: usize, terms: &Terms, started: Instant) {
         let directory = self.transcript.working_directory();
         let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
-        if call_digest(&call.tool, &call.arguments, directory, &terms.grants) != terms.digest {
+        let target = terms.target.as_deref();
+        if call_digest(&call.tool, &call.arguments, directory, target, &terms.grants) != terms.digest {
             return self.end_call(index, Outcome::error(CHANGED), started);
         }
-        if let Some(batch) = self.run_mut().and_then(Run::batch_mut) {
-            batch.set_grants(index, terms.grants.clone());
+        self.check_approved(index, terms, started);
+    }
+
+    /// Ends every question with a no, because the client's input has ended. Later ones are not asked.
+    pub(super) fn input_ended(&mut self) {
+        self.has_input_ended = true;
+        self.withdraw_dialogs();
+        // Those that wait end first, so that none of them is shown.
+        for id in self.approvals.all() {
+            let decision = Decision::NotAsked { why: INPUT_ENDED };
+            match self.pending.awaited(id) {
+                Some(Awaited::PassedOn(_)) => {
+                    self.resolve_passed_on(id, decision, By::End(AskEnd::Withdrawn), Memory::Done);
+                }
+                _ => self.close_question(id, decision, By::End(AskEnd::Withdrawn), Memory::Done),
+            }
         }
-        self.run_call(index, started);
     }
 
     /// Ends every call that waits for the user, because the run is aborted.
@@ -386,14 +410,19 @@ impl Session {
     }
 
     /// Takes a question out of the registry and says what was decided.
-    fn take_question(&mut self, id: PendingId, decision: &Decision, by: By) -> Option<OpenQuestion> {
+    pub(super) fn take_question(
+        &mut self,
+        id: PendingId,
+        decision: &Decision,
+        by: By,
+    ) -> Option<OpenQuestion> {
         self.approvals.remove(id);
         let Some(Awaited::Question(open)) = self.pending.remove(id) else { return None };
-        if open.shown_at.is_some() || by == By::EqualCall {
+        if open.shown_at.is_some() || !matches!(by, By::End(_)) {
             self.note_decision(&open, decision, by);
         }
-        if let (Some(_), By::End(cause)) = (open.shown_at, by) {
-            self.question_closed(id, decision.clone(), cause, open.approval.reason.clone());
+        if open.shown_at.is_some() {
+            self.question_closed(id, decision.clone(), by.cause(), open.approval.reason.clone());
         }
         Some(*open)
     }
@@ -436,11 +465,33 @@ impl Session {
             By::End(AskEnd::TimedOut) => "timeout",
             By::End(AskEnd::Withdrawn) => "abort",
             By::EqualCall => "equal-call",
+            By::Remembered => "remembered",
         };
         let now = self.now();
         let entry = approval_entry(&open.approval, decision, by, open.shown_at.unwrap_or(now), now);
         self.append_note(entry);
     }
+}
+
+/// Returns what an answer means and how it ends a question; none if it is no answer to such a question.
+pub(super) fn accepted(decision: Decision, terms: &Terms) -> Option<(Decision, AskEnd)> {
+    Some(match decision {
+        Decision::Expired => (Decision::Expired, AskEnd::TimedOut),
+        Decision::NotAsked { .. } => (decision, AskEnd::Withdrawn),
+        // What was not offered is no answer, and no answer is a no.
+        Decision::AllowFor(remembered) if !terms.may_remember.contains(&remembered) => {
+            (Decision::Deny { reason: None }, AskEnd::Answered)
+        }
+        Decision::Dialog(_) => return None,
+        decision => (decision, AskEnd::Answered),
+    })
+}
+
+/// Returns what the model reads of a call that nobody could be asked about.
+fn not_asked(why: &str, reason: &str) -> String {
+    format!(
+        "This call needs the user's consent, and {why}: {reason} Go on without it, or do what needs no consent."
+    )
 }
 
 fn kind_of(traits: Option<&ToolTraits>) -> ApprovalKind {

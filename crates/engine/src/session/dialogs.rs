@@ -32,7 +32,7 @@ impl Session {
         cancel: CancellationToken,
         reply: oneshot::Sender<DialogAnswer>,
     ) {
-        let cannot_ask = self.agent.policy().questions == Questions::Assumed;
+        let cannot_ask = self.has_input_ended || self.agent.policy().questions == Questions::Assumed;
         let are_too_many = self.pending.dialogs().len() >= MOST_DIALOGS;
         if cannot_ask || are_too_many || self.shutting_down || cancel.is_cancelled() {
             let _ = reply.send(DialogAnswer::Cancelled);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::ask::{Approval, Terms};
+use bowline_core::ask::{Approval, Decision, Terms};
 use bowline_core::message::Arguments;
 use bowline_tools::HostAnswer;
 
@@ -31,8 +31,8 @@ impl Session {
             let _ = reply.send(HostAnswer::NotAsked);
             return;
         }
-        if let Some(is_allowed) = self.approvals.host(&name) {
-            let _ = reply.send(answer(is_allowed));
+        if let Some(answer) = self.approvals.host(&name) {
+            let _ = reply.send(answer);
             return;
         }
         let directory = self.transcript.working_directory();
@@ -62,7 +62,12 @@ impl Session {
     }
 }
 
-/// Returns what the user decided.
-pub(super) fn answer(is_allowed: bool) -> HostAnswer {
-    if is_allowed { HostAnswer::Allowed } else { HostAnswer::Declined }
+/// Returns what whoever wants to reach a host is told.
+pub(super) fn answer(decision: &Decision) -> HostAnswer {
+    match decision {
+        Decision::Allow | Decision::AllowFor(_) => HostAnswer::Allowed,
+        Decision::Deny { .. } | Decision::Dialog(_) => HostAnswer::Declined,
+        Decision::Expired => HostAnswer::Unanswered,
+        Decision::NotAsked { .. } => HostAnswer::NotAsked,
+    }
 }

@@ -32,6 +32,7 @@ mod panics;
 mod passed_on;
 mod pending_changes;
 mod prompting;
+mod question_review;
 mod reattaching;
 mod request_hooks;
 mod run_preparation;
@@ -96,6 +97,7 @@ pub(crate) use hooks::OpenHook;
 use local_commands::LocalCommands;
 pub(crate) use message_preparation::{Incoming, RunningCommand};
 pub(crate) use model_answer::AnswerStep;
+pub use passed_on::PassedAnswer;
 pub(crate) use passed_on::{Asker, PassedOn};
 use pending_changes::PendingNotes;
 pub(crate) use prompting::Receipt;
@@ -129,6 +131,8 @@ pub struct Session {
     outputs: Outputs,
     local_commands: LocalCommands,
     shutting_down: bool,
+    /// Whether the client sends nothing any more, so that it answers nothing.
+    has_input_ended: bool,
     rules: RuleWatch,
     todos: Todos,
     subagents: Roster,
@@ -222,6 +226,7 @@ impl Session {
             outputs: Outputs::default(),
             local_commands: LocalCommands::default(),
             shutting_down: false,
+            has_input_ended: false,
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),
             subagents,
@@ -249,6 +254,7 @@ impl Session {
         match input {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
+            Input::PassedBack(answer) => self.answer_passed_back(*answer),
             Input::Step(TaskStep { id, step }) => self.task_reported(id, step),
             Input::Extension { host, input } => {
                 if let Some(place) = self.extensions.place(host) {
@@ -262,6 +268,7 @@ impl Session {
                 self.stop();
                 self.abort_commands();
             }
+            Input::InputEnded => self.input_ended(),
             Input::Shutdown => self.shut_down(),
         }
         self.begin_reload_if_due();
@@ -320,6 +327,7 @@ impl Session {
             (Awaited::Answer, Step::Answer(step)) => self.answer_step(step),
             (&Awaited::Call { index }, Step::Tool(step)) => self.tool_step(index, step),
             (Awaited::Verdict(_), Step::Verdict(verdict)) => self.verdict_ready(id, *verdict),
+            (Awaited::Review { .. }, Step::Verdict(verdict)) => self.review_done(id, &verdict),
             (Awaited::Question(_), Step::DialogOver(cause)) => self.question_over(id, cause),
             (Awaited::Remembered, Step::Remembered(result)) => self.remembered(id, result),
             (Awaited::Hook(_), Step::HookDone(outcome)) => self.hook_reported(id, outcome),

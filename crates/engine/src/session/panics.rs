@@ -48,6 +48,7 @@ impl Session {
             Some(Awaited::ExtensionsStopped) => drop(self.pending.remove(id)),
             Some(Awaited::HostsStopped) => self.hosts_stopped(id, None),
             Some(Awaited::Verdict(_)) => self.verdict_ready(id, Verdict::refused(text(message))),
+            Some(Awaited::Review { .. }) => self.review_done(id, &Verdict::refused(text(message))),
             Some(Awaited::Question(_)) => self.question_over(id, AskEnd::Withdrawn),
             Some(Awaited::Remembered) => self.remembered(id, Err(text(message))),
             None => {}

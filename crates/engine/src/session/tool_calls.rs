@@ -109,8 +109,6 @@ impl Session {
         if let Some(reason) = refusal {
             return self.end_call(index, Outcome::error(reason), started);
         }
-        self.budget.start_call();
-        self.spent();
         self.set_call_state(index, CallState::Deciding { started });
         self.tell_extensions(&event);
         if self.is_awaited(HookKind::ToolCall, event.tool()) {
@@ -164,6 +162,13 @@ impl Session {
             let text = format!("The tool {} was switched off.", call.tool);
             return self.end_call(index, Outcome::error(text), started);
         };
+        // Others that were taken up with it may have used up the rest.
+        if let Some(reason) = self.refuse_for_budget() {
+            return self.end_call(index, Outcome::error(reason), started);
+        }
+        self.budget.start_call();
+        self.spent();
+        let Some(call) = self.batch().and_then(|batch| batch.call(index)) else { return };
         let Some(cancel) = self.run().map(|run| run.cancel_token().clone()) else { return };
         self.answer_for_hosts();
         let (arguments, call_id) = (Arc::clone(&call.arguments), Some(call.id.clone()));

@@ -118,6 +118,9 @@ impl Session {
 
     /// Starts another attempt of the run: the model is called again without a new message.
     pub(super) fn start_attempt(&mut self) {
+        // An answer that failed is one.
+        self.budget.take_turn();
+        self.spent();
         if let Some(failure) = self.budget.refuse_model() {
             return self.fail_turn(&failure);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bowline_core::SessionTag;
-use bowline_core::ask::{Ask, AskAnswer, AskId, Question};
+use bowline_core::ask::{Ask, AskId, Question};
 use bowline_core::command::{Command, Draft, Origin, Request};
 use bowline_core::event::{Event, RunOutcome};
 use bowline_core::limits::Spent;
@@ -24,7 +24,7 @@ use super::roster::Watch;
 use crate::agent::Agent;
 use crate::input::{Input, Inputs, Output, Report, Step, Tagged};
 use crate::pending::Reporter;
-use crate::session::{PassedOn, Session};
+use crate::session::{PassedAnswer, PassedOn, Session};
 use crate::tool_call_states::ToolStep;
 
 /// How many reports of a child's tasks may wait.
@@ -96,7 +96,7 @@ struct Driven {
     reported: Spent,
     /// The questions that the parent asks the user. Dropping a guard withdraws its question.
     questions: Vec<(AskId, DropGuard)>,
-    answers: (mpsc::UnboundedSender<AskAnswer>, mpsc::UnboundedReceiver<AskAnswer>),
+    answers: (mpsc::UnboundedSender<PassedAnswer>, mpsc::UnboundedReceiver<PassedAnswer>),
 }
 
 /// Why a child is stopped.
@@ -201,7 +201,9 @@ impl Driven {
                     stop = Some(Stop::TookTooLong);
                     self.session.handle(Input::Abort);
                 }
-                Some(answer) = self.answers.1.recv() => self.session.handle(Input::Answer(answer)),
+                Some(answer) = self.answers.1.recv() => {
+                    self.session.handle(Input::PassedBack(Box::new(answer)));
+                }
                 Some(tagged) = self.reports.recv() => self.report(tagged),
             }
         }

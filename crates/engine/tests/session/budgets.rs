@@ -416,3 +416,44 @@ async fn runs_without_limits_have_no_further_records() {
     );
     driver.finish();
 }
+
+#[tokio::test]
+async fn calls_that_are_refused_use_up_nothing() {
+    let setup = limited(Limits { tool_calls: Some(2), ..Limits::default() });
+    let setup = setup.gate(AskingGate { asks_about: "asked", refuses: "refused" });
+    let setup = setup.tool(TestTool::quick("asked")).tool(TestTool::quick("refused"));
+    let setup = setup.policy(|policy| policy.questions = Questions::Asked);
+    let calls = ["refused", "asked", "refused", "quick", "quick"];
+    let replies = calls.into_iter().map(calling).chain([Reply::text("done")]);
+    let mut driver = setup.replies(replies).start();
+    driver.prompt("p", "go");
+    let ask = driver.until_asked().await;
+    driver.answer(ask.id, Decision::Deny { reason: None });
+    let settled = driver.until_settled().await;
+    assert!(settled["error"].is_null(), "{settled}");
+    assert_eq!(report(&mut driver).await.run.used.tool_calls, 2);
+    driver.finish();
+}
+
+#[tokio::test]
+async fn answers_that_fail_and_are_retried_are_turns() {
+    let mut setup = limited(Limits { turns: Some(2), ..Limits::default() });
+    setup.settings.limits.session.turns = Some(10);
+    let replies = [overloaded(), overloaded(), overloaded(), Reply::text("late")];
+    let mut driver = setup.retry_after(Duration::from_millis(1)).replies(replies).start();
+    let settled = driver.run("go").await.pop().unwrap();
+    assert_eq!(settled["errorKind"], "too_many_turns", "{settled}");
+    assert_eq!(driver.requests().len(), 2);
+    let report = report(&mut driver).await;
+    assert_eq!(report.session.used.turns, 2, "what says that the run was stopped is no turn");
+    driver.finish();
+}
+
+#[tokio::test]
+async fn warning_says_what_was_really_used() {
+    let setup = limited(Limits { tokens: Some(50), ..Limits::default() });
+    let mut driver = setup.replies([Reply::text("done").usage(HUNDRED)]).start();
+    driver.run("go").await;
+    assert_eq!(warnings(&driver), ["run tokens 100 of 50"]);
+    driver.finish();
+}

@@ -57,7 +57,10 @@ async fn denied_call_tells_the_model_why() {
     let ask = driver.until_asked().await;
     driver.answer(ask.id, Decision::Deny { reason: Some("Not today.".to_owned()) });
     driver.until_settled().await;
-    assert_eq!(driver.conversation()[2], "toolResult: The user rejected this call. Not today.");
+    assert!(
+        driver.conversation()[2]
+            .starts_with("toolResult: The user rejected this call. Not today.\nGo on without it")
+    );
     driver.finish();
 }
 

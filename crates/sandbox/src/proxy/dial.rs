@@ -33,22 +33,23 @@ impl Proxy {
     /// Decides about a host.
     pub(super) async fn decide(&self, endpoint: &Endpoint) -> Result<Decision, Refusal> {
         let verdict = self.rules().verdict(endpoint);
-        let decision = match (verdict, &self.questions) {
+        const UNLISTED: (Decision, &str) =
+            (Decision::Unlisted, "it is not on the list of hosts that the user allows");
+        let (decision, why) = match (verdict, &self.questions) {
             (Verdict::Allowed, _) => return Ok(Decision::Listed),
-            (Verdict::Denied, _) => Decision::Denied,
-            (Verdict::Unlisted, None) => Decision::Unlisted,
+            (Verdict::Denied, _) => (Decision::Denied, "the user's settings deny it"),
+            (Verdict::Unlisted, None) => UNLISTED,
             (Verdict::Unlisted, Some(questions)) => match questions.ask(endpoint).await {
                 HostAnswer::Allowed => return Ok(Decision::Approved),
-                HostAnswer::Declined => Decision::Declined,
-                HostAnswer::NotAsked => Decision::Unlisted,
+                HostAnswer::Declined => (Decision::Declined, "the user was asked and did not allow it"),
+                HostAnswer::Unanswered => (
+                    Decision::Unlisted,
+                    "it is not on the list, and nobody answered in time whether it may be",
+                ),
+                HostAnswer::NotAsked => UNLISTED,
             },
         };
         self.record(endpoint, decision);
-        let why = match decision {
-            Decision::Denied => "the user's settings deny it",
-            Decision::Declined => "the user was asked and did not allow it",
-            _ => "it is not on the list of hosts that the user allows",
-        };
         Err(forbidden(format!("The sandbox does not let programs reach {endpoint}: {why}.")))
     }
 

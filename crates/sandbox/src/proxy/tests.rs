@@ -376,11 +376,15 @@ fn bad_requests_are_refused_with_the_reason() {
 struct Gate {
     asked: Mutex<Vec<String>>,
     answers: Arc<Semaphore>,
-    answer: bool,
+    answer: HostAnswer,
 }
 
 impl Gate {
-    fn new(answer: bool) -> Arc<Self> {
+    fn new(is_allowed: bool) -> Arc<Self> {
+        Self::saying(if is_allowed { HostAnswer::Allowed } else { HostAnswer::Declined })
+    }
+
+    fn saying(answer: HostAnswer) -> Arc<Self> {
         Arc::new(Self { asked: Mutex::default(), answers: Arc::new(Semaphore::new(0)), answer })
     }
 
@@ -395,7 +399,7 @@ impl HostGate for Gate {
         let (answers, answer) = (Arc::clone(&self.answers), self.answer);
         Box::pin(async move {
             answers.acquire().await.unwrap().forget();
-            if answer { HostAnswer::Allowed } else { HostAnswer::Declined }
+            answer
         })
     }
 }
@@ -442,6 +446,16 @@ fn refused_question_is_not_asked_again_at_once() {
     }
     assert_eq!(gate.asked().len(), 1);
     assert_eq!(running.handle.connections()[1].decision, Decision::Declined);
+}
+
+#[test]
+fn question_that_nobody_answered_is_not_called_a_refusal_of_the_user() {
+    let gate = Gate::saying(HostAnswer::Unanswered);
+    let running = asking(&gate);
+    gate.answers.add_permits(1);
+    let answer = connect(&running, "asked.example:443");
+    assert!(answer.contains("nobody answered in time") && !answer.contains("did not allow"), "{answer}");
+    assert_eq!(running.handle.connections()[0].decision, Decision::Unlisted);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_core::ask::{Approval, AskAnswer, Terms};
+use bowline_core::ask::{Approval, ApprovalKind, AskAnswer, Terms};
 use bowline_core::message::Arguments;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn approval() -> Event {
         tool: "bash".to_owned(),
         arguments: Arc::new(arguments),
         reason: "it runs a command".to_owned(),
-        terms: Terms::default(),
+        terms: Terms { kind: ApprovalKind::Command, ..Terms::default() },
     };
     Event::Ask(Ask { id: AskId(7), token: TOKEN, question: Question::Approval(Box::new(approval)) })
 }

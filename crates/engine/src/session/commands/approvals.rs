@@ -50,6 +50,8 @@ impl Session {
         message: Option<String>,
     ) -> Result<Answer, Refusal> {
         let number = approval.strip_prefix("ap_").and_then(|number| number.parse().ok());
+        // Nobody was told of a number that is written in another way.
+        let number = number.filter(|number: &u64| format!("ap_{number}") == approval);
         let open = number.and_then(|number| self.approvals.with_number(number));
         let Some(id) = open.map(AskId::from) else {
             self.approvals.client_answered();
