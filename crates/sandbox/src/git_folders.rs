@@ -228,7 +228,7 @@ mod tests {
         fs::create_dir(&hostile).unwrap();
         for target in [&main.join(".git"), &root.join("nothing"), &root.to_owned()] {
             fs::write(hostile.join(".git"), format!("gitdir: {}\n", target.display())).unwrap();
-            assert_eq!(GitFolders::find(&hostile).outside, [PathBuf::new(); 0], "{}", target.display());
+            assert_eq!(GitFolders::find(&hostile).outside, Vec::<PathBuf>::new(), "{}", target.display());
         }
     }
 

@@ -23,7 +23,7 @@ fn serve() -> u16 {
 }
 
 /// Returns what a command gets of a host, or why it does not.
-fn fetch(settings: Value, host: &str) -> String {
+fn fetch(settings: &Value, host: &str) -> String {
     let workspace = Workspace::empty().settings(json!({ "sandbox": settings }));
     let mut agent = start(&workspace);
     let program = format!(
@@ -40,15 +40,15 @@ fn host_of_the_list_is_reached_and_no_other() {
     let port = serve();
     let address = format!("127.0.0.1:{port}");
     let list = |hosts: Value, denied: Value| json!({ "network": "allow-list", "hosts": hosts, "deniedHosts": denied });
-    let allowed = fetch(list(json!([address]), json!([])), &address);
+    let allowed = fetch(&list(json!([address]), json!([])), &address);
     assert!(allowed.contains("reached"), "{allowed}");
-    let unlisted = fetch(list(json!(["other.example"]), json!([])), &address);
+    let unlisted = fetch(&list(json!(["other.example"]), json!([])), &address);
     assert!(unlisted.contains("403") && unlisted.contains("not on the list"), "{unlisted}");
-    let denied = fetch(list(json!([address]), json!([address])), &address);
+    let denied = fetch(&list(json!([address]), json!([address])), &address);
     assert!(denied.contains("403") && denied.contains("deny it"), "{denied}");
     // A name of the list must not lead to this machine.
     let name = format!("localhost:{port}");
-    let private = fetch(list(json!([name]), json!([])), &name);
+    let private = fetch(&list(json!([name]), json!([])), &name);
     assert!(private.contains("403") && private.contains("leads to this machine"), "{private}");
 }
 

@@ -14,14 +14,14 @@ fn names_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn sandbox(settings: Value) -> Workspace {
+fn sandbox(settings: &Value) -> Workspace {
     Workspace::empty().settings(json!({ "sandbox": settings })).home_file(".ssh/config", "mine")
 }
 
 #[test]
 fn credentials_are_read_only_if_the_settings_say_so() {
     for (readable, expected) in [(json!([]), ""), (json!(["~/.ssh"]), "mine")] {
-        let workspace = sandbox(json!({ "readable": readable }));
+        let workspace = sandbox(&json!({ "readable": readable }));
         let mut agent = start(&workspace);
         let text = output(&mut agent, "cat ~/.ssh/config 2>/dev/null; true");
         assert_eq!(text, expected);
@@ -30,7 +30,7 @@ fn credentials_are_read_only_if_the_settings_say_so() {
 
 #[test]
 fn overlay_of_the_home_folder_takes_what_is_written_and_keeps_it_for_the_project() {
-    let workspace = sandbox(json!({ "home": "overlay" }));
+    let workspace = sandbox(&json!({ "home": "overlay" }));
     let mut agent = start(&workspace);
     assert_eq!(
         output(&mut agent, "mkdir -p ~/.cache/x && echo one > ~/.cache/x/y && cat ~/.cache/x/y"),
@@ -45,7 +45,7 @@ fn overlay_of_the_home_folder_takes_what_is_written_and_keeps_it_for_the_project
 
 #[test]
 fn without_an_overlay_the_home_folder_is_read_only() {
-    let workspace = sandbox(json!({}));
+    let workspace = sandbox(&json!({}));
     let mut agent = start(&workspace);
     let response = bash(&mut agent, "echo x > ~/new");
     assert!(response["data"]["output"].as_str().unwrap().contains("Read-only file system"), "{response}");
@@ -61,7 +61,7 @@ fn git(folder: &Path, arguments: &[&str]) {
 
 #[test]
 fn commits_work_in_a_linked_worktree_but_hooks_of_its_repository_stay() {
-    let workspace = sandbox(json!({}));
+    let workspace = sandbox(&json!({}));
     let repository = workspace.home().join("repository");
     std::fs::create_dir(&repository).unwrap();
     git(&repository, &["init", "-q"]);
@@ -83,7 +83,7 @@ fn commits_work_in_a_linked_worktree_but_hooks_of_its_repository_stay() {
 #[test]
 fn protected_folder_on_another_file_system_is_moved_whole() {
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { panic!("no second file system") };
-    let workspace = sandbox(json!({}));
+    let workspace = sandbox(&json!({}));
     let mut agent = Launch::rpc(&workspace)
         .directory(elsewhere.path())
         .arguments(&["--sandbox", "workspace-write"])
@@ -98,7 +98,7 @@ fn protected_folder_on_another_file_system_is_moved_whole() {
 
 #[test]
 fn folder_without_rights_hides_nothing_that_is_protected() {
-    let workspace = sandbox(json!({}));
+    let workspace = sandbox(&json!({}));
     let mut agent = start(&workspace);
     bash(&mut agent, "mkdir .vscode && echo x > .vscode/tasks.json && chmod 500 .");
     let work = workspace.work();
