@@ -13,18 +13,24 @@ mod beneath;
 #[path = "beneath_unix.rs"]
 mod beneath;
 mod capture;
+mod compare;
 mod difference;
 mod error;
 mod git_index;
 mod git_objects;
+mod git_settings;
 mod image;
 mod index;
 mod journal;
 mod recorder;
+mod recover;
 mod report;
 mod restore;
+mod restoring;
+mod room;
 mod state;
 mod store;
 
 pub use error::Error;
 pub use recorder::{Options, Recorder, TurnEnd, remove};
+pub use report::incomplete_text;
