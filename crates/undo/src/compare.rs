@@ -89,8 +89,9 @@ impl Recorder {
             let born = roots.parent_of(&change.path).ok().and_then(|(folder, name)| folder.created(name));
             // An inode that is free is soon that of another file.
             let is_file = |old: FileId| match born {
-                Some(born) => born < index.started - TICK,
-                None => old == id,
+                Some(born) if born < index.started - TICK => true,
+                Some(born) if born > index.started => false,
+                _ => old == id,
             };
             if let Some(path) = moves.take_vanished(id, &change.path, is_file) {
                 change.origin = Some(Origin::MovedFrom(path));
@@ -113,8 +114,8 @@ impl Recorder {
                 files
             });
             let moved = left_out.get(&id.place()).into_iter().flatten().find(|(path, old)| {
-                let is_there = matches!(self.look_at(roots, path), Ok(None));
-                is_there && is_file(*old)
+                let is_gone = matches!(self.look_at(roots, path), Ok(None));
+                is_gone && is_file(*old)
             });
             change.origin = match (moved, born) {
                 (Some((path, _)), _) => Some(Origin::MovedFrom((*path).to_owned())),

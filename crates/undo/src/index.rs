@@ -340,6 +340,10 @@ impl Scan<'_> {
 
     /// Adds what a name stands for, and what is below it.
     fn add(&mut self, folder: &Folder, name: &str, is_lossy: bool) -> Result<bool, Error> {
+        if is_lossy {
+            self.index.unnamed += 1;
+            return Ok(true);
+        }
         let stat = match folder.stat(name) {
             Ok(Some(stat)) => stat,
             // What has gone since the folder was read is not there.
@@ -352,11 +356,9 @@ impl Scan<'_> {
             }
         };
         let is_folder = stat.kind == Kind::Folder;
-        self.index.unnamed += u64::from(is_lossy);
         // Some file systems give files other devices than the folders that they are in.
         let is_elsewhere = is_folder && stat.device != self.device;
-        let is_closed = is_lossy
-            || is_elsewhere
+        let is_closed = is_elsewhere
             || self.depth == MAX_DEPTH
             || self.known.is_some_and(|known| known.contains_key(&self.below))
             || self.filter.excluded.contains(&self.below);
