@@ -9,7 +9,7 @@ use crate::git_index::Repository;
 use crate::image::ImageId;
 use crate::index::{Entry, Image, Index};
 use crate::recorder::Recorder;
-use crate::state::{Kind, Missing, Stat, State};
+use crate::state::{Kind, Missing, Stamp, Stat, State};
 
 /// How long files that git does not have are copied before the first command of a run. What is left is copied before the
 /// next one.
@@ -118,7 +118,12 @@ impl Recorder {
                 let image = ImageId::of(&content);
                 let missing = self.keep(image, &content, keep);
                 let size = content.len() as u64;
-                State { image: Some(image), size, ..State::without_content(&stat, missing) }
+                let mut state = State { image: Some(image), size, ..State::without_content(&stat, missing) };
+                if keep == Keep::No {
+                    // To be compared with a state whose content is not known.
+                    state.stamp = Some(Stamp::of(&stat));
+                }
+                state
             }
             Ok(None) => State::without_content(stat, Some(Missing::TooLarge)),
             Err(_) => State::without_content(stat, Some(Missing::Unreadable)),

@@ -97,15 +97,6 @@ impl Recorder {
                 change.origin = Some(Origin::MovedFrom(path));
                 continue;
             }
-            if born.is_some_and(|born| born >= baseline.started - TICK) {
-                continue;
-            }
-            let known = known.get_or_insert_with(|| {
-                index.entries.iter().map(|entry| FileId::of(&entry.stat).place()).collect()
-            });
-            if known.contains(&id.place()) {
-                continue;
-            }
             let left_out = left_out.get_or_insert_with(|| {
                 let mut files: HashMap<_, Vec<_>> = HashMap::new();
                 for (path, id) in &index.left_out {
@@ -117,11 +108,17 @@ impl Recorder {
                 let is_gone = matches!(self.look_at(roots, path), Ok(None));
                 is_gone && is_file(*old)
             });
-            change.origin = match (moved, born) {
-                (Some((path, _)), _) => Some(Origin::MovedFrom((*path).to_owned())),
-                (None, Some(_)) => Some(Origin::Older),
-                (None, None) => None,
-            };
+            if let Some((path, _)) = moved {
+                change.origin = Some(Origin::MovedFrom((*path).to_owned()));
+                continue;
+            }
+            let known = known.get_or_insert_with(|| {
+                index.entries.iter().map(|entry| FileId::of(&entry.stat).place()).collect()
+            });
+            let is_older = born.is_some_and(|born| born < baseline.started - TICK);
+            if is_older && !known.contains(&id.place()) {
+                change.origin = Some(Origin::Older);
+            }
         }
     }
 }
@@ -142,8 +139,10 @@ impl Moves {
             (None, Some(_)) => {
                 self.created.extend(new.filter(is_file).map(|stat| (place, *stat)));
             }
-            (Some(before), None) if before.missing.is_some() => {
-                if let Some(stat) = old.filter(is_file) {
+            (Some(before), _) if before.missing.is_some() => {
+                let is_there =
+                    |old: &Stat| new.is_some_and(|new| FileId::of(new).place() == FileId::of(old).place());
+                if let Some(stat) = old.filter(is_file).filter(|old| !is_there(old)) {
                     let id = FileId::of(stat);
                     self.vanished.entry(id.place()).or_default().push((change.path.clone(), id));
                 }

@@ -157,11 +157,11 @@ impl Recorder {
         for (path, course) in paths.iter().filter(|(_, course)| !course.parts.is_empty()) {
             let Some(origin) = course.origin.as_ref().filter(|_| course.now.is_some()) else { continue };
             let former = former_name(paths, origin).filter(|former| {
-                is_free(former)
-                    && !sources.contains_key(*former)
-                    && paths
-                        .get(former)
-                        .is_none_or(|course| !course.parts.is_empty() && course.state.is_some())
+                !sources.contains_key(*former)
+                    && match paths.get(former) {
+                        Some(former) => !former.parts.is_empty() && former.state.is_some(),
+                        None => is_free(former),
+                    }
             });
             match former {
                 Some(former) => drop(sources.insert(former.to_owned(), path)),
@@ -250,7 +250,7 @@ impl Recorder {
             let folders = steps.iter().filter_map(|step| locked(&step.path, &step.from));
             self.unlock(&roots, folders.collect(), false);
         }
-        let mut restoring = Restoring::new(self, &roots, &quarantine);
+        let mut restoring = Restoring::new(self, &roots, &quarantine, &mut steps);
         if resumes {
             restoring.resume(&mut steps);
         }

@@ -12,7 +12,7 @@ use crate::capture::{Keep, Roots};
 use crate::error::{Error, refuse_link};
 use crate::journal::{Restamped, Step};
 use crate::recorder::Recorder;
-use crate::state::{Kind, State, is_same};
+use crate::state::{Kind, Stamp, State, is_same};
 
 /// Paths being put back.
 pub(crate) struct Restoring<'a> {
@@ -26,6 +26,8 @@ pub(crate) struct Restoring<'a> {
     taken: BTreeSet<String>,
     /// Paths that are done.
     done: BTreeSet<String>,
+    /// Where an undo before moved the files that come.
+    moved: BTreeMap<String, PathBuf>,
 }
 
 /// Something that is ready to be put in its place.
@@ -37,9 +39,10 @@ struct Ready {
 }
 
 impl<'a> Restoring<'a> {
-    pub fn new(recorder: &'a Recorder, roots: &'a Roots, quarantine: &'a Path) -> Self {
+    pub fn new(recorder: &'a Recorder, roots: &'a Roots, quarantine: &'a Path, steps: &mut [Step]) -> Self {
         let (failed, taken, done) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Self { recorder, roots, quarantine, failed, taken, done }
+        let moved = steps.iter_mut().filter_map(|step| Some((step.path.clone(), step.quarantine.take()?)));
+        Self { recorder, roots, quarantine, failed, taken, done, moved: moved.collect() }
     }
 
     /// Finds out how far an undo came that was interrupted, and removes what it had not finished writing.
@@ -116,11 +119,11 @@ impl<'a> Restoring<'a> {
     pub fn restamped(&self, steps: &mut [Step]) -> Vec<Restamped> {
         let mut restamped = Vec::new();
         for step in steps {
-            let Some(State { stamp: Some(old), size, .. }) = &mut step.to else { continue };
+            let Some(State { stamp: Some(old), image: None, size, .. }) = &mut step.to else { continue };
             let Ok((folder, name)) = self.parent(&step.path) else { continue };
             let Ok(Some(stat)) = folder.stat(name) else { continue };
-            let state = State::without_content(&stat, Some(crate::state::Missing::TooLarge));
-            if let Some(new) = state.stamp.filter(|new| new != old && state.size == *size) {
+            let new = Stamp::of(&stat);
+            if new != *old && (stat.kind != Kind::File || stat.size == *size) {
                 restamped.push(Restamped { path: step.path.clone(), old: *old, new });
                 *old = new;
             }
@@ -306,8 +309,9 @@ impl<'a> Restoring<'a> {
             folder.link(&temporary, target)?;
             return ready(folder);
         }
-        if let Some(place) = steps[place].quarantine.take().filter(|place| self.is_in(place, to)) {
-            return self.from_place(&place, folder, name);
+        let moved = self.moved.get(&steps[place].path);
+        if let Some(place) = moved.filter(|place| self.is_in(place, to)) {
+            return self.from_place(place, folder, name);
         }
         let limit = self.recorder.options.max_file_bytes;
         let content = to.image.and_then(|image| self.recorder.store.get(image, limit));
@@ -372,6 +376,8 @@ impl<'a> Restoring<'a> {
 fn is_reached(now: Option<&State>, state: Option<&State>) -> bool {
     match (now, state) {
         (Some(now), Some(state)) if state.kind == Kind::Folder => now.kind == Kind::Folder,
+        // Moving one name of a file changes the stamp of its others.
+        (Some(now), Some(state)) => now.is_same(state) || state.image.is_none() && now.is_same_inode(state),
         (now, state) => is_same(now, state),
     }
 }

@@ -78,6 +78,12 @@ pub(crate) struct Stamp {
     pub inode: u64,
 }
 
+impl Stamp {
+    pub fn of(stat: &Stat) -> Self {
+        Self { modified: stat.modified, changed: stat.changed, inode: stat.inode }
+    }
+}
+
 /// What a path stood for, as far as it is needed to put it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -106,8 +112,7 @@ impl State {
     /// Returns the state of something whose content is not known or not needed.
     pub fn without_content(stat: &Stat, missing: Option<Missing>) -> Self {
         let size = if stat.kind == Kind::File { stat.size } else { 0 };
-        let stamp = Stamp { modified: stat.modified, changed: stat.changed, inode: stat.inode };
-        let stamp = missing.is_some().then_some(stamp);
+        let stamp = missing.is_some().then(|| Stamp::of(stat));
         let owner = Some((stat.owner, stat.group));
         Self { kind: stat.kind, mode: stat.mode, size, image: None, target: None, missing, stamp, owner }
     }
@@ -140,6 +145,13 @@ impl State {
         let (Some(one), Some(two)) = (self.stamp, other.stamp) else { return false };
         let is_same = (self.size, one.modified, one.inode) == (other.size, two.modified, two.inode);
         is_same && (one.changed == two.changed || self.mode != other.mode)
+    }
+
+    /// Tells whether they are the same file, by its inode and the time of its content, with the same permissions.
+    pub fn is_same_inode(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.stamp, other.stamp) else { return false };
+        (self.kind, self.mode, self.size) == (other.kind, other.mode, other.size)
+            && (one.modified, one.inode) == (two.modified, two.inode)
     }
 
     /// Tells whether they are the same in content and permissions. Those of links mean nothing.
