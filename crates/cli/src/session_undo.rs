@@ -29,11 +29,14 @@ pub(crate) fn undo(
     wishes: &Wishes,
 ) -> Result<(), Failure> {
     let here = &environment.working_directory;
-    let mut session = match wishes.dry_run {
-        true => Session::read(path, here)?,
-        false => Session::open(path, here)?,
+    // What a session that is in use has written down may be looked at, but not finished.
+    let (mut session, is_ours) = match Session::open(path, here) {
+        Ok(session) => (session, true),
+        Err(_) if wishes.dry_run => (Session::read(path, here)?, false),
+        Err(error) => return Err(error.into()),
     };
-    let recorder = recorder(&session, path, environment, settings);
+    let options = options(&session, path, environment, settings);
+    let recorder = if is_ours { Recorder::new(options) } else { Recorder::read_only(options) };
     let target = wishes.run.map_or(UndoTarget::LastRun, UndoTarget::Run);
     let report = recorder.undo(&target, &[], wishes.dry_run).map_err(|error| match error {
         bowline_undo::Error::UnknownRun(run) => Failure::Usage(format!(
@@ -77,18 +80,24 @@ fn run_line(run: &RunChanges) -> String {
     format!("run {} changed {files} {noun} (+{} -{}){undone}", run.run, run.added, run.removed)
 }
 
+/// Returns a recorder that only reads.
 fn recorder(session: &Session, path: &Path, environment: &Environment, settings: UndoSettings) -> Recorder {
-    let excluded = [Some(environment.home.as_path()), path.parent(), Some(&environment.temporary_directory)];
-    Recorder::new(Options {
+    Recorder::read_only(options(session, path, environment, settings))
+}
+
+fn options(session: &Session, path: &Path, environment: &Environment, settings: UndoSettings) -> Options {
+    let temporary: &Path = &environment.temporary_directory;
+    let excluded = [Some(environment.home.as_path()), path.parent(), Some(path), Some(temporary)];
+    Options {
         folder: environment.home.join(UNDO_FOLDER).join(session.id()),
         workspace: session.working_directory().to_owned(),
         home: environment.user_home.clone(),
         excluded: excluded.into_iter().flatten().map(Path::to_owned).collect(),
-        closed: Vec::new(),
+        closed: bowline_tools::own_paths(&environment.home),
         max_file_bytes: settings.max_file_bytes,
         max_bytes: settings.max_bytes,
         scans: settings.commands,
-    })
+    }
 }
 
 /// Returns what was done, one line for each path.

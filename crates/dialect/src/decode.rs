@@ -90,6 +90,14 @@ impl Protocol {
                 let value = value.cloned().map(Box::new);
                 return Err(Problem::BadField { origin, field, value, reason });
             }
+            let is_given = |name: &str| fields.get(name).is_some_and(|value| !value.is_null());
+            if let Some(other) = field.excludes
+                && is_given(field.name)
+                && is_given(other)
+            {
+                let reason = format!("\"{}\" cannot be given beside \"{other}\"", field.name);
+                return Err(Problem::BadField { origin, field, value: None, reason });
+            }
             if field.is_echoed {
                 origin.echo = value.map(|value| value.to_string().into());
             }

@@ -22,6 +22,8 @@ pub(crate) struct Field {
     pub alias: Option<&'static str>,
     /// Whether the response repeats it.
     pub is_echoed: bool,
+    /// The field that it cannot be given beside.
+    pub excludes: Option<&'static str>,
 }
 
 /// What a field may hold.
@@ -77,11 +79,11 @@ impl PartialEq for ItemSchema {
 
 impl Field {
     pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, is_required: true, alias: None, is_echoed: false }
+        Self { name, kind, about, is_required: true, alias: None, is_echoed: false, excludes: None }
     }
 
     pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, is_required: false, alias: None, is_echoed: false }
+        Self { name, kind, about, is_required: false, alias: None, is_echoed: false, excludes: None }
     }
 
     /// Accepts another name for this one too.
@@ -92,6 +94,11 @@ impl Field {
     /// Makes the response repeat it.
     pub const fn echoed(self) -> Self {
         Self { is_echoed: true, ..self }
+    }
+
+    /// Refuses it beside another field.
+    pub const fn not_with(self, other: &'static str) -> Self {
+        Self { excludes: Some(other), ..self }
     }
 
     /// Describes the field.

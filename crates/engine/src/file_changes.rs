@@ -12,7 +12,7 @@ use bowline_core::message::{Arguments, Content};
 use bowline_core::tool::ToolTraits;
 use bowline_session::EntryBody;
 use bowline_tools::BoxFuture;
-use bowline_undo::{Options, Recorder, TurnEnd};
+use bowline_undo::{Error, Options, Recorder, TurnEnd, incomplete_text};
 use futures_util::FutureExt as _;
 use futures_util::future::Shared;
 use serde_json::json;
@@ -51,6 +51,8 @@ struct Tracker {
     run: Option<TrackedRun>,
     /// The index that was taken last, which may still be in progress although its run is over.
     last_index: Option<Shared<BoxFuture<'static, ()>>>,
+    /// Whether the client knows that something of this run cannot be put back.
+    is_warned: bool,
 }
 
 #[derive(Debug)]
@@ -79,8 +81,8 @@ pub(crate) struct Place<'a> {
 
 /// What happens around a call that may change files.
 pub(crate) struct Watched {
-    /// Ends when what the call may change is known.
-    pub before: BoxFuture<'static, ()>,
+    /// Ends when what the call may change is known. Returns whether something of the run could not be recorded.
+    pub before: BoxFuture<'static, bool>,
     /// Ends when what the call changed is known, if that is wanted for each call.
     pub after: Option<BoxFuture<'static, ()>>,
 }
@@ -98,8 +100,13 @@ impl FileChanges {
             _ if is_overlay(place.tools) => Err(OVERLAY),
             (None, _) | (_, None) => Err("the session is kept in memory only"),
             (Some(own), Some(file)) => {
-                let excluded =
-                    [Some(own.as_path()), file.parent(), place.tools.temporary_directory.as_deref()];
+                // The file by itself too: the working directory may be the folder that it is in.
+                let excluded = [
+                    Some(own.as_path()),
+                    file.parent(),
+                    Some(file),
+                    place.tools.temporary_directory.as_deref(),
+                ];
                 let options = Options {
                     folder: own.join(UNDO_FOLDER).join(place.session_id),
                     workspace: place.working_directory.to_owned(),
@@ -117,6 +124,7 @@ impl FileChanges {
                     jobs: None,
                     run: None,
                     last_index: None,
+                    is_warned: false,
                 })
             }
         };
@@ -159,7 +167,7 @@ impl FileChanges {
         let touched = tracker.run.as_mut().map(|run| std::mem::take(&mut run.turn)).unwrap_or_default();
         if touched.files || touched.commands {
             let end = TurnEnd { had_commands: touched.commands, ..end };
-            drop(tracker.ask(move |recorder| drop(recorder.end_turn(&end))));
+            drop(tracker.ask(move |recorder| noted(recorder, recorder.end_turn(&end))));
         }
     }
 
@@ -167,7 +175,19 @@ impl FileChanges {
     pub fn end_run(&mut self) -> Option<oneshot::Receiver<Option<RunChanges>>> {
         let tracker = self.tracker.as_mut().ok()?;
         let run = tracker.run.take()?;
-        run.is_touched.then(|| tracker.ask(|recorder| recorder.end_run().ok().flatten()))
+        run.is_touched.then(|| tracker.ask(|recorder| noted(recorder, recorder.end_run()).flatten()))
+    }
+
+    /// Returns why what the run changes cannot be put back completely, if the client does not know yet.
+    pub fn take_warning(&mut self) -> Option<String> {
+        let tracker = self.tracker.as_mut().ok()?;
+        let is_touched = tracker.run.as_ref().is_none_or(|run| run.is_touched);
+        if tracker.is_warned || !is_touched {
+            return None;
+        }
+        let failure = tracker.recorder.failure()?;
+        tracker.is_warned = true;
+        Some(incomplete_text(&failure))
     }
 
     /// Has the recorder do something after what it is doing. The result is missing if it panics.
@@ -185,8 +205,9 @@ impl Tracker {
         if self.run.is_some() {
             return;
         }
+        self.is_warned = false;
         let entry = entry.map(str::to_owned);
-        let begun = self.ask(move |recorder| drop(recorder.begin_run(entry, started)));
+        let begun = self.ask(move |recorder| noted(recorder, recorder.begin_run(entry, started)));
         let recorder = Arc::clone(&self.recorder);
         let last_index = self.last_index.take();
         let index = async move {
@@ -194,7 +215,8 @@ impl Tracker {
                 last_index.await;
             }
             let _ = begun.await;
-            let _ = tokio::task::spawn_blocking(move || recorder.take_index()).await;
+            let index = move || noted(&recorder, recorder.take_index());
+            let _ = tokio::task::spawn_blocking(index).await;
         };
         let index: BoxFuture<'static, ()> = Box::pin(index);
         let index = index.shared();
@@ -210,8 +232,11 @@ impl Tracker {
         match way {
             Way::File(path) => {
                 run.turn.files = true;
-                let kept = self.ask(move |recorder| drop(recorder.prepare_file(end.turn, &path)));
-                Some(Watched { before: Box::pin(async move { drop(kept.await) }), after: None })
+                let kept = self.ask(move |recorder| {
+                    noted(recorder, recorder.prepare_file(end.turn, &path));
+                    recorder.failure().is_some()
+                });
+                Some(Watched { before: Box::pin(async move { kept.await.unwrap_or(true) }), after: None })
             }
             Way::Command => {
                 run.turn.commands = true;
@@ -219,12 +244,17 @@ impl Tracker {
                 let then = jobs.clone();
                 let before = async move {
                     index.await;
-                    drop(ask(&jobs, |recorder| drop(recorder.prepare_command())).await);
+                    let prepared = ask(&jobs, |recorder| {
+                        noted(recorder, recorder.prepare_command());
+                        recorder.failure().is_some()
+                    });
+                    prepared.await.unwrap_or(true)
                 };
                 let after = self.each_command.then(|| {
                     let end = TurnEnd { had_commands: true, ..end };
                     let after: BoxFuture<'static, ()> = Box::pin(async move {
-                        drop(ask(&then, move |recorder| drop(recorder.end_turn(&end))).await);
+                        let ended = move |recorder: &Recorder| noted(recorder, recorder.end_turn(&end));
+                        drop(ask(&then, ended).await);
                     });
                     after
                 });
@@ -263,6 +293,11 @@ impl Tracker {
         });
         jobs.clone()
     }
+}
+
+/// Notes a failure of the recorder, so that the client learns of it. The call goes on all the same.
+fn noted<T>(recorder: &Recorder, result: Result<T, Error>) -> Option<T> {
+    result.inspect_err(|error| recorder.note_failure(error)).ok()
 }
 
 fn ask<R: Send + 'static>(

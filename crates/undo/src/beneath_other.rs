@@ -5,6 +5,8 @@ use std::path::Path;
 use crate::error::Error;
 use crate::state::Stat;
 
+pub(crate) const OWNER_RIGHTS: u32 = 0o700;
+
 /// A folder; none can be opened.
 #[derive(Debug)]
 pub enum Folder {}
@@ -52,7 +54,21 @@ impl Folder {
         match *self {}
     }
 
-    pub fn write(&self, _: &str, _: &[u8], _: u32) -> Result<(), Error> {
+    pub fn again(&self) -> Result<Self, Error> {
+        match *self {}
+    }
+
+    pub fn write_new(
+        &self,
+        _: &str,
+        _: impl std::io::Read,
+        _: u32,
+        _: Option<(u32, u32)>,
+    ) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub fn copy(&self, _: &str, _: &Self, _: &str) -> Result<(), Error> {
         match *self {}
     }
 
@@ -76,7 +92,19 @@ impl Folder {
         match *self {}
     }
 
+    pub fn give(&self, _: &str, _: Option<(u32, u32)>) {
+        match *self {}
+    }
+
     pub fn rename(&self, _: &str, _: &Self, _: &str) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub fn rename_new(&self, _: &str, _: &Self, _: &str) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub fn created(&self, _: &str) -> Option<i64> {
         match *self {}
     }
 }

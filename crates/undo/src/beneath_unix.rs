@@ -2,7 +2,9 @@
 //! exchange a folder for a link at any moment. Each part of a path is opened relative to the one before.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,21 @@ pub struct Name {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// How a folder on the way to a path is opened: the right to search it is enough, where the system can tell.
+#[cfg(target_os = "linux")]
+const ON_THE_WAY: OFlags = FOLDER.union(OFlags::PATH);
+#[cfg(not(target_os = "linux"))]
+const ON_THE_WAY: OFlags = FOLDER;
+
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// The permissions that the owner of a folder needs to change what is in it.
+pub(crate) const OWNER_RIGHTS: u32 = 0o700;
+
 impl Folder {
     /// Opens a folder by its path; links in the path are followed.
     pub fn open(path: &Path) -> Result<Self, Error> {
@@ -46,22 +63,31 @@ impl Folder {
 
     /// Opens a folder in it that is no link.
     pub fn enter(&self, name: &str) -> Result<Self, Error> {
-        let descriptor = fs::openat(&self.descriptor, name, FOLDER, Mode::empty())
+        self.enter_with(name, FOLDER)
+    }
+
+    fn enter_with(&self, name: &str, flags: OFlags) -> Result<Self, Error> {
+        let descriptor = fs::openat(&self.descriptor, name, flags, Mode::empty())
             .map_err(|error| self.failed(name, error))?;
         Ok(Self { descriptor, path: self.path.join(name) })
     }
 
+    /// Returns the same folder once more.
+    pub fn again(&self) -> Result<Self, Error> {
+        let descriptor = self.descriptor.try_clone().map_err(|error| Error::access(&self.path, error))?;
+        Ok(Self { descriptor, path: self.path.clone() })
+    }
+
     /// Opens the folder that a relative path is in, and returns the last name of the path.
     pub fn parent_of<'a>(&self, path: &'a str) -> Result<(Self, &'a str), Error> {
-        let descriptor = self.descriptor.try_clone().map_err(|error| Error::access(&self.path, error))?;
-        let mut folder = Self { descriptor, path: self.path.clone() };
+        let mut folder = self.again()?;
         let bad = || Error::BadPath(path.to_owned());
         let (above, name) = path.rsplit_once('/').map_or((None, path), |(above, name)| (Some(above), name));
         for part in above.into_iter().flat_map(|above| above.split('/')) {
             if !is_plain(part) {
                 return Err(bad());
             }
-            folder = folder.enter(part)?;
+            folder = folder.enter_with(part, ON_THE_WAY)?;
         }
         if is_plain(name) { Ok((folder, name)) } else { Err(bad()) }
     }
@@ -123,46 +149,67 @@ impl Folder {
 
     /// Opens something that is no link for reading, without waiting for anybody, and returns what was opened.
     pub fn open_file(&self, name: &str) -> Result<(File, Stat), Error> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let opened = fs::openat(&self.descriptor, name, flags, Mode::empty());
+        let opened = fs::openat(&self.descriptor, name, FILE, Mode::empty());
         let file = File::from(opened.map_err(|error| self.failed(name, error))?);
         let stat = stat_of(&fs::fstat(&file).map_err(|error| self.failed(name, error))?);
         Ok((file, stat))
     }
 
     /// Puts a file in the place of whatever file or link has that name: readers see the old or the new one.
-    pub fn write(&self, name: &str, content: &[u8], mode: u32) -> Result<(), Error> {
-        self.write_with(name, mode, |file| file.write_all(content))
-    }
-
-    /// Does the same with a content that `fill` writes.
-    pub fn write_with(
-        &self,
-        name: &str,
-        mode: u32,
-        fill: impl FnOnce(&mut File) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        let temporary = temporary_name(name);
-        let _ = fs::unlinkat(&self.descriptor, &*temporary, AtFlags::empty());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = fs::openat(&self.descriptor, &*temporary, flags, Mode::RUSR | Mode::WUSR);
-        let mut file = File::from(opened.map_err(|error| self.failed(name, error))?);
-        let written = fill(&mut file).map_err(|error| Error::access(&self.path.join(name), error));
-        let placed = written
-            .and_then(|()| fs::fchmod(&file, mode_of(mode)).map_err(|error| self.failed(name, error)))
-            .and_then(|()| self.rename(&temporary, self, name));
+    pub fn replace(&self, name: &str, content: impl io::Read, mode: u32) -> Result<(), Error> {
+        let temporary = format!(".{name}.bowline-{}", std::process::id());
+        let _ = self.remove(&temporary);
+        self.write_new(&temporary, content, mode, None)?;
+        let placed = self.rename(&temporary, self, name);
         if placed.is_err() {
-            let _ = fs::unlinkat(&self.descriptor, &*temporary, AtFlags::empty());
+            let _ = self.remove(&temporary);
         }
         placed
     }
 
-    /// Puts a link in the place of whatever file or link has that name.
+    /// Writes a file under a name that nothing has.
+    pub fn write_new(
+        &self,
+        name: &str,
+        mut content: impl io::Read,
+        mode: u32,
+        owner: Option<(u32, u32)>,
+    ) -> Result<(), Error> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = fs::openat(&self.descriptor, name, flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(opened.map_err(|error| self.failed(name, error))?);
+        let written =
+            io::copy(&mut content, &mut file).map_err(|error| Error::access(&self.path.join(name), error));
+        let finished = written.and_then(|_| {
+            give_to(&file, owner);
+            fs::fchmod(&file, mode_of(mode)).map_err(|error| self.failed(name, error))
+        });
+        if finished.is_err() {
+            let _ = self.remove(name);
+        }
+        finished
+    }
+
+    /// Copies a regular file into another folder, under a name that nothing has there.
+    pub fn copy(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Error> {
+        let (file, stat) = self.open_file(name)?;
+        if stat.kind != Kind::File {
+            return Err(self.failed(name, Errno::INVAL));
+        }
+        to.write_new(new_name, file, stat.mode, Some((stat.owner, stat.group)))?;
+        let time = |nanoseconds: i64| fs::Timespec {
+            tv_sec: nanoseconds.div_euclid(1_000_000_000) as _,
+            tv_nsec: nanoseconds.rem_euclid(1_000_000_000) as _,
+        };
+        let times =
+            fs::Timestamps { last_access: time(stat.modified), last_modification: time(stat.modified) };
+        let _ = fs::utimensat(&to.descriptor, new_name, &times, AtFlags::SYMLINK_NOFOLLOW);
+        Ok(())
+    }
+
+    /// Makes a link under a name that nothing has.
     pub fn link(&self, name: &str, target: &str) -> Result<(), Error> {
-        let temporary = temporary_name(name);
-        let _ = fs::unlinkat(&self.descriptor, &*temporary, AtFlags::empty());
-        fs::symlinkat(target, &self.descriptor, &*temporary).map_err(|error| self.failed(name, error))?;
-        self.rename(&temporary, self, name)
+        fs::symlinkat(target, &self.descriptor, name).map_err(|error| self.failed(name, error))
     }
 
     /// Creates a folder that its owner may write to.
@@ -186,28 +233,88 @@ impl Folder {
 
     /// Sets the permissions of a file or folder.
     pub fn set_mode(&self, name: &str, mode: u32) -> Result<(), Error> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let changed = match fs::openat(&self.descriptor, name, flags, Mode::empty()) {
+        let changed = match fs::openat(&self.descriptor, name, FILE, Mode::empty()) {
             Ok(file) => fs::fchmod(file.as_fd(), mode_of(mode)),
-            // Without the right to read it cannot be opened. A link that takes its place is refused where the system can.
-            Err(Errno::ACCESS) => {
-                fs::chmodat(&self.descriptor, name, mode_of(mode), AtFlags::SYMLINK_NOFOLLOW)
-            }
+            Err(Errno::ACCESS | Errno::NXIO) => self.set_mode_unread(name, mode),
             Err(error) => Err(error),
         };
         changed.map_err(|error| self.failed(name, error))
     }
 
+    /// Sets the permissions of what may not be read. The descriptor is of what the name stands for, so that no link that
+    /// takes its place is followed.
+    #[cfg(target_os = "linux")]
+    fn set_mode_unread(&self, name: &str, mode: u32) -> Result<(), Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = fs::openat(&self.descriptor, name, flags, Mode::empty())?;
+        if stat_of(&fs::fstat(&file)?).kind == Kind::Link {
+            return Err(Errno::LOOP);
+        }
+        fs::chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), mode_of(mode))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn set_mode_unread(&self, name: &str, mode: u32) -> Result<(), Errno> {
+        fs::chmodat(&self.descriptor, name, mode_of(mode), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Gives a folder to its former owner, if that is allowed.
+    pub fn give(&self, name: &str, owner: Option<(u32, u32)>) {
+        if let Ok(file) = fs::openat(&self.descriptor, name, FILE, Mode::empty()) {
+            give_to(&File::from(file), owner);
+        }
+    }
+
     /// Moves something into another folder, in the place of whatever file or link has that name there.
     pub fn rename(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Error> {
         fs::renameat(&self.descriptor, name, &to.descriptor, new_name)
-            .map_err(|error| self.failed(new_name, error))
+            .map_err(|error| to.failed(new_name, error))
+    }
+
+    /// Moves something into another folder, under a name that nothing has there.
+    pub fn rename_new(&self, name: &str, to: &Self, new_name: &str) -> Result<(), Error> {
+        #[cfg(target_os = "linux")]
+        {
+            let flags = fs::RenameFlags::NOREPLACE;
+            match fs::renameat_with(&self.descriptor, name, &to.descriptor, new_name, flags) {
+                // Some file systems cannot do it.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                result => return result.map_err(|error| to.failed(new_name, error)),
+            }
+        }
+        if to.stat(new_name)?.is_some() {
+            return Err(to.failed(new_name, Errno::EXIST));
+        }
+        self.rename(name, to, new_name)
+    }
+
+    /// Returns when a file was created, in nanoseconds since 1970, where the file system keeps that.
+    #[cfg(target_os = "linux")]
+    pub fn created(&self, name: &str) -> Option<i64> {
+        use fs::StatxFlags;
+        let found = fs::statx(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+        let is_known = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+        is_known.then(|| nanoseconds(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn created(&self, _: &str) -> Option<i64> {
+        None
     }
 }
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+/// Gives a file to its former owner, if it is not of that owner and if that is allowed: for root it is.
+fn give_to(file: &File, owner: Option<(u32, u32)>) {
+    let Some((user, group)) = owner else { return };
+    if fs::fstat(file).is_ok_and(|found| (found.st_uid, found.st_gid) != (user, group)) {
+        let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
+        let _ = fs::fchown(file, Some(user), Some(group));
     }
 }
 
@@ -218,12 +325,6 @@ pub(crate) fn is_other_file_system(error: &Error) -> bool {
 
 fn is_plain(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains('\0')
-}
-
-/// Returns a name that no two threads use for different purposes, and that is not too long for any file system.
-fn temporary_name(name: &str) -> String {
-    let short: String = name.chars().take(40).collect();
-    format!(".{short}.bowline-undo-{}", std::process::id())
 }
 
 fn mode_of(mode: u32) -> Mode {

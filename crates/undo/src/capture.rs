@@ -1,6 +1,6 @@
 //! What a path stands for now, with its content kept.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::beneath::Folder;
@@ -9,34 +9,71 @@ use crate::git_index::Repository;
 use crate::image::ImageId;
 use crate::index::{Entry, Image, Index};
 use crate::recorder::Recorder;
-use crate::state::{Kind, Missing, Stat, State};
+use crate::state::{Kind, Missing, Stamp, Stat, State};
 
 /// How long files that git does not have are copied before the first command of a run. What is left is copied before the
 /// next one.
 const COPYING_TIME: Duration = Duration::from_secs(3);
 
+/// What may be removed to keep a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// It is not kept.
+    No,
+    /// Only where there is room anyway: nobody has changed it yet.
+    IfFree,
+    /// The oldest runs make room.
+    Always,
+}
+
 /// The folders that paths are relative to. Opened once for many paths.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    workspace: Folder,
+    /// The workspace, unless it is gone.
+    workspace: Option<Folder>,
+    path: PathBuf,
     system: Folder,
 }
 
 impl Roots {
     pub fn open(workspace: &Path) -> Result<Self, Error> {
-        let real = workspace.canonicalize().map_err(|error| Error::access(workspace, error))?;
-        Ok(Self { workspace: Folder::open(&real)?, system: Folder::open(Path::new("/"))? })
+        let found = match workspace.canonicalize() {
+            Ok(real) => Some(Folder::open(&real)?),
+            Err(error) if is_gone(&error) => None,
+            Err(error) => return Err(Error::access(workspace, error)),
+        };
+        Ok(Self { workspace: found, path: workspace.to_owned(), system: Folder::open(Path::new("/"))? })
     }
 
-    pub fn workspace(&self) -> &Folder {
-        &self.workspace
+    /// Opens the folders. The workspace is the one that `held` is, even if it has been moved, unless that was removed.
+    pub fn holding(workspace: &Path, held: Option<Folder>) -> Result<Self, Error> {
+        match held.filter(|held| held.own_stat().is_ok_and(|stat| stat.links > 0)) {
+            Some(held) => {
+                let (path, system) = (workspace.to_owned(), Folder::open(Path::new("/"))?);
+                Ok(Self { workspace: Some(held), path, system })
+            }
+            None => Self::open(workspace),
+        }
+    }
+
+    pub fn workspace(&self) -> Option<&Folder> {
+        self.workspace.as_ref()
+    }
+
+    /// Returns what tells the workspace from a folder that takes its place. Devices may have other numbers after the system
+    /// was started again.
+    pub fn inode(&self) -> Option<u64> {
+        Some(self.workspace()?.own_stat().ok()?.inode)
     }
 
     /// Returns the folder that a path is in, and its name there.
     pub fn parent_of<'a>(&self, path: &'a str) -> Result<(Folder, &'a str), Error> {
         match path.strip_prefix('/') {
             Some(path) => self.system.parent_of(path),
-            None => self.workspace.parent_of(path),
+            None => match &self.workspace {
+                Some(workspace) => workspace.parent_of(path),
+                None => Err(Error::access(&self.path, std::io::ErrorKind::NotFound)),
+            },
         }
     }
 }
@@ -44,15 +81,15 @@ impl Roots {
 impl Recorder {
     /// Returns what a path stands for, with its content kept; `None` if there is nothing.
     pub(crate) fn state_now(&self, roots: &Roots, path: &str) -> Result<Option<State>, Error> {
-        self.look(roots, path, true)
+        self.look(roots, path, Keep::Always)
     }
 
     /// Returns what a path stands for without keeping its content.
     pub(crate) fn look_at(&self, roots: &Roots, path: &str) -> Result<Option<State>, Error> {
-        self.look(roots, path, false)
+        self.look(roots, path, Keep::No)
     }
 
-    fn look(&self, roots: &Roots, path: &str, keeps: bool) -> Result<Option<State>, Error> {
+    fn look(&self, roots: &Roots, path: &str, keep: Keep) -> Result<Option<State>, Error> {
         let (folder, name) = match roots.parent_of(path) {
             Err(error) if error.is_not_found() || is_link_in_path(&error) => return Ok(None),
             found => found?,
@@ -65,11 +102,11 @@ impl Recorder {
                 Some(target) => State { target: Some(target), ..State::without_content(&stat, None) },
                 None => State::without_content(&stat, Some(Missing::Unreadable)),
             },
-            Kind::File => self.file_state(&folder, name, &stat, keeps),
+            Kind::File => self.file_state(&folder, name, &stat, keep),
         }))
     }
 
-    fn file_state(&self, folder: &Folder, name: &str, stat: &Stat, keeps: bool) -> State {
+    pub(crate) fn file_state(&self, folder: &Folder, name: &str, stat: &Stat, keep: Keep) -> State {
         if stat.links > 1 {
             return State::without_content(stat, Some(Missing::HardLinks));
         }
@@ -79,9 +116,14 @@ impl Recorder {
         match folder.read(name, self.options.max_file_bytes) {
             Ok(Some((content, stat))) => {
                 let image = ImageId::of(&content);
-                let missing = if keeps { self.keep(image, &content) } else { None };
+                let missing = self.keep(image, &content, keep);
                 let size = content.len() as u64;
-                State { image: Some(image), size, missing, ..State::without_content(&stat, None) }
+                let mut state = State { image: Some(image), size, ..State::without_content(&stat, missing) };
+                if keep == Keep::No {
+                    // To be compared with a state whose content is not known.
+                    state.stamp = Some(Stamp::of(&stat));
+                }
+                state
             }
             Ok(None) => State::without_content(stat, Some(Missing::TooLarge)),
             Err(_) => State::without_content(stat, Some(Missing::Unreadable)),
@@ -89,13 +131,24 @@ impl Recorder {
     }
 
     /// Keeps a content. Returns why it is not kept, if so.
-    fn keep(&self, image: ImageId, content: &[u8]) -> Option<Missing> {
+    fn keep(&self, image: ImageId, content: &[u8], keep: Keep) -> Option<Missing> {
+        if keep == Keep::No {
+            return None;
+        }
         self.pin(image);
         if self.store.has(image) {
             return None;
         }
-        let has_room = self.make_room(content.len() as u64);
-        if has_room && self.store.put(image, content).is_ok() { None } else { Some(Missing::NoRoom) }
+        if !self.make_room(content.len() as u64, keep) {
+            return Some(Missing::NoRoom);
+        }
+        match self.store.put(image, content) {
+            Ok(()) => None,
+            Err(error) => {
+                self.note_failure(&error);
+                Some(Missing::NotWritten)
+            }
+        }
     }
 
     /// Returns what an entry of an index stood for. A content that was in git is copied from there.
@@ -117,8 +170,8 @@ impl Recorder {
                 match found {
                     Some(content) => {
                         let image = ImageId::of(&content);
-                        let missing = self.keep(image, &content);
-                        State { image: Some(image), missing, ..State::without_content(stat, None) }
+                        let missing = self.keep(image, &content, Keep::Always);
+                        State { image: Some(image), ..State::without_content(stat, missing) }
                     }
                     None => State::without_content(stat, Some(Missing::GoneFromGit)),
                 }
@@ -155,7 +208,7 @@ impl Recorder {
         roots: &Roots,
         entry: &Entry,
         is_racy: bool,
-        kept: Option<ImageId>,
+        kept: Option<&Image>,
         repository: Option<&Repository>,
         deadline: Instant,
     ) -> Image {
@@ -163,7 +216,8 @@ impl Recorder {
         if stat.links > 1 {
             return Image::Missing(Missing::HardLinks);
         }
-        if let Some(name) = repository.and_then(|repository| repository.content_of(path, stat))
+        let known = kept.and_then(|kept| if let Image::Git(name) = kept { Some(*name) } else { None });
+        if let Some(name) = repository.and_then(|repository| repository.content_of(path, stat, known))
             && !is_racy
         {
             return Image::Git(name);
@@ -171,13 +225,16 @@ impl Recorder {
         if stat.size > self.options.max_file_bytes {
             return Image::Missing(Missing::TooLarge);
         }
-        if let Some(image) = kept.filter(|image| self.store.has(*image)) {
-            return Image::Stored(image);
+        if let Some(Image::Stored(image)) = kept
+            && self.store.has(*image)
+        {
+            self.pin(*image);
+            return Image::Stored(*image);
         }
         if Instant::now() > deadline {
             return Image::Missing(Missing::NoTime);
         }
-        match self.state_now(roots, path) {
+        match self.look(roots, path, Keep::IfFree) {
             Ok(Some(State { image: Some(image), missing: None, .. })) => Image::Stored(image),
             Ok(Some(State { missing: Some(missing), .. })) => Image::Missing(missing),
             _ => Image::Missing(Missing::Unreadable),
@@ -185,12 +242,9 @@ impl Recorder {
     }
 }
 
-/// Returns the content that was kept of a file for an index, if the file has not changed since.
-fn kept_image(index: &Index, entry: &Entry, stat: &Stat) -> Option<ImageId> {
-    match entry.image {
-        Image::Stored(image) if entry.stat == *stat && !index.is_racy(stat) => Some(image),
-        _ => None,
-    }
+/// Returns where the content of a file was for an index, if the file has not changed since.
+fn kept_image<'a>(index: &Index, entry: &'a Entry, stat: &Stat) -> Option<&'a Image> {
+    (entry.stat == *stat && !index.is_racy(stat)).then_some(&entry.image)
 }
 
 /// Returns a path without links, as the journal names it: relative to the workspace if it is below. `None` if it cannot be
@@ -203,6 +257,10 @@ pub(crate) fn journal_path(workspace: &Path, path: &Path) -> Option<String> {
     let workspace = bowline_files::canonical(workspace);
     let named = real.strip_prefix(&workspace).unwrap_or(&real);
     named.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 /// Tells whether a part of a path is a link or a file, where a folder was.

@@ -4,22 +4,22 @@
 //! The index may come from others. A wrong one makes nothing worse than a copy that is missing: what is read from git later
 //! is compared with its name and with the size of the file.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::git_objects::Objects;
+use crate::git_settings::{Conversion, MAX_TEXT, Places, conversion};
 use crate::state::{Kind, Stat};
 
 /// The most that is read of an index: more than the largest index of [`crate::index::MAX_PATHS`] files.
 const MAX_INDEX: u64 = 128 * 1024 * 1024;
 
-/// The most that is read of a file with settings or attributes.
-const MAX_TEXT: u64 = 256 * 1024;
-
 /// The repository that the workspace is in.
 #[derive(Debug)]
 pub(crate) struct Repository {
-    files: HashMap<String, Noted>,
+    /// What git tracks below the workspace, in the order of git: byte by byte.
+    files: Vec<(String, Noted)>,
+    /// How files may differ from their objects.
+    conversion: Conversion,
     /// When the index was written, in nanoseconds since 1970. What changed no earlier may have changed after.
     written: i64,
     pub objects: Objects,
@@ -39,33 +39,59 @@ struct Noted {
 }
 
 impl Repository {
-    /// Reads the index of the repository around a folder. `None` without one, or if contents in it are not those of files.
-    pub fn around(workspace: &Path) -> Option<Self> {
+    /// Reads the index of the repository around a folder; `home` has the user's settings for git. `None` without one. What
+    /// git converts is not known yet, so nothing counts as being in git.
+    pub fn around(workspace: &Path, home: Option<&Path>) -> Option<Self> {
+        let workspace = &bowline_files::canonical(workspace);
         let top = workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
         let (own, shared) = folders(&top.join(".git"))?;
-        let settings = bowline_files::read_text(&shared.join("config"), MAX_TEXT).ok()?.to_lowercase();
-        let converts =
-            ["autocrlf", "objectformat", "alternaterefs"].iter().any(|word| settings.contains(word));
-        if converts || shared.join("objects/info/alternates").exists() {
-            return None;
-        }
         let prefix = workspace.strip_prefix(top).ok()?.to_str()?;
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let path = own.join("index");
         let content = bowline_files::read(&path, MAX_INDEX).ok()?;
         let written = modified(&path)?;
-        let files = parse(&content, &prefix)?;
-        let attributes = [shared.join("info/attributes"), top.join(".gitattributes")];
-        let below = files.keys().filter(|path| is_attributes(path)).map(|path| workspace.join(path));
-        if attributes.into_iter().chain(below).any(|path| converts_content(top, &path)) {
-            return None;
+        let mut files = parse(&content, &prefix)?;
+        if !files.is_sorted_by(|(one, _), (other, _)| one < other) {
+            files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         }
-        Some(Self { files, written, objects: Objects::open(&shared.join("objects")) })
+        let objects = Objects::open(&shared.join("objects"));
+        let mut repository = Self { files, conversion: Conversion::Any, written, objects };
+        if !shared.join("objects/info/alternates").exists() {
+            let attributes = repository.files.iter().filter(|(path, _)| is_attributes(path));
+            let attributes = attributes.map(|(path, _)| workspace.join(path));
+            let places = Places { top, workspace, own: &own, shared: &shared, home };
+            repository.conversion = conversion(&places, attributes);
+        }
+        Some(repository)
     }
 
-    /// Returns the name of a file's content, if git has it.
-    pub fn content_of(&self, path: &str, stat: &Stat) -> Option<[u8; 20]> {
-        let noted = self.files.get(path)?;
+    /// Takes a `.gitattributes` into account that git does not track.
+    pub fn add_attributes(&mut self, path: &Path) {
+        self.conversion = self.conversion.max(crate::git_settings::conversion_by_attributes(path));
+    }
+
+    /// Tells whether git tracks a file, or something below a folder.
+    pub fn tracks(&self, path: &str, is_folder: bool) -> bool {
+        if !is_folder {
+            return self.noted(path).is_some();
+        }
+        let below = format!("{path}/");
+        let place = self.files.partition_point(|(found, _)| **found < *below);
+        self.files.get(place).is_some_and(|(found, _)| found.starts_with(&below))
+    }
+
+    fn noted(&self, path: &str) -> Option<&Noted> {
+        let place = self.files.binary_search_by(|(found, _)| found.as_str().cmp(path)).ok()?;
+        Some(&self.files[place].1)
+    }
+
+    /// Returns the name of a file's content, if git has it. `known` is the name that the same file, with the same times, had
+    /// for an index before.
+    pub fn content_of(&self, path: &str, stat: &Stat, known: Option<[u8; 20]>) -> Option<[u8; 20]> {
+        if self.conversion == Conversion::Any {
+            return None;
+        }
+        let noted = self.noted(path)?;
         let is_same = stat.kind == Kind::File
             && noted.modified == split(stat.modified)
             && noted.changed == split(stat.changed)
@@ -73,7 +99,12 @@ impl Repository {
             && noted.size == stat.size as u32
             && (noted.owner, noted.group) == (stat.owner, stat.group)
             && noted.mode & 0o170_000 == 0o100_000;
-        (is_same && stat.modified < self.written).then_some(noted.name)
+        let has_size = || {
+            self.conversion == Conversion::None
+                || known == Some(noted.name)
+                || self.objects.size(&noted.name) == Some(stat.size)
+        };
+        (is_same && stat.modified < self.written && has_size()).then_some(noted.name)
     }
 }
 
@@ -96,18 +127,8 @@ fn modified(path: &Path) -> Option<i64> {
     i64::try_from(time.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
-fn is_attributes(path: &str) -> bool {
+pub(crate) fn is_attributes(path: &str) -> bool {
     path.rsplit('/').next() == Some(".gitattributes")
-}
-
-/// Tells whether files may have another content than git has for them, without it showing in their size.
-fn converts_content(top: &Path, attributes: &Path) -> bool {
-    let Ok(file) = bowline_files::open_within(top, attributes) else {
-        return attributes.symlink_metadata().is_ok();
-    };
-    let Ok(beginning) = bowline_files::read_beginning(file, attributes, MAX_TEXT) else { return true };
-    let text = String::from_utf8_lossy(&beginning.bytes);
-    beginning.is_cut || ["filter", "working-tree-encoding", "ident"].iter().any(|word| text.contains(word))
 }
 
 fn split(nanoseconds: i64) -> (u32, u32) {
@@ -116,7 +137,7 @@ fn split(nanoseconds: i64) -> (u32, u32) {
 }
 
 /// Returns the files below `prefix` that an index lists, by their paths without it. `None` if it is not understood.
-fn parse(content: &[u8], prefix: &str) -> Option<HashMap<String, Noted>> {
+fn parse(content: &[u8], prefix: &str) -> Option<Vec<(String, Noted)>> {
     let mut reader = Reader { rest: content };
     if reader.take(4)? != b"DIRC" {
         return None;
@@ -126,7 +147,7 @@ fn parse(content: &[u8], prefix: &str) -> Option<HashMap<String, Noted>> {
         return None;
     }
     let count = reader.number()?;
-    let mut files = HashMap::new();
+    let mut files = Vec::new();
     let mut path = Vec::new();
     for _ in 0..count {
         let start = reader.rest.len();
@@ -157,7 +178,7 @@ fn parse(content: &[u8], prefix: &str) -> Option<HashMap<String, Noted>> {
                 numbers;
             let (changed, modified) = ((changed, changed_part), (modified, modified_part));
             let noted = Noted { changed, modified, inode, mode, owner, group, size, name };
-            files.insert(below.to_owned(), noted);
+            files.push((below.to_owned(), noted));
         }
     }
     Some(files)

@@ -1,11 +1,14 @@
 //! Contents from git's object store, loose or packed, read without git: nothing of a repository that others made can run,
 //! and what is found is compared with its name.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 
 /// How many packs are kept open. They stay readable although a command removes the repository.
@@ -17,11 +20,23 @@ const MAX_CHAIN: usize = 256;
 /// The most bytes of an object that another one is built on.
 const MAX_BASE: u64 = 64 * 1024 * 1024;
 
+/// How much compressed data has the first bytes of an object in any case.
+const BEGINNING: u64 = 1024;
+
 /// The object store of a repository.
 #[derive(Debug)]
 pub(crate) struct Objects {
     folder: PathBuf,
-    packs: Vec<Pack>,
+    packs: Mutex<Packs>,
+}
+
+/// The packs that were found so far. They stay open although others take their place.
+#[derive(Debug, Default)]
+struct Packs {
+    open: Vec<Pack>,
+    names: HashSet<PathBuf>,
+    /// When the folder with the packs last changed, as it was looked at.
+    listed: Option<SystemTime>,
 }
 
 #[derive(Debug)]
@@ -32,16 +47,32 @@ struct Pack {
     counts: Vec<u32>,
 }
 
-impl Objects {
-    pub fn open(folder: &Path) -> Self {
-        let mut packs = Vec::new();
-        for entry in folder.join("pack").read_dir().into_iter().flatten().flatten() {
+impl Packs {
+    /// Opens the packs that are new. Returns whether there are any.
+    fn list(&mut self, folder: &Path) -> bool {
+        let folder = folder.join("pack");
+        let changed = folder.metadata().and_then(|metadata| metadata.modified()).ok();
+        if changed.is_none() || changed == self.listed {
+            return false;
+        }
+        self.listed = changed;
+        let known = self.open.len();
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
-            if packs.len() < MAX_PACKS && path.extension().is_some_and(|ending| ending == "idx") {
-                packs.extend(Pack::open(&path));
+            let is_index = path.extension().is_some_and(|ending| ending == "idx");
+            if self.open.len() < MAX_PACKS && is_index && self.names.insert(path.clone()) {
+                self.open.extend(Pack::open(&path));
             }
         }
-        Self { folder: folder.to_owned(), packs }
+        self.open.len() > known
+    }
+}
+
+impl Objects {
+    pub fn open(folder: &Path) -> Self {
+        let mut packs = Packs::default();
+        packs.list(folder);
+        Self { folder: folder.to_owned(), packs: Mutex::new(packs) }
     }
 
     /// Returns the content with a name, if it has exactly `size` bytes.
@@ -53,10 +84,28 @@ impl Objects {
         (found.len() as u64 == size && digest.finish().as_ref() == name).then_some(found)
     }
 
-    fn loose(&self, name: &[u8; 20], size: u64) -> Option<Vec<u8>> {
+    /// Returns how many bytes the content with a name has.
+    pub fn size(&self, name: &[u8; 20]) -> Option<u64> {
+        let header = bowline_files::open(&self.loose_path(name))
+            .ok()
+            .and_then(|file| read_at_most(&file, 0, BEGINNING));
+        match header {
+            Some(compressed) => {
+                let header = beginning(&compressed, 64)?;
+                let header = header.split(|byte| *byte == 0).next()?;
+                std::str::from_utf8(header).ok()?.strip_prefix("blob ")?.parse().ok()
+            }
+            None => self.in_packs(|pack| pack.size(name)),
+        }
+    }
+
+    fn loose_path(&self, name: &[u8; 20]) -> PathBuf {
         let text: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = self.folder.join(&text[..2]).join(&text[2..]);
-        let compressed = bowline_files::read(&path, compressed_limit(size)).ok()?;
+        self.folder.join(&text[..2]).join(&text[2..])
+    }
+
+    fn loose(&self, name: &[u8; 20], size: u64) -> Option<Vec<u8>> {
+        let compressed = bowline_files::read(&self.loose_path(name), compressed_limit(size)).ok()?;
         let limit = usize::try_from(size).ok()?.checked_add(64)?;
         let mut object = decompress_to_vec_zlib_with_limit(&compressed, limit).ok()?;
         let header = object.iter().position(|byte| *byte == 0)?;
@@ -64,7 +113,17 @@ impl Objects {
     }
 
     fn packed(&self, name: &[u8; 20], size: u64) -> Option<Vec<u8>> {
-        self.packs.iter().find_map(|pack| pack.content(name, size))
+        self.in_packs(|pack| pack.content(name, size))
+    }
+
+    /// Looks into the packs, and into new ones if it is in none: git may have packed the objects anew.
+    fn in_packs<R>(&self, look: impl Fn(&Pack) -> Option<R>) -> Option<R> {
+        let mut packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = packs.open.iter().find_map(&look);
+        if found.is_some() || !packs.list(&self.folder) {
+            return found;
+        }
+        packs.open.iter().find_map(&look)
     }
 }
 
@@ -100,6 +159,20 @@ impl Pack {
         Some(content)
     }
 
+    /// Returns how many bytes the content with a name has.
+    fn size(&self, name: &[u8; 20]) -> Option<u64> {
+        let offset = self.find(name)?;
+        let (base, size, length) = self.header(offset)?;
+        if base.is_none() {
+            return Some(size);
+        }
+        // A delta begins with the lengths of what it builds on and of what it makes.
+        let compressed = read_at_most(&self.content, offset + length as u64, BEGINNING)?;
+        let mut bytes = beginning(&compressed, 32)?.into_iter();
+        length_of(&mut bytes)?;
+        length_of(&mut bytes)
+    }
+
     /// Returns where an object begins.
     fn find(&self, name: &[u8; 20]) -> Option<u64> {
         let first = usize::from(name[0]);
@@ -127,8 +200,8 @@ impl Pack {
         None
     }
 
-    /// Reads an object of at most `limit` bytes.
-    fn object(&self, offset: u64, limit: u64) -> Option<Object> {
+    /// Reads what is before an object: what it builds on, its size, and how long that is.
+    fn header(&self, offset: u64) -> Option<(Option<Base>, u64, usize)> {
         let head = read_at_most(&self.content, offset, 64)?;
         let mut bytes = head.iter().copied();
         let first = bytes.next()?;
@@ -165,6 +238,12 @@ impl Pack {
             }
             _ => return None,
         };
+        Some((base, size, length))
+    }
+
+    /// Reads an object of at most `limit` bytes.
+    fn object(&self, offset: u64, limit: u64) -> Option<Object> {
+        let (base, size, length) = self.header(offset)?;
         // A delta may be larger than what it makes, but never by much.
         if size > limit.saturating_mul(2).saturating_add(4096) {
             return None;
@@ -186,24 +265,34 @@ enum Base {
     Named([u8; 20]),
 }
 
+/// Reads a length in a delta.
+fn length_of(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
+    let (mut value, mut shift) = (0_u64, 0);
+    loop {
+        let byte = bytes.next()?;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+        if shift > 60 {
+            return None;
+        }
+    }
+}
+
+/// Returns the beginning of what was compressed, of which not all is there.
+fn beginning(compressed: &[u8], limit: usize) -> Option<Vec<u8>> {
+    match decompress_to_vec_zlib_with_limit(compressed, limit) {
+        Ok(content) => Some(content),
+        Err(error) => (error.status == TINFLStatus::HasMoreOutput).then_some(error.output),
+    }
+}
+
 /// Returns what a delta makes of its base.
 fn apply(delta: &[u8], base: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = delta.iter().copied();
-    let mut length = || {
-        let (mut value, mut shift) = (0_u64, 0);
-        loop {
-            let byte = bytes.next()?;
-            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-            if shift > 60 {
-                return None;
-            }
-        }
-    };
-    let (from, to) = (length()?, length()?);
+    let (from, to) = (length_of(&mut bytes)?, length_of(&mut bytes)?);
     if from != base.len() as u64 || to > MAX_BASE {
         return None;
     }

@@ -3,7 +3,7 @@
 //! Two of them show what happened between them. Ignored files, `.git` and other file systems are left out.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::beneath::Folder;
 use crate::error::Error;
+use crate::git_index::Repository;
 use crate::image::ImageId;
 use crate::state::{Kind, Missing, Stat};
 
@@ -24,7 +25,7 @@ const MAX_DEPTH: usize = 128;
 
 /// How long before a scan a file must have changed last for its times to tell whether it changes again. File systems
 /// keep times no finer than the kernel's clock ticks.
-const TICK: i64 = 50_000_000;
+pub(crate) const TICK: i64 = 50_000_000;
 
 /// The same for file systems that keep whole seconds.
 const SECONDS: i64 = 2_000_000_000;
@@ -55,13 +56,32 @@ pub(crate) enum Image {
     Missing(Missing),
 }
 
+/// What tells a file from all others although it gets another name: device, inode and the time of its last change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileId(pub u64, pub u64, pub i64);
+
+impl FileId {
+    pub fn of(stat: &Stat) -> Self {
+        Self(stat.device, stat.inode, stat.modified)
+    }
+
+    /// Returns the part that another file may have once this one is gone.
+    pub fn place(self) -> (u64, u64) {
+        (self.0, self.1)
+    }
+}
+
 /// The paths of the workspace at some moment.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// In the order of their parts.
     pub entries: Vec<Entry>,
     /// What was left out, without what is below. It stays left out although rules change.
-    pub left_out: HashSet<String>,
+    pub left_out: HashMap<String, FileId>,
+    /// Folders of which it is not known what is below.
+    pub unreadable: HashSet<String>,
+    /// How many names are not UTF-8, so that they could not be noted.
+    pub unnamed: u64,
     /// When the scan began, in nanoseconds since 1970.
     pub started: i64,
 }
@@ -76,15 +96,87 @@ pub(crate) struct Filter {
 }
 
 impl Index {
-    /// Reads the workspace. `known` is what an index before left out. `None` if there are too many paths.
-    pub fn scan(root: &Folder, filter: &Filter, known: &HashSet<String>) -> Result<Option<Self>, Error> {
+    /// Reads the workspace. What an index before left out stays out, and what it had stays in. `None` if there are too many
+    /// paths.
+    pub fn scan(
+        root: &Folder,
+        filter: &Filter,
+        before: Option<&Self>,
+        repository: Option<&Repository>,
+    ) -> Result<Option<Self>, Error> {
         let rules = IgnoreRules::around(root.path(), root.path(), filter.home.as_deref());
-        let index = Self { entries: Vec::new(), left_out: HashSet::new(), started: now() };
+        let index = Self::empty();
         let device = root.own_stat()?.device;
         let (path, below) = (root.path().to_owned(), String::new());
-        let mut scan = Scan { index, rules, filter, known, device, top: root.path(), path, below, depth: 0 };
+        let mut scan = Scan {
+            index,
+            rules,
+            filter,
+            known: before.map(|before| &before.left_out),
+            before: before.map(Self::cursor),
+            repository,
+            device,
+            top: root.path(),
+            path,
+            below,
+            depth: 0,
+            is_in_ignored: false,
+        };
         let is_complete = scan.read(root)?;
-        Ok(is_complete.then_some(scan.index))
+        if !is_complete {
+            return Ok(None);
+        }
+        let mut index = scan.index;
+        if let Some(before) = before {
+            index.carry_over(before);
+        }
+        Ok(Some(index))
+    }
+
+    /// Returns the index of a workspace that is not there.
+    pub fn empty() -> Self {
+        Self { started: now(), ..Self::default() }
+    }
+
+    /// Looks only at what an index before has, in a workspace that has become too large.
+    pub fn revisit(root: &Folder, before: &Self) -> Self {
+        let mut index = Self::empty();
+        for entry in &before.entries {
+            let found = root.parent_of(&entry.path).and_then(|(folder, name)| {
+                let stat = folder.stat(name)?;
+                let target = stat.filter(|stat| stat.kind == Kind::Link).map(|_| folder.target(name));
+                Ok(stat.map(|stat| (stat, target)))
+            });
+            let Ok(Some((stat, target))) = found else { continue };
+            let image = image_at_first(&stat, || target.and_then(Result::ok).flatten());
+            index.entries.push(Entry { path: entry.path.clone(), stat, image });
+        }
+        index
+    }
+
+    /// Takes over from an index before what is below folders that cannot be read any more.
+    fn carry_over(&mut self, before: &Self) {
+        if self.unreadable.is_empty() {
+            return;
+        }
+        let hidden = before.entries.iter().filter(|entry| self.hides(&entry.path));
+        let mut known = self.cursor();
+        let hidden: Vec<Entry> = hidden.filter(|entry| known.find(&entry.path).is_none()).cloned().collect();
+        self.entries.extend(hidden);
+        self.entries.sort_by(|one, other| order(&one.path, &other.path));
+    }
+
+    /// Tells whether a path is below a folder that could not be read.
+    pub fn hides(&self, path: &str) -> bool {
+        !self.unreadable.is_empty()
+            && (self.unreadable.contains("")
+                || path.match_indices('/').any(|(place, _)| self.unreadable.contains(&path[..place])))
+    }
+
+    /// Returns the entry of a path.
+    pub fn find(&self, path: &str) -> Option<&Entry> {
+        let place = self.entries.binary_search_by(|entry| order(&entry.path, path)).ok()?;
+        Some(&self.entries[place])
     }
 
     /// Returns what finds entries in the order of their paths.
@@ -100,8 +192,7 @@ impl Index {
 
     /// Writes it as lines of JSON.
     pub fn write(&self, mut output: impl Write) -> io::Result<()> {
-        let left_out: Vec<&String> = self.left_out.iter().collect();
-        serde_json::to_writer(&mut output, &(self.started, left_out))?;
+        serde_json::to_writer(&mut output, &(self.started, &self.left_out, &self.unreadable))?;
         output.write_all(b"\n")?;
         for entry in &self.entries {
             serde_json::to_writer(&mut output, entry)?;
@@ -114,12 +205,14 @@ impl Index {
     /// Reads what was written; `None` if it is not complete.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.strip_suffix("end\n")?.lines();
-        let (started, left_out): (i64, HashSet<String>) = serde_json::from_str(lines.next()?).ok()?;
+        let (started, left_out, unreadable) = serde_json::from_str(lines.next()?).ok()?;
         let entries: Option<Vec<Entry>> = lines.map(|line| serde_json::from_str(line).ok()).collect();
         let entries = entries?;
         entries.is_sorted_by(|one, other| order(&one.path, &other.path).is_lt()).then_some(Self {
             entries,
             left_out,
+            unreadable,
+            unnamed: 0,
             started,
         })
     }
@@ -200,7 +293,11 @@ struct Scan<'a> {
     index: Index,
     rules: IgnoreRules,
     filter: &'a Filter,
-    known: &'a HashSet<String>,
+    /// What an index before left out.
+    known: Option<&'a HashMap<String, FileId>>,
+    /// What an index before had.
+    before: Option<Cursor<'a>>,
+    repository: Option<&'a Repository>,
     device: u64,
     top: &'a Path,
     /// The folder that is being read.
@@ -208,6 +305,8 @@ struct Scan<'a> {
     /// The same relative to the workspace, with a slash at the end if it is not the workspace.
     below: String,
     depth: usize,
+    /// Whether the folder that is being read is ignored, and read for the sake of some files in it.
+    is_in_ignored: bool,
 }
 
 impl Scan<'_> {
@@ -241,41 +340,72 @@ impl Scan<'_> {
 
     /// Adds what a name stands for, and what is below it.
     fn add(&mut self, folder: &Folder, name: &str, is_lossy: bool) -> Result<bool, Error> {
-        // What has gone since the folder was read is not there.
-        let Ok(Some(stat)) = folder.stat(name) else { return Ok(true) };
-        let is_folder = stat.kind == Kind::Folder;
-        let is_left_out = is_lossy
-            || stat.device != self.device
-            || self.depth == MAX_DEPTH
-            || self.known.contains(&self.below)
-            || self.filter.excluded.contains(&self.below)
-            || self.rules.leave_out(&self.path, is_folder);
-        if is_left_out {
-            self.index.left_out.insert(self.below.clone());
+        if is_lossy {
+            self.index.unnamed += 1;
             return Ok(true);
         }
-        let image = match stat.kind {
-            Kind::Link => match folder.target(name) {
-                Ok(Some(target)) => Image::Target(target),
-                _ => Image::Missing(Missing::Unreadable),
-            },
-            Kind::Other => Image::Missing(Missing::Special),
-            Kind::File | Kind::Folder => Image::None,
+        let stat = match folder.stat(name) {
+            Ok(Some(stat)) => stat,
+            // What has gone since the folder was read is not there.
+            Ok(None) => return Ok(true),
+            // Its names may be read, but not what they stand for.
+            Err(_) => {
+                let above = self.below.rsplit_once('/').map_or("", |(above, _)| above);
+                self.index.unreadable.insert(above.to_owned());
+                return Ok(true);
+            }
         };
+        let is_folder = stat.kind == Kind::Folder;
+        // Some file systems give files other devices than the folders that they are in.
+        let is_elsewhere = is_folder && stat.device != self.device;
+        let is_closed = is_elsewhere
+            || self.depth == MAX_DEPTH
+            || self.known.is_some_and(|known| known.contains_key(&self.below))
+            || self.filter.excluded.contains(&self.below);
+        let is_ignored = !is_closed && (self.is_in_ignored || self.rules.leave_out(&self.path, is_folder));
+        if is_closed || is_ignored && !self.stays_in(is_folder) {
+            self.index.left_out.insert(self.below.clone(), FileId::of(&stat));
+            return Ok(true);
+        }
+        let image = image_at_first(&stat, || folder.target(name).ok().flatten());
         self.index.entries.push(Entry { path: self.below.as_str().into(), stat, image });
         if !is_folder {
             return Ok(true);
         }
-        let Ok(inner) = folder.enter(name) else { return Ok(true) };
+        let Ok(inner) = folder.enter(name) else {
+            self.index.unreadable.insert(self.below.clone());
+            return Ok(true);
+        };
         self.below.push('/');
         self.depth += 1;
+        let was_in_ignored = std::mem::replace(&mut self.is_in_ignored, is_ignored);
         // A folder that cannot be read hides what is below it.
         let is_complete = self.read(&inner).or_else(|error| match error {
-            Error::Access { .. } => Ok(true),
+            Error::Access { .. } => {
+                let length = self.below.trim_end_matches('/').len();
+                self.index.unreadable.insert(self.below[..length].to_owned());
+                Ok(true)
+            }
             error => Err(error),
         });
+        self.is_in_ignored = was_in_ignored;
         self.depth -= 1;
         is_complete
+    }
+
+    /// Tells whether something is looked at although it is ignored: git tracks it, or an index before had it.
+    fn stays_in(&mut self, is_folder: bool) -> bool {
+        self.repository.is_some_and(|repository| repository.tracks(&self.below, is_folder))
+            || self.before.as_mut().is_some_and(|before| before.find(&self.below).is_some())
+    }
+}
+
+/// Returns what is known of a content without reading it.
+fn image_at_first(stat: &Stat, target: impl FnOnce() -> Option<String>) -> Image {
+    match stat.kind {
+        Kind::Link => target().map_or(Image::Missing(Missing::Unreadable), Image::Target),
+        Kind::Other => Image::Missing(Missing::Special),
+        Kind::File | Kind::Folder => Image::None,
     }
 }
 

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, refuse_link};
 use crate::image::ImageId;
-use crate::state::{Change, State};
+use crate::state::{Change, Stamp, State};
 
 /// The most that is read of a journal. One run adds far less than what is between this and the next limit.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -26,7 +26,11 @@ pub(crate) enum Line {
     /// A file tool is about to change a path.
     Before { run: u64, turn: u32, path: String, state: Option<State> },
     /// A command is about to run; the index of the workspace is in its file.
-    Commands { run: u64 },
+    Commands {
+        run: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<u64>,
+    },
     /// What changed in a turn, or during a call in it.
     Changes {
         run: u64,
@@ -37,17 +41,55 @@ pub(crate) enum Line {
         changes: Vec<Change>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         recovered: bool,
+        /// The inode of the workspace, unless it was gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<u64>,
     },
     /// A run is over.
     End { run: u64 },
-    /// Paths were restored.
-    Undone { undo: u64, steps: Vec<Step> },
-    /// Paths were changed again.
-    Redone { undo: u64, paths: Vec<String> },
     /// An undo of the last run has left some of its paths alone, and said so.
     LeftAlone { run: u64 },
+    /// Paths are about to be restored, or to be changed again. It holds until the same number is undone or redone.
+    Intent(Intent),
+    /// Paths were restored.
+    Undone {
+        undo: u64,
+        steps: Vec<Step>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        restamped: Vec<Restamped>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<u64>,
+    },
+    /// Paths were changed again.
+    Redone {
+        undo: u64,
+        paths: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        restamped: Vec<Restamped>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<u64>,
+    },
     /// The former contents of a run are no longer kept.
     Dropped { run: u64 },
+}
+
+/// What an undo or a redo is about to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Intent {
+    pub undo: u64,
+    pub is_redo: bool,
+    pub steps: Vec<Step>,
+    /// Where files are moved to.
+    pub quarantine: PathBuf,
+}
+
+/// A file whose content is not kept and that was moved or got other permissions: it has another stamp since.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Restamped {
+    pub path: String,
+    pub old: Stamp,
+    pub new: Stamp,
 }
 
 /// A path that was restored.
@@ -61,6 +103,9 @@ pub(crate) struct Step {
     /// Where the file was moved to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<PathBuf>,
+    /// The path whose file is moved to this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// A run that may have changed files.
@@ -89,7 +134,7 @@ pub(crate) struct Turn {
     pub changes: Vec<Change>,
 }
 
-/// Paths that were restored and can be changed again.
+/// Paths that were put back and can be changed again.
 #[derive(Debug, Clone)]
 pub(crate) struct Undo {
     pub number: u64,
@@ -105,6 +150,10 @@ pub(crate) struct History {
     /// What can be done again, newest last.
     pub undos: Vec<Undo>,
     pub last_undo: u64,
+    /// What was about to be done when the process ended.
+    pub intent: Option<Intent>,
+    /// The inode of the workspace, as it was last known.
+    pub workspace: Option<u64>,
 }
 
 /// The file with the lines.
@@ -121,6 +170,7 @@ impl Journal {
     /// Adds a line in one write.
     pub fn append(&self, line: &Line) -> Result<(), Error> {
         let failed = |error| Error::access(&self.path, error);
+        self.refuse_links()?;
         if let Some(folder) = self.path.parent() {
             bowline_files::create_private_folder(folder).map_err(failed)?;
         }
@@ -135,6 +185,11 @@ impl Journal {
         serde_json::to_writer(&mut text, line).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         file.write_all(&text).map_err(failed)
+    }
+
+    fn refuse_links(&self) -> Result<(), Error> {
+        self.path.parent().map_or(Ok(()), refuse_link)?;
+        refuse_link(&self.path)
     }
 
     /// Writes a long journal anew without its older half.
@@ -176,6 +231,7 @@ impl Journal {
 
     /// Reads all lines. Those that cannot be understood are skipped.
     pub fn read(&self) -> Result<History, Error> {
+        self.refuse_links()?;
         let text = match bowline_files::read(&self.path, MAX_BYTES) {
             Ok(text) => text,
             Err(error) if error.is_not_found() => return Ok(History::default()),
@@ -214,12 +270,18 @@ impl History {
                     run.announced_turn = turn;
                 }
             }
-            Line::Commands { run } => self.change(run, |run| run.had_commands = true),
-            Line::Changes { run, turn, entry, call, changes, recovered } => self.change(run, |run| {
-                run.announced.clear();
-                run.is_recovered |= recovered;
-                run.turns.push(Turn { turn, entry, call, changes });
-            }),
+            Line::Commands { run, workspace } => {
+                self.workspace = workspace;
+                self.change(run, |run| run.had_commands = true);
+            }
+            Line::Changes { run, turn, entry, call, changes, recovered, workspace } => {
+                self.workspace = workspace;
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.announced.clear();
+                    run.is_recovered |= recovered;
+                    run.turns.push(Turn { turn, entry, call, changes });
+                }
+            }
             Line::End { run } => self.change(run, |run| run.is_over = true),
             Line::LeftAlone { run } => self.change(run, |run| run.is_told = true),
             Line::Dropped { run: number } => {
@@ -231,14 +293,23 @@ impl History {
                 self.undos.iter_mut().for_each(|undo| undo.steps.retain(|step| !is_of_run(step)));
                 self.undos.retain(|undo| !undo.steps.is_empty());
             }
-            Line::Undone { undo, steps } => {
+            Line::Intent(intent) => self.intent = Some(intent),
+            Line::Undone { undo, steps, restamped, workspace } => {
+                self.intent = None;
+                self.workspace = workspace;
                 self.last_undo = self.last_undo.max(undo);
+                self.restamp(&restamped);
                 for step in &steps {
                     self.undone.extend(parts_of(step));
                 }
-                self.undos.push(Undo { number: undo, steps });
+                if !steps.is_empty() {
+                    self.undos.push(Undo { number: undo, steps });
+                }
             }
-            Line::Redone { undo, paths } => {
+            Line::Redone { undo, paths, restamped, workspace } => {
+                self.intent = None;
+                self.workspace = workspace;
+                self.restamp(&restamped);
                 let Some(place) = self.undos.iter().position(|found| found.number == undo) else { return };
                 let (redone, left): (Vec<_>, Vec<_>) =
                     self.undos[place].steps.drain(..).partition(|step| paths.contains(&step.path));
@@ -250,6 +321,28 @@ impl History {
                 self.undos[place].steps = left;
                 self.undos.retain(|undo| !undo.steps.is_empty());
             }
+        }
+    }
+
+    /// Has files that got another stamp be what they were.
+    fn restamp(&mut self, restamped: &[Restamped]) {
+        if restamped.is_empty() {
+            return;
+        }
+        let renew = |path: &str, state: Option<&mut State>| {
+            let Some(stamp) = state.and_then(|state| state.stamp.as_mut()) else { return };
+            if let Some(found) = restamped.iter().find(|found| found.path == path && found.old == *stamp) {
+                *stamp = found.new;
+            }
+        };
+        for change in self.runs.values_mut().flat_map(|run| &mut run.turns).flat_map(|turn| &mut turn.changes)
+        {
+            renew(&change.path, change.before.as_mut());
+            renew(&change.path, change.after.as_mut());
+        }
+        for step in self.undos.iter_mut().flat_map(|undo| &mut undo.steps) {
+            renew(&step.path, step.from.as_mut());
+            renew(&step.path, step.to.as_mut());
         }
     }
 

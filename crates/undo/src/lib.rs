@@ -16,16 +16,21 @@ mod beneath;
 #[path = "beneath_unix.rs"]
 mod beneath;
 mod capture;
+mod compare;
 mod difference;
 mod error;
 mod git_index;
 mod git_objects;
+mod git_settings;
 mod image;
 mod index;
 mod journal;
 mod recorder;
+mod recover;
 mod report;
 mod restore;
+mod restoring;
+mod room;
 mod state;
 mod store;
 
@@ -33,4 +38,5 @@ pub use beneath::{Folder, Name};
 pub use difference::Differences;
 pub use error::Error;
 pub use recorder::{Options, Recorder, TurnEnd, remove};
+pub use report::incomplete_text;
 pub use state::{Kind, Stat};

@@ -1,25 +1,24 @@
 //! Recording what the runs of one session change.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_core::file_changes::RunChanges;
 
+use crate::beneath::Folder;
 use crate::capture::{Roots, journal_path};
-use crate::error::Error;
-use crate::git_index::Repository;
+use crate::compare::Left;
+use crate::error::{Error, refuse_link};
+use crate::git_index::{Repository, is_attributes};
 use crate::image::ImageId;
-use crate::index::{Filter, Image, Index, MAX_PATHS, differences, is_unchanged};
-use crate::journal::{History, Journal, Line};
+use crate::index::{Filter, Index, MAX_PATHS};
+use crate::journal::{Journal, Line};
 use crate::state::{Change, Kind, State};
 use crate::store::Store;
-
-/// The most changes that are recorded of one turn.
-const MAX_CHANGES: usize = 100_000;
 
 /// The most that is read of an index that was written.
 const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
@@ -56,9 +55,17 @@ pub struct Recorder {
     /// The contents that were kept since the run began. An index that is being taken refers to them before anybody else.
     pinned: Mutex<HashSet<ImageId>>,
     /// Whether there was no room for a content in this run.
-    is_full: AtomicBool,
+    pub(crate) is_full: AtomicBool,
+    /// Whether there was no room for a copy of what nobody has changed.
+    pub(crate) has_no_free_room: AtomicBool,
     /// Whether the workspace has too many files to be watched.
     is_too_large: AtomicBool,
+    /// How many names in the workspace are not UTF-8.
+    pub(crate) unnamed: AtomicU64,
+    /// What went wrong last in this run.
+    failure: Mutex<Option<String>>,
+    /// Whether another process may have the session, so that nothing is to be written.
+    is_read_only: bool,
 }
 
 /// The run in progress.
@@ -70,16 +77,24 @@ struct LiveRun {
     started: u64,
     /// What file tools were about to change in this turn.
     announced: BTreeMap<String, Option<State>>,
+    /// What file tools left in turns before, which the index does not show.
+    left: Left,
     has_changes: bool,
+    /// Whether changes of a turn could not be found out or written down.
+    has_failed: bool,
 }
 
 /// The workspace before the commands of a turn.
 #[derive(Debug)]
-struct Baseline {
-    index: Index,
-    repository: Option<Repository>,
+pub(crate) struct Baseline {
+    pub index: Index,
+    pub repository: Option<Repository>,
     /// Whether it is on disk, so that commands may run.
-    is_written: bool,
+    pub is_written: bool,
+    /// The workspace, which stays open although a command moves it.
+    pub folder: Option<Folder>,
+    /// When the first index of the run was taken, in nanoseconds since 1970.
+    pub started: i64,
 }
 
 /// Where a turn, or a call in it, ended.
@@ -107,8 +122,27 @@ impl Recorder {
             baseline: Mutex::default(),
             pinned: Mutex::default(),
             is_full: AtomicBool::new(false),
+            has_no_free_room: AtomicBool::new(false),
             is_too_large: AtomicBool::new(false),
+            unnamed: AtomicU64::new(0),
+            failure: Mutex::default(),
+            is_read_only: false,
         }
+    }
+
+    /// Returns a recorder that writes nothing, for a session that another process may have.
+    pub fn read_only(options: Options) -> Self {
+        Self { is_read_only: true, ..Self::new(options) }
+    }
+
+    /// Notes that something of this run could not be recorded.
+    pub fn note_failure(&self, error: &Error) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+    }
+
+    /// Returns why what the last run changed cannot be put back completely, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns why the changes of commands are not seen, if so.
@@ -117,11 +151,14 @@ impl Recorder {
             return Some("undo.commands is off in settings.json".to_owned());
         }
         if self.is_too_large.load(Ordering::Relaxed) {
-            return Some(format!(
-                "the working directory has more than {MAX_PATHS} files that are not ignored"
-            ));
+            return Some(Error::TooManyFiles(MAX_PATHS).to_string());
         }
         let workspace = bowline_files::canonical(&self.options.workspace);
+        if self.options.closed.iter().any(|closed| workspace.starts_with(bowline_files::canonical(closed))) {
+            return Some(
+                "the working directory is bowline's own folder, of which nothing is copied".to_owned(),
+            );
+        }
         let is_home = self
             .options
             .home
@@ -140,8 +177,11 @@ impl Recorder {
     pub fn begin_run(&self, entry: Option<String>, started: u64) -> Result<(), Error> {
         *self.live() = LiveRun { entry, started, ..LiveRun::default() };
         *self.baseline() = None;
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.pinned().clear();
         self.is_full.store(false, Ordering::Relaxed);
+        self.has_no_free_room.store(false, Ordering::Relaxed);
+        self.store.tidy();
         self.journal.shorten()?;
         self.recover()
     }
@@ -151,27 +191,41 @@ impl Recorder {
         if self.unseen_commands().is_some() {
             return Ok(());
         }
-        let roots = Roots::open(&self.options.workspace)?;
-        let Some(mut index) = Index::scan(roots.workspace(), &self.filter(), &HashSet::new())? else {
+        let workspace = &self.options.workspace;
+        let roots = Roots::open(workspace)?;
+        let Some(folder) = roots.workspace() else {
+            return Err(Error::access(workspace, std::io::ErrorKind::NotFound));
+        };
+        let mut repository = Repository::around(workspace, self.options.home.as_deref());
+        let Some(mut index) = Index::scan(folder, &self.filter(), None, repository.as_ref())? else {
             self.is_too_large.store(true, Ordering::Relaxed);
             return Ok(());
         };
+        if let Some(repository) = &mut repository {
+            let paths = index.entries.iter().map(|entry| &*entry.path);
+            let paths = paths.chain(index.left_out.keys().map(String::as_str));
+            paths.filter(|path| is_attributes(path)).for_each(|path| {
+                repository.add_attributes(&folder.path().join(path));
+            });
+        }
+        self.unnamed.store(index.unnamed, Ordering::Relaxed);
         let previous = self.written_index();
-        let repository = Repository::around(&self.options.workspace);
         self.keep_contents(&roots, &mut index, previous.as_ref(), repository.as_ref());
-        *self.baseline() = Some(Baseline { index, repository, is_written: false });
+        let (folder, started) = (Some(folder.again()?), index.started);
+        *self.baseline() = Some(Baseline { index, repository, is_written: false, folder, started });
         Ok(())
     }
 
     /// Writes down what the workspace is like before the first command of a run, so that not even the end of the process
     /// hides what commands change. Returns whether they are watched.
     pub fn prepare_command(&self) -> Result<bool, Error> {
-        let mut baseline = self.baseline();
+        let (mut live, mut baseline) = (self.live(), self.baseline());
         let Some(baseline) = baseline.as_mut() else { return Ok(false) };
         if !baseline.is_written {
             self.write_index(&baseline.index)?;
-            let run = self.run_number()?;
-            self.journal.append(&Line::Commands { run })?;
+            let run = self.run_number(&mut live)?;
+            let workspace = baseline.folder.as_ref().and_then(|folder| Some(folder.own_stat().ok()?.inode));
+            self.journal.append(&Line::Commands { run, workspace })?;
             baseline.is_written = true;
         }
         Ok(true)
@@ -184,9 +238,10 @@ impl Recorder {
             return Ok(());
         }
         let Some(path) = journal_path(&self.options.workspace, path) else { return Ok(()) };
-        let run = self.run_number()?;
-        let roots = Roots::open(&self.options.workspace)?;
         let mut live = self.live();
+        let run = self.run_number(&mut live);
+        let roots = self.roots()?;
+        let mut written = Ok(());
         // The folders that the tool creates come first.
         let ends = path.char_indices().filter(|(place, letter)| *letter == '/' && *place > 0);
         let paths = ends.map(|(place, _)| &path[..place]).chain([path.as_str()]);
@@ -198,36 +253,47 @@ impl Recorder {
             if state.as_ref().is_some_and(|state| state.kind == Kind::Folder) {
                 continue;
             }
-            self.journal.append(&Line::Before { run, turn, path: path.to_owned(), state: state.clone() })?;
-            live.announced.insert(path.to_owned(), state);
+            // What cannot be written down is known at least as long as the process runs.
+            live.announced.insert(path.to_owned(), state.clone());
+            if let Ok(run) = run {
+                let line = Line::Before { run, turn, path: path.to_owned(), state };
+                written = written.and(self.journal.append(&line));
+            }
         }
-        Ok(())
+        run.and_then(|_| written)
     }
 
     /// Finds out what changed in a turn and writes it down. Returns how many paths did.
     pub fn end_turn(&self, end: &TurnEnd) -> Result<usize, Error> {
         let mut live = self.live();
-        if live.number.is_none() {
+        let result = self.end_turn_of(&mut live, end);
+        live.has_failed |= result.is_err();
+        result
+    }
+
+    fn end_turn_of(&self, live: &mut LiveRun, end: &TurnEnd) -> Result<usize, Error> {
+        if live.announced.is_empty() && !end.had_commands {
             return Ok(0);
         }
-        let roots = Roots::open(&self.options.workspace)?;
+        let roots = self.roots()?;
         let mut changes = self.announced_changes(&roots, &live.announced);
-        live.announced = match end.call {
-            Some(_) => changes.iter().map(|change| (change.path.clone(), change.after.clone())).collect(),
-            None => BTreeMap::new(),
-        };
+        let after = |change: &Change| (change.path.clone(), change.after.clone());
+        let announced: BTreeMap<_, _> = changes.iter().map(after).collect();
         if end.had_commands {
-            self.add_changes_of_commands(&roots, &mut changes)?;
+            self.add_changes_of_commands(&roots, &mut changes, &mut live.left)?;
         }
+        live.left.extend(announced.clone());
         changes.retain(Change::is_change);
-        let Some(run) = live.number else { return Ok(0) };
-        if changes.is_empty() {
-            return Ok(0);
-        }
         let count = changes.len();
-        live.has_changes = true;
-        let (turn, entry, call) = (end.turn, end.entry.clone(), end.call.clone());
-        self.journal.append(&Line::Changes { run, turn, entry, call, changes, recovered: false })?;
+        if count > 0 {
+            let run = self.run_number(live)?;
+            live.has_changes = true;
+            let (turn, entry, call, workspace) =
+                (end.turn, end.entry.clone(), end.call.clone(), roots.inode());
+            let line = Line::Changes { run, turn, entry, call, changes, recovered: false, workspace };
+            self.journal.append(&line)?;
+        }
+        live.announced = if end.call.is_some() { announced } else { BTreeMap::new() };
         Ok(count)
     }
 
@@ -236,7 +302,10 @@ impl Recorder {
         *self.baseline() = None;
         let live = std::mem::take(&mut *self.live());
         let Some(run) = live.number else { return Ok(None) };
-        self.journal.append(&Line::End { run })?;
+        // A run that is not over is looked at again.
+        if !live.has_failed {
+            self.journal.append(&Line::End { run })?;
+        }
         if !live.has_changes {
             return Ok(None);
         }
@@ -245,171 +314,82 @@ impl Recorder {
     }
 
     /// Returns what became of the paths that file tools were about to change.
-    fn announced_changes(&self, roots: &Roots, announced: &BTreeMap<String, Option<State>>) -> Vec<Change> {
+    pub(crate) fn announced_changes(
+        &self,
+        roots: &Roots,
+        announced: &BTreeMap<String, Option<State>>,
+    ) -> Vec<Change> {
         let change = |(path, before): (&String, &Option<State>)| {
             let after = self.state_now(roots, path).ok()?;
-            Some(Change { path: path.clone(), before: before.clone(), after })
+            Some(Change { path: path.clone(), before: before.clone(), after, origin: None })
         };
         announced.iter().filter_map(change).collect()
     }
 
     /// Adds what differs from the index, which becomes that of now.
-    fn add_changes_of_commands(&self, roots: &Roots, changes: &mut Vec<Change>) -> Result<(), Error> {
+    fn add_changes_of_commands(
+        &self,
+        roots: &Roots,
+        changes: &mut Vec<Change>,
+        left: &mut Left,
+    ) -> Result<(), Error> {
         let mut baseline = self.baseline();
         let Some(baseline) = baseline.as_mut() else { return Ok(()) };
-        let filter = self.filter();
-        let Some(mut now) = Index::scan(roots.workspace(), &filter, &baseline.index.left_out)? else {
-            return Ok(());
-        };
-        let found = self.compare(roots, baseline, &mut now, changes);
+        let mut now = self.scan_again(roots, &baseline.index, baseline.repository.as_ref())?;
+        let found = self.compare(roots, baseline, &mut now, changes, left);
         changes.extend(found);
+        let after = changes.iter().map(|change| (change.path.as_str(), &change.after));
+        let after: HashMap<&str, &Option<State>> = after.collect();
+        // The index shows the others.
+        left.retain(|path, _| now.find(path).is_none());
+        for (path, state) in left.iter_mut() {
+            if let Some(after) = after.get(path.as_str()) {
+                *state = (*after).clone();
+            }
+        }
         now.left_out.extend(std::mem::take(&mut baseline.index.left_out));
         baseline.index = now;
         Ok(())
     }
 
-    /// Returns what changed between the index before and that of now, which learns where contents are available. Paths that are
-    /// among `known` changes are left out.
-    fn compare(&self, roots: &Roots, baseline: &Baseline, now: &mut Index, known: &[Change]) -> Vec<Change> {
-        let known: HashSet<&str> = known.iter().map(|change| change.path.as_str()).collect();
-        let mut found = Vec::new();
-        let mut looked_at: BTreeMap<String, Option<State>> = BTreeMap::new();
-        for (path, old, new) in differences(&baseline.index, now) {
-            if found.len() == MAX_CHANGES {
-                break;
-            }
-            // Rules that are new may leave out what is still there.
-            if let Some(old) = old
-                && new.is_none()
-                && let Ok((folder, name)) = roots.parent_of(path)
-                && let Ok(Some(stat)) = folder.stat(name)
-                && is_unchanged(&baseline.index, &old.stat, &stat)
-            {
-                continue;
-            }
-            let Ok(after) = self.state_now(roots, path) else { continue };
-            looked_at.insert(path.to_owned(), after.clone());
-            if known.contains(path) {
-                continue;
-            }
-            let before = old.map(|old| self.state_of(old, baseline.repository.as_ref()));
-            let change = Change { path: path.to_owned(), before, after };
-            if change.is_change() {
-                found.push(change);
-            }
+    /// Reads the workspace again after an index. If it has become too large, only what that index has is looked at.
+    pub(crate) fn scan_again(
+        &self,
+        roots: &Roots,
+        before: &Index,
+        repository: Option<&Repository>,
+    ) -> Result<Index, Error> {
+        let Some(folder) = roots.workspace() else { return Ok(Index::empty()) };
+        if let Some(index) = Index::scan(folder, &self.filter(), Some(before), repository)? {
+            return Ok(index);
         }
-        let mut before = baseline.index.cursor();
-        for entry in &mut now.entries {
-            match looked_at.get(&*entry.path) {
-                Some(Some(State { image: Some(image), missing: None, .. })) => {
-                    entry.image = Image::Stored(*image);
-                }
-                Some(Some(State { missing: Some(missing), .. })) => entry.image = Image::Missing(*missing),
-                Some(_) => {}
-                None => {
-                    if let Some(old) = before.find(&entry.path) {
-                        entry.image = old.image.clone();
-                    }
-                }
-            }
-        }
-        found
+        self.is_too_large.store(true, Ordering::Relaxed);
+        self.note_failure(&Error::TooManyFiles(MAX_PATHS));
+        Ok(Index::revisit(folder, before))
     }
 
-    /// Closes runs that were in progress when their process ended: what has changed since then counts as theirs.
-    pub(crate) fn recover(&self) -> Result<(), Error> {
-        let live = self.live().number;
-        let history = self.journal.read()?;
-        let last = history.runs.last_key_value().map(|(number, _)| *number);
-        for (number, run) in &history.runs {
-            if run.is_over || Some(*number) == live {
-                continue;
-            }
-            let roots = Roots::open(&self.options.workspace)?;
-            let mut changes = self.announced_changes(&roots, &run.announced);
-            if run.had_commands
-                && last == Some(*number)
-                && let Some(index) = self.written_index()
-                && let Some(mut now) = Index::scan(roots.workspace(), &self.filter(), &index.left_out)?
-            {
-                let repository = Repository::around(&self.options.workspace);
-                let baseline = Baseline { index, repository, is_written: true };
-                let mut found = self.compare(&roots, &baseline, &mut now, &changes);
-                // What its turns are known to have changed is theirs.
-                let mut known: BTreeMap<&str, Option<&State>> = BTreeMap::new();
-                for change in run.turns.iter().flat_map(|turn| &turn.changes) {
-                    known.insert(&change.path, change.after.as_ref());
-                }
-                for change in &mut found {
-                    if let Some(state) = known.get(change.path.as_str()) {
-                        change.before = state.cloned();
-                    }
-                }
-                changes.extend(found);
-            }
-            changes.retain(Change::is_change);
-            if !changes.is_empty() {
-                let turn = run.turns.last().map_or(run.announced_turn, |turn| turn.turn + 1);
-                let line =
-                    Line::Changes { run: *number, turn, entry: None, call: None, changes, recovered: true };
-                self.journal.append(&line)?;
-            }
-            self.journal.append(&Line::End { run: *number })?;
-        }
-        Ok(())
+    /// Opens the workspace that the run began in, wherever it is now.
+    fn roots(&self) -> Result<Roots, Error> {
+        let held = self.baseline().as_ref().and_then(|baseline| baseline.folder.as_ref()?.again().ok());
+        Roots::holding(&self.options.workspace, held)
     }
 
-    /// Makes room for a content by dropping what nothing refers to, then what the oldest runs need. Returns whether there
-    /// is room.
-    pub(crate) fn make_room(&self, bytes: u64) -> bool {
-        let fits = || self.store.bytes().saturating_add(bytes) <= self.options.max_bytes;
-        if fits() {
-            return true;
-        }
-        if self.is_full.load(Ordering::Relaxed) {
-            return false;
-        }
-        let has_room = self.drop_until(fits).unwrap_or(false);
-        self.is_full.store(!has_room, Ordering::Relaxed);
-        has_room
+    /// Tells whether another process may have the session.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
-    fn drop_until(&self, fits: impl Fn() -> bool) -> Result<bool, Error> {
-        let mut history = self.journal.read()?;
-        self.drop_unused(&history);
-        while !fits() {
-            let oldest = history.runs.iter().find(|(_, run)| run.is_over && !run.is_dropped);
-            let Some(run) = oldest.map(|(number, _)| *number) else { return Ok(false) };
-            self.journal.append(&Line::Dropped { run })?;
-            history = self.journal.read()?;
-            self.drop_unused(&history);
-        }
-        Ok(true)
+    /// Returns the number of the run in progress, if it has one.
+    pub(crate) fn live_number(&self) -> Option<u64> {
+        self.live().number
     }
 
-    /// Drops the contents that neither a run nor an index of the workspace needs.
-    fn drop_unused(&self, history: &History) {
-        let mut wanted: HashSet<ImageId> = history.images().chain(self.pinned().iter().copied()).collect();
-        for entry in self.written_index().iter().flat_map(|index| &index.entries) {
-            if let Image::Stored(image) = entry.image {
-                wanted.insert(image);
-            }
-        }
-        self.store.retain(&wanted);
-    }
-
-    /// Keeps a content from being dropped as long as the run goes on.
-    pub(crate) fn pin(&self, image: ImageId) {
-        self.pinned().insert(image);
-    }
-
-    fn pinned(&self) -> MutexGuard<'_, HashSet<ImageId>> {
+    pub(crate) fn pinned(&self) -> MutexGuard<'_, HashSet<ImageId>> {
         self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of the run in progress, which it gets when it is about to change something.
-    fn run_number(&self) -> Result<u64, Error> {
-        let mut live = self.live();
+    fn run_number(&self, live: &mut LiveRun) -> Result<u64, Error> {
         if let Some(number) = live.number {
             return Ok(number);
         }
@@ -425,7 +405,8 @@ impl Recorder {
         let own = self.options.excluded.iter().chain([&self.options.folder]);
         let workspace = bowline_files::canonical(&self.options.workspace);
         let below = |path: PathBuf| path.strip_prefix(&workspace).ok()?.to_str().map(str::to_owned);
-        let excluded = own.filter_map(|path| below(bowline_files::canonical(path))).collect();
+        let excluded = own.filter_map(|path| below(bowline_files::canonical(path)));
+        let excluded = excluded.filter(|path| !path.is_empty()).collect();
         Filter { home: self.options.home.clone(), excluded }
     }
 
@@ -433,12 +414,15 @@ impl Recorder {
         self.options.folder.join("index.jsonl")
     }
 
-    fn written_index(&self) -> Option<Index> {
-        Index::parse(&bowline_files::read_text(&self.index_path(), MAX_INDEX_BYTES).ok()?)
+    pub(crate) fn written_index(&self) -> Option<Index> {
+        let path = self.index_path();
+        refuse_link(&path).ok()?;
+        Index::parse(&bowline_files::read_text(&path, MAX_INDEX_BYTES).ok()?)
     }
 
     fn write_index(&self, index: &Index) -> Result<(), Error> {
         let failed = |error| Error::access(&self.options.folder, error);
+        refuse_link(&self.options.folder)?;
         bowline_files::create_private_folder(&self.options.folder).map_err(failed)?;
         let temporary = self.options.folder.join("index.new");
         let _ = fs::remove_file(&temporary);

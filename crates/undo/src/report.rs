@@ -1,13 +1,15 @@
 //! What is recorded, as clients see it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use bowline_core::file_changes::{
     ChangesQuery, ChangesReport, FileChange, FileChangeKind, RunChanges, TurnChanges,
 };
 
 use crate::difference::Differences;
-use crate::error::Error;
+use crate::error::{Error, refuse_link};
 use crate::journal::{History, Run};
 use crate::recorder::Recorder;
 use crate::state::{Change, Kind, State};
@@ -29,8 +31,13 @@ impl Recorder {
     /// Returns what runs changed. `entries` are the ids of the session's entries in the order of the file, which tell what
     /// followed an entry.
     pub fn changes(&self, query: &ChangesQuery, entries: &[String]) -> Result<ChangesReport, Error> {
-        self.recover()?;
-        let history = self.journal.read()?;
+        if let Err(error) = self.recover() {
+            self.note_failure(&error);
+        }
+        let history = self.journal.read().unwrap_or_else(|error| {
+            self.note_failure(&error);
+            History::default()
+        });
         if let Some(run) = query.run
             && history.runs.get(&run).is_none_or(|run| run.turns.is_empty())
         {
@@ -45,15 +52,24 @@ impl Recorder {
         };
         let shown = history.runs.iter().filter(|(number, run)| is_shown(**number, run));
         let runs = shown.filter_map(|(number, _)| self.run_changes(&history, *number, query.with_diff));
-        let reason = self.unseen_commands();
+        let unseen = self.unseen_commands();
+        let failed = self.failure().map(|failure| incomplete_text(&failure));
+        let mut not_covered = NEVER_COVERED.map(str::to_owned).to_vec();
+        let unnamed = self.unnamed.load(Ordering::Relaxed);
+        if unnamed > 0 {
+            not_covered.push(format!("{unnamed} files and folders whose names are not UTF-8"));
+        }
         Ok(ChangesReport {
             enabled: true,
-            commands: reason.is_none(),
-            reason,
+            commands: unseen.is_none(),
+            reason: unseen.or(failed),
             runs: runs.collect(),
             can_redo: !history.undos.is_empty(),
-            stored_bytes: self.store.bytes(),
-            not_covered: NEVER_COVERED.map(str::to_owned).to_vec(),
+            stored_bytes: self
+                .store
+                .bytes()
+                .saturating_add(bytes_below(&self.options.folder.join("quarantine"))),
+            not_covered,
         })
     }
 
@@ -117,6 +133,30 @@ impl Recorder {
             differences.add(&change.path, before.as_deref(), after.as_deref());
         }
     }
+}
+
+/// Returns what users read if something of a run could not be recorded.
+pub fn incomplete_text(failure: &str) -> String {
+    format!("What this run changes cannot be undone completely: {failure}")
+}
+
+/// Returns how many bytes the files below a folder have.
+fn bytes_below(folder: &Path) -> u64 {
+    let mut bytes = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if refuse_link(&folder).is_err() {
+            continue;
+        }
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => bytes += metadata.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
 }
 
 /// What a path was before a run and after it.

@@ -43,11 +43,13 @@ pub enum Kind {
 pub(crate) enum Missing {
     TooLarge,
     NoRoom,
+    NotWritten,
     NoTime,
     HardLinks,
     Unreadable,
     GoneFromGit,
     Special,
+    Older,
 }
 
 impl Missing {
@@ -56,12 +58,29 @@ impl Missing {
         match self {
             Self::TooLarge => "it was larger than undo.maxFileBytes",
             Self::NoRoom => "there was no room left for its content (undo.maxBytes)",
+            Self::NotWritten => "its content could not be written to bowline's folder",
             Self::NoTime => "copying all files that git does not have took too long",
             Self::HardLinks => "it has several names (hard links)",
             Self::Unreadable => "its content could not be read",
             Self::GoneFromGit => "its content was in git, which no longer has it",
+            Self::Older => "it is older than the run and had another name",
             Self::Special => "it is neither a file nor a folder nor a link",
         }
+    }
+}
+
+/// The times and the inode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    pub modified: i64,
+    /// When anything of the file changed: a name, its permissions, or its content although `modified` was set back.
+    pub changed: i64,
+    pub inode: u64,
+}
+
+impl Stamp {
+    pub fn of(stat: &Stat) -> Self {
+        Self { modified: stat.modified, changed: stat.changed, inode: stat.inode }
     }
 }
 
@@ -81,17 +100,21 @@ pub(crate) struct State {
     /// Why the content of a file is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Missing>,
-    /// The time of the last change of the content and the inode, which stand in for a content that is not known.
+    /// What stands in for a content that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stamp: Option<(i64, u64)>,
+    pub stamp: Option<Stamp>,
+    /// The user and the group that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<(u32, u32)>,
 }
 
 impl State {
     /// Returns the state of something whose content is not known or not needed.
     pub fn without_content(stat: &Stat, missing: Option<Missing>) -> Self {
         let size = if stat.kind == Kind::File { stat.size } else { 0 };
-        let stamp = missing.is_some().then_some((stat.modified, stat.inode));
-        Self { kind: stat.kind, mode: stat.mode, size, image: None, target: None, missing, stamp }
+        let stamp = missing.is_some().then(|| Stamp::of(stat));
+        let owner = Some((stat.owner, stat.group));
+        Self { kind: stat.kind, mode: stat.mode, size, image: None, target: None, missing, stamp, owner }
     }
 
     pub fn file_kind(&self) -> FileKind {
@@ -112,9 +135,23 @@ impl State {
             Kind::Link => self.target == other.target,
             Kind::File | Kind::Other => match (self.image, other.image) {
                 (Some(one), Some(two)) => one == two,
-                _ => self.size == other.size && self.stamp.is_some() && self.stamp == other.stamp,
+                _ => self.has_stamp_of(other),
             },
         }
+    }
+
+    /// Tells whether the times show the same content. New permissions change one of them.
+    fn has_stamp_of(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.stamp, other.stamp) else { return false };
+        let is_same = (self.size, one.modified, one.inode) == (other.size, two.modified, two.inode);
+        is_same && (one.changed == two.changed || self.mode != other.mode)
+    }
+
+    /// Tells whether they are the same file, by its inode and the time of its content, with the same permissions.
+    pub fn is_same_inode(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.stamp, other.stamp) else { return false };
+        (self.kind, self.mode, self.size) == (other.kind, other.mode, other.size)
+            && (one.modified, one.inode) == (two.modified, two.inode)
     }
 
     /// Tells whether they are the same in content and permissions. Those of links mean nothing.
@@ -130,6 +167,19 @@ pub(crate) struct Change {
     pub path: String,
     pub before: Option<State>,
     pub after: Option<State>,
+    /// What a path that is new was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// What a path that is new was before: a file that somebody has had for longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Origin {
+    /// It had this name, and its content is kept nowhere else.
+    MovedFrom(String),
+    /// It is older than the run, but it is not known what it was called.
+    Older,
 }
 
 impl Change {
@@ -151,6 +201,9 @@ impl Change {
     pub fn missing(&self) -> Option<Missing> {
         if self.kind() == FileChangeKind::Mode {
             return None;
+        }
+        if self.origin == Some(Origin::Older) {
+            return Some(Missing::Older);
         }
         self.before.as_ref().and_then(|before| before.missing)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Error;
+use crate::error::{Error, refuse_link};
 use crate::image::ImageId;
 
 /// The contents that are kept for one session.
@@ -45,6 +45,7 @@ impl Store {
             return Ok(());
         }
         let failed = |error| Error::access(&self.folder, error);
+        self.refuse_links()?;
         bowline_files::create_private_folder(&self.folder).map_err(failed)?;
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = self.folder.join(format!("new-{}-{number}", std::process::id()));
@@ -64,8 +65,21 @@ impl Store {
         Ok(())
     }
 
+    /// Removes what a process left behind that was killed. Only for who holds the session.
+    pub fn tidy(&self) {
+        if self.refuse_links().is_err() {
+            return;
+        }
+        for entry in self.folder.read_dir().into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with("new-")) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Returns a content, if it is kept and intact.
     pub fn get(&self, id: ImageId, limit: u64) -> Option<Vec<u8>> {
+        self.refuse_links().ok()?;
         let content = bowline_files::read(&self.path(id), limit).ok()?;
         (ImageId::of(&content) == id).then_some(content)
     }
@@ -91,20 +105,24 @@ impl Store {
 
     fn with_kept<R>(&self, look: impl FnOnce(&mut Kept) -> R) -> R {
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        look(kept.get_or_insert_with(|| list(&self.folder)))
+        look(kept.get_or_insert_with(|| match self.refuse_links() {
+            Ok(()) => list(&self.folder),
+            Err(_) => Kept::default(),
+        }))
+    }
+
+    fn refuse_links(&self) -> Result<(), Error> {
+        self.folder.parent().map_or(Ok(()), refuse_link)?;
+        refuse_link(&self.folder)
     }
 }
 
 fn list(folder: &Path) -> Kept {
     let mut kept = Kept::default();
     for entry in folder.read_dir().into_iter().flatten().flatten() {
-        match entry.file_name().to_str().and_then(ImageId::parse) {
-            Some(id) => {
-                kept.bytes += entry.metadata().map_or(0, |metadata| metadata.len());
-                kept.ids.insert(id);
-            }
-            // Left behind by a process that was killed.
-            None => drop(fs::remove_file(entry.path())),
+        if let Some(id) = entry.file_name().to_str().and_then(ImageId::parse) {
+            kept.bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+            kept.ids.insert(id);
         }
     }
     kept

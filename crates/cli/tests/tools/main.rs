@@ -9,3 +9,4 @@ mod host_tools;
 mod images;
 mod replacing;
 mod undo;
+mod undo_hazards;

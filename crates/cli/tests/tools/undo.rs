@@ -8,18 +8,18 @@ use bowline_testkit::{Agent, Launch, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Value, json};
 
 /// A workspace with an agent whose model does what it is told.
-struct Scene {
-    server: ModelServer,
-    workspace: Workspace,
-    agent: Agent,
+pub struct Scene {
+    pub server: ModelServer,
+    pub workspace: Workspace,
+    pub agent: Agent,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self::with(|workspace| workspace)
     }
 
-    fn with(prepare: impl FnOnce(Workspace) -> Workspace) -> Self {
+    pub fn with(prepare: impl FnOnce(Workspace) -> Workspace) -> Self {
         let (server, workspace) = Workspace::with_server();
         let workspace = prepare(workspace);
         let agent = Launch::rpc(&workspace).model("mock/m1").start();
@@ -27,16 +27,16 @@ impl Scene {
     }
 
     /// Has a run call a tool.
-    fn call(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Vec<Value> {
         self.server.reply(Reply::new().tool(tool, arguments));
         self.agent.run("go")
     }
 
-    fn bash(&mut self, command: &str) -> Vec<Value> {
+    pub fn bash(&mut self, command: &str) -> Vec<Value> {
         self.call("bash", json!({ "command": command }))
     }
 
-    fn ask(&mut self, command: Value) -> Value {
+    pub fn ask(&mut self, command: Value) -> Value {
         let mut command = command;
         command["id"] = json!("asked");
         self.agent.send(command);
@@ -45,19 +45,19 @@ impl Scene {
 
     /// Asks for something that must succeed, and returns the data.
     #[track_caller]
-    fn data(&mut self, command: Value) -> Value {
+    pub fn data(&mut self, command: Value) -> Value {
         let response = self.ask(command);
         assert_eq!(response["success"], true, "{response}");
         response["data"].clone()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         let path = self.workspace.work().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn read(&self, name: &str) -> Option<String> {
+    pub fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.workspace.work().join(name)).ok()
     }
 }

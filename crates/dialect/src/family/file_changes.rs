@@ -38,7 +38,8 @@ pub(crate) const UNDO: Row = Row {
             "to",
             UndoPoint,
             "How far back: everything from this run or turn on, or everything after this entry.",
-        ),
+        )
+        .not_with("run"),
         Field::optional("dryRun", Boolean, "Only returns what would be done."),
     ],
     result: Some(schema_of::<RestoreReport>()),

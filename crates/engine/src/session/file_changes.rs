@@ -7,6 +7,7 @@ use bowline_core::event::{Event, RunOutcome};
 use bowline_core::file_changes::{ChangesQuery, ChangesReport, RestoreReport, RunChanges, UndoTarget};
 use bowline_core::message::{Arguments, CustomMessage};
 use bowline_core::reply::{Answer, FilesRestored, Refusal, RefusalCode};
+use bowline_core::ui::{Display, NotifyLevel};
 use bowline_session::EntryBody;
 use bowline_tools::{BoxFuture, Outcome, Tool, WriteAccess, effective_arguments};
 use bowline_undo::{Error, Recorder, TurnEnd};
@@ -19,8 +20,9 @@ use super::tool_calls::NOT_STARTED;
 use crate::agent::Agent;
 use crate::file_changes::{FileChanges, Place, Watched, restored_note};
 use crate::input::Step;
-use crate::pending::{Awaited, JobOrder, PendingId};
+use crate::pending::{Awaited, JobOrder, PendingId, Reporter};
 use crate::run::Run;
+use crate::tool_call_states::ToolStep;
 use crate::transcript::Transcript;
 
 /// The type of the entry that lists what a run changed.
@@ -74,6 +76,13 @@ impl Session {
         TurnEnd { turn: self.turn_index(), entry, call, had_commands: false }
     }
 
+    /// Warns the user, once in a run, if something of it cannot be put back.
+    pub(super) fn warn_of_lost_changes(&mut self) {
+        if let Some(message) = self.files.take_warning() {
+            self.show(Display::Notify { message, level: Some(NotifyLevel::Warning) });
+        }
+    }
+
     /// Waits for what the run changed before it ends, if it may have changed anything. Returns whether it does. An abort
     /// does not wait: clients learn of the changes afterwards.
     pub(super) fn waits_for_files(&mut self, outcome: &RunOutcome) -> bool {
@@ -90,6 +99,7 @@ impl Session {
     /// Notes what a run changed, and ends the run if it waited for that.
     pub(super) fn files_changed(&mut self, id: PendingId, changes: Option<Box<RunChanges>>) {
         let Some(Awaited::FileChanges(settles)) = self.pending.remove(id) else { return };
+        self.warn_of_lost_changes();
         if let Some(changes) = changes {
             self.append_note(changes_entry(&changes));
             if self.switches.shows_changes {
@@ -222,12 +232,16 @@ pub(super) fn track_files(agent: &Agent, transcript: &Transcript) -> FileChanges
 pub(super) fn watched_call(
     watched: Watched,
     cancel: CancellationToken,
+    reporter: Reporter,
     start: impl FnOnce() -> BoxFuture<'static, Outcome> + Send + 'static,
 ) -> BoxFuture<'static, Outcome> {
     Box::pin(async move {
-        tokio::select! {
+        let has_failed = tokio::select! {
             () = cancel.cancelled() => return Outcome::error(NOT_STARTED),
-            () = watched.before => {}
+            has_failed = watched.before => has_failed,
+        };
+        if has_failed {
+            reporter.send(Step::Tool(ToolStep::Progress)).await;
         }
         let outcome = start().await;
         if let Some(after) = watched.after {

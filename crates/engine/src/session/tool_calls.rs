@@ -202,7 +202,7 @@ impl Session {
                 None => tool.call(context, arguments),
             };
             let call = match watched {
-                Some(watched) => watched_call(watched, cancel.clone(), start),
+                Some(watched) => watched_call(watched, cancel.clone(), reporter.clone(), start),
                 None => start(),
             };
             run_tool(call, cancel, reporter)
@@ -231,6 +231,7 @@ impl Session {
     /// Handles a report of a running tool.
     pub(super) fn tool_step(&mut self, index: usize, step: ToolStep) {
         self.report_progress(index);
+        self.warn_of_lost_changes();
         match step {
             ToolStep::Progress => {}
             ToolStep::Subagent(event) => self.subagent_reported(event),

@@ -1,7 +1,7 @@
 //! Applying pending changes to the real workspace. Nothing is mounted meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 
 use bowline_core::file_changes::{FileChangeKind, LeftAlone};
 use bowline_core::pending_changes::{AcceptReport, PendingObstacle};
@@ -179,12 +179,11 @@ impl<'a> Applying<'a> {
             _ if entry.change == FileChangeKind::Mode => Ok(folder.set_mode(name, mode)?),
             _ => {
                 let (source, source_name) = self.upper.parent_of(&entry.path)?;
-                let (mut file, stat) = source.open_file(source_name)?;
+                let (file, stat) = source.open_file(source_name)?;
                 if stat.kind != Kind::File || stat.links > 1 {
                     return Err(Left::Failed("it is not a plain file any more".to_owned()));
                 }
-                let mut content = (&mut file).take(stat.size);
-                Ok(folder.write_with(name, mode, |target| io::copy(&mut content, target).map(drop))?)
+                Ok(folder.replace(name, file.take(stat.size), mode)?)
             }
         }
     }

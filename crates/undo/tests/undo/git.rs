@@ -114,3 +114,65 @@ fn objects_that_are_not_what_their_name_says_are_not_used() {
     let report = scene.undo();
     assert_eq!((report.not_covered.len(), scene.read("src/file1.txt")), (1, "of the run\n".to_owned()));
 }
+
+#[test]
+fn attributes_that_git_does_not_track_count_too() {
+    let scene = repository("2");
+    scene.write("src/.gitattributes", "*.txt filter=secret\n");
+    scene.begin();
+    assert_eq!(copied(&scene), 51);
+}
+
+#[test]
+fn files_with_other_ends_of_lines_than_their_objects_are_copied() {
+    let scene = Scene::new();
+    scene.write(".gitattributes", "* text=auto\n");
+    scene.write("unix", "one\ntwo\n");
+    scene.write("windows", "one\r\ntwo\r\n");
+    git(&scene.work(), &["init", "-q"]);
+    std::thread::sleep(Duration::from_millis(80));
+    git(&scene.work(), &["add", "."]);
+    git(&scene.work(), &["commit", "-qm", "first"]);
+    scene.begin();
+    assert_eq!(copied(&scene), 1);
+    scene.write("unix", "changed\n");
+    scene.write("windows", "changed\n");
+    scene.end_turn(0, "turn");
+    scene.recorder.end_run().unwrap();
+    assert_eq!(scene.undo().restored, ["unix", "windows"]);
+    assert_eq!(
+        (scene.read("unix").as_str(), scene.read("windows").as_str()),
+        ("one\ntwo\n", "one\r\ntwo\r\n")
+    );
+}
+
+#[test]
+fn objects_that_a_command_packs_anew_are_found() {
+    let scene = repository("2");
+    let before = scene.read("src/file1.txt");
+    scene.begin();
+    git(&scene.work(), &["gc", "-q", "--prune=now"]);
+    scene.write("src/file1.txt", "of the run\n");
+    scene.end_turn(0, "turn");
+    scene.recorder.end_run().unwrap();
+    assert_eq!(scene.undo().restored, ["src/file1.txt"]);
+    assert_eq!(scene.read("src/file1.txt"), before);
+}
+
+#[test]
+fn tracked_files_are_covered_although_they_are_ignored() {
+    let scene = Scene::new();
+    scene.write(".gitignore", "dist/\n");
+    scene.write("dist/app.js", "one\n");
+    scene.write("dist/cache", "one\n");
+    git(&scene.work(), &["init", "-q"]);
+    git(&scene.work(), &["add", "-f", ".gitignore", "dist/app.js"]);
+    let changes = scene.run(|| {
+        scene.write("dist/app.js", "two\n");
+        scene.write("dist/cache", "two\n");
+    });
+    let paths: Vec<_> = changes.unwrap().files.into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, ["dist/app.js"]);
+    scene.undo();
+    assert_eq!(scene.read("dist/app.js"), "one\n");
+}

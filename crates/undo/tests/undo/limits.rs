@@ -93,3 +93,55 @@ fn data_is_private_and_removed_with_the_session() {
     bowline_undo::remove(&folder, "session");
     assert!(!scene.own().exists() && folder.exists());
 }
+
+#[test]
+fn copies_of_what_nobody_changed_drop_no_run() {
+    let scene = Scene::with(|options| options.max_bytes = 4000);
+    scene.write("a", "0");
+    scene.run(|| scene.write("a", "1"));
+    for number in 0..6 {
+        scene.write(&format!("z{number}"), &format!("{number}").repeat(1000));
+    }
+    scene.begin();
+    scene.recorder.end_run().unwrap();
+    assert_eq!(scene.runs().len(), 1);
+    scene.undo();
+    assert_eq!(scene.read("a"), "0");
+}
+
+#[test]
+fn files_without_room_that_are_unchanged_are_no_changes() {
+    let scene = Scene::with(|options| options.max_bytes = 10);
+    scene.write("large", "more than ten bytes");
+    scene.write("a", "0");
+    let changes = scene.run(|| scene.write("a", "1")).unwrap();
+    assert_eq!(changes.files.len(), 1, "{changes:?}");
+}
+
+#[test]
+fn undo_and_redo_over_and_over_take_no_more_room() {
+    let scene = Scene::new();
+    scene.run(|| scene.write("a", &"x".repeat(10_000)));
+    let stored = || scene.recorder.changes(&ChangesQuery::default(), &[]).unwrap().stored_bytes;
+    scene.undo();
+    let once = stored();
+    assert_eq!(once, 20_000, "the content that is kept, and the file that was moved");
+    for _ in 0..5 {
+        scene.redo();
+        scene.undo();
+    }
+    assert_eq!(stored(), once);
+}
+
+#[test]
+fn edit_of_a_large_file_shows_although_its_time_is_set_back() {
+    let scene = Scene::with(|options| options.max_file_bytes = 10);
+    scene.write("large", "more than ten bytes");
+    let modified = fs::metadata(scene.path("large")).unwrap().modified().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    let changes = scene.run(|| {
+        scene.write("large", "MORE than ten bytes");
+        fs::File::options().write(true).open(scene.path("large")).unwrap().set_modified(modified).unwrap();
+    });
+    assert_eq!(changes.unwrap().files.len(), 1);
+}

@@ -5,6 +5,9 @@
 mod changes;
 mod git;
 mod hostile;
+mod interrupted;
 mod limits;
+mod moves;
+mod places;
 mod random;
 mod scene;

@@ -40,7 +40,16 @@ impl Scene {
 
     /// Forgets everything that is not on disk, as after the end of the process.
     pub fn restart(&mut self) {
-        let options = Options {
+        self.recorder = Recorder::new(self.options());
+    }
+
+    /// Returns a recorder for a session that another process has.
+    pub fn reader(&self) -> Recorder {
+        Recorder::read_only(self.options())
+    }
+
+    fn options(&self) -> Options {
+        Options {
             folder: self.own(),
             workspace: self.work(),
             home: None,
@@ -49,8 +58,7 @@ impl Scene {
             max_file_bytes: 10 << 20,
             max_bytes: 200 << 20,
             scans: true,
-        };
-        self.recorder = Recorder::new(options);
+        }
     }
 
     pub fn root(&self) -> &Path {
