@@ -20,6 +20,9 @@ const TEMPORARY: &str = "tmp-";
 /// How long the folder of a process that is gone is kept, if it has logs.
 const KEPT_FOR: Duration = Duration::from_hours(24 * 7);
 
+/// How long a folder counts as new: whoever makes it has not locked it yet.
+const NEW_FOR: Duration = Duration::from_secs(10);
+
 /// How deep a folder is removed in place. What is deeper is moved up first.
 const DEEPEST: usize = 32;
 
@@ -39,9 +42,10 @@ impl SessionFolder {
         let parent = temporary_directory.canonicalize()?;
         let path = parent.join(format!("{PREFIX}{token}"));
         private_folder(&path)?;
-        private_folder(&path.join(LOGS))?;
+        // Others leave it alone until it is locked, because it is new.
         let lock = File::open(&path)?;
         lock.lock()?;
+        private_folder(&path.join(LOGS))?;
         std::thread::spawn(move || remove_abandoned(&parent));
         Ok(Self { path, keeps_logs, next: AtomicU32::new(1), _lock: lock })
     }
@@ -105,7 +109,11 @@ fn remove_abandoned(parent: &Path) {
 
 fn clean(folder: &Path) {
     let Ok(lock) = File::open(folder) else { return };
-    if lock.try_lock().is_err() {
+    let is_new = || {
+        let age = lock.metadata().and_then(|found| found.modified()).map(|time| time.elapsed());
+        age.is_ok_and(|age| age.is_ok_and(|age| age < NEW_FOR))
+    };
+    if is_new() || lock.try_lock().is_err() {
         return;
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

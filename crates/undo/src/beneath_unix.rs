@@ -157,9 +157,18 @@ impl Folder {
 
     /// Puts a file in the place of whatever file or link has that name: readers see the old or the new one.
     pub fn replace(&self, name: &str, content: impl io::Read, mode: u32) -> Result<(), Error> {
+        self.replace_by(name, |temporary| self.write_new(temporary, content, mode, None))
+    }
+
+    /// Does the same with a link.
+    pub fn replace_by_link(&self, name: &str, target: &str) -> Result<(), Error> {
+        self.replace_by(name, |temporary| self.link(temporary, target))
+    }
+
+    fn replace_by(&self, name: &str, make: impl FnOnce(&str) -> Result<(), Error>) -> Result<(), Error> {
         let temporary = format!(".{name}.bowline-{}", std::process::id());
         let _ = self.remove(&temporary);
-        self.write_new(&temporary, content, mode, None)?;
+        make(&temporary)?;
         let placed = self.rename(&temporary, self, name);
         if placed.is_err() {
             let _ = self.remove(&temporary);

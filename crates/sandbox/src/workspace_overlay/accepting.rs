@@ -175,7 +175,7 @@ impl<'a> Applying<'a> {
                 folder.create_folder(name)?;
                 Ok(folder.set_mode(name, mode | OWNER)?)
             }
-            (Kind::Link, Some(target)) => Ok(folder.link(name, target)?),
+            (Kind::Link, Some(target)) => Ok(folder.replace_by_link(name, target)?),
             _ if entry.change == FileChangeKind::Mode => Ok(folder.set_mode(name, mode)?),
             _ => {
                 let (source, source_name) = self.upper.parent_of(&entry.path)?;
