@@ -11,6 +11,9 @@ use crate::state::{Change, Kind, Origin, Stat, State};
 /// The most changes that are recorded of one turn.
 const MAX_CHANGES: usize = 100_000;
 
+/// Paths of files by their devices and inodes.
+type ByPlace<P> = HashMap<(u64, u64), Vec<(P, FileId)>>;
+
 /// What changes that are recorded already left at paths, which the index does not show.
 pub(crate) type Left = BTreeMap<String, Option<State>>;
 
@@ -82,7 +85,7 @@ impl Recorder {
         }
         let index = &baseline.index;
         let mut known: Option<HashSet<(u64, u64)>> = None;
-        let mut left_out: Option<HashMap<(u64, u64), Vec<(&str, FileId)>>> = None;
+        let mut left_out: Option<ByPlace<&str>> = None;
         for (place, stat) in std::mem::take(&mut moves.created) {
             let change = &mut found[place];
             let id = FileId::of(&stat);
@@ -129,7 +132,7 @@ struct Moves {
     /// New files: their places in the list of changes.
     created: Vec<(usize, Stat)>,
     /// Files that have gone and whose content is not kept.
-    vanished: HashMap<(u64, u64), Vec<(String, FileId)>>,
+    vanished: ByPlace<String>,
 }
 
 impl Moves {
