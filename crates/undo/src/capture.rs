@@ -228,7 +228,6 @@ impl Recorder {
         if let Some(Image::Stored(image)) = kept
             && self.store.has(*image)
         {
-            self.pin(*image);
             return Image::Stored(*image);
         }
         if Instant::now() > deadline {

@@ -11,6 +11,9 @@ use crate::state::{Change, Kind, Origin, Stat, State};
 /// The most changes that are recorded of one turn.
 const MAX_CHANGES: usize = 100_000;
 
+/// Paths of files by their devices and inodes.
+type ByPlace<P> = HashMap<(u64, u64), Vec<(P, FileId)>>;
+
 /// What changes that are recorded already left at paths, which the index does not show.
 pub(crate) type Left = BTreeMap<String, Option<State>>;
 
@@ -28,10 +31,12 @@ impl Recorder {
         let known: HashSet<&str> = known.iter().map(|change| change.path.as_str()).collect();
         let mut found = Vec::new();
         let mut moves = Moves::default();
+        let mut is_complete = true;
         let mut looked_at: BTreeMap<String, Option<State>> = BTreeMap::new();
         for (path, old, new) in differences(&baseline.index, now) {
             if found.len() == MAX_CHANGES {
                 self.note_failure(&Error::TooManyChanges(MAX_CHANGES));
+                is_complete = false;
                 break;
             }
             // Rules that are new may leave out what is still there.
@@ -47,7 +52,10 @@ impl Recorder {
             if old.is_none() && !left.contains_key(path) && baseline.index.hides(path) {
                 continue;
             }
-            let Ok(after) = self.state_now(roots, path) else { continue };
+            let Ok(after) = self.state_now(roots, path) else {
+                is_complete = false;
+                continue;
+            };
             looked_at.insert(path.to_owned(), after.clone());
             if known.contains(path) {
                 continue;
@@ -71,7 +79,7 @@ impl Recorder {
             Some(Change { path: path.clone(), before: before.clone(), after, origin: None })
         });
         found.extend(others.filter(Change::is_change));
-        note_images(&baseline.index, now, &looked_at);
+        note_images(&baseline.index, now, &looked_at, is_complete);
         found
     }
 
@@ -82,7 +90,7 @@ impl Recorder {
         }
         let index = &baseline.index;
         let mut known: Option<HashSet<(u64, u64)>> = None;
-        let mut left_out: Option<HashMap<(u64, u64), Vec<(&str, FileId)>>> = None;
+        let mut left_out: Option<ByPlace<&str>> = None;
         for (place, stat) in std::mem::take(&mut moves.created) {
             let change = &mut found[place];
             let id = FileId::of(&stat);
@@ -129,7 +137,7 @@ struct Moves {
     /// New files: their places in the list of changes.
     created: Vec<(usize, Stat)>,
     /// Files that have gone and whose content is not kept.
-    vanished: HashMap<(u64, u64), Vec<(String, FileId)>>,
+    vanished: ByPlace<String>,
 }
 
 impl Moves {
@@ -162,7 +170,13 @@ impl Moves {
 }
 
 /// Notes in an index where contents can be had: where they were before, or where they were put when a path was looked at.
-fn note_images(before: &Index, now: &mut Index, looked_at: &BTreeMap<String, Option<State>>) {
+/// If not all that changed was looked at, the rest of it has none.
+fn note_images(
+    before: &Index,
+    now: &mut Index,
+    looked_at: &BTreeMap<String, Option<State>>,
+    is_complete: bool,
+) {
     let mut before = before.cursor();
     for entry in &mut now.entries {
         match looked_at.get(&*entry.path) {
@@ -172,7 +186,7 @@ fn note_images(before: &Index, now: &mut Index, looked_at: &BTreeMap<String, Opt
             Some(Some(State { missing: Some(missing), .. })) => entry.image = Image::Missing(*missing),
             Some(_) => {}
             None => match before.find(&entry.path) {
-                Some(old) if old.stat == entry.stat => entry.image = old.image.clone(),
+                Some(old) if is_complete || old.stat == entry.stat => entry.image = old.image.clone(),
                 // It has changed, but was not looked at.
                 _ => {}
             },

@@ -260,7 +260,7 @@ impl Recorder {
                 written = written.and(self.journal.append(&line));
             }
         }
-        run.and_then(|_| written)
+        run.and(written)
     }
 
     /// Finds out what changed in a turn and writes it down. Returns how many paths did.

@@ -4,7 +4,7 @@
 //! written; a file that is moved away goes to a place that follows from its path, where it is found again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Error as IoError, ErrorKind};
+use std::io::Error as IoError;
 use std::path::{Path, PathBuf};
 
 use crate::beneath::{Folder, OWNER_RIGHTS, is_other_file_system};
@@ -213,7 +213,7 @@ impl<'a> Restoring<'a> {
             return folder.set_mode(name, from.mode | OWNER_RIGHTS);
         }
         let Some(place) = &step.quarantine else { return Ok(()) };
-        let ready = self.from_place(place, &folder, name)?;
+        let ready = self.ready_at(place, &folder, name)?;
         self.put(&ready, &folder, name, None)
     }
 
@@ -295,7 +295,7 @@ impl<'a> Restoring<'a> {
                 moved.and_then(|step| step.quarantine.take().filter(|_| self.taken.contains(&source)));
             let moved =
                 moved.ok_or_else(|| other(folder, name, "the file that it was could not be moved"))?;
-            let ready = self.from_place(&moved, folder, name);
+            let ready = self.ready_at(&moved, folder, name);
             if let (Err(_), Some(step)) = (&ready, steps.iter_mut().find(|step| step.path == source)) {
                 step.quarantine = Some(moved);
             }
@@ -311,7 +311,7 @@ impl<'a> Restoring<'a> {
         }
         let moved = self.moved.get(&steps[place].path);
         if let Some(place) = moved.filter(|place| self.is_in(place, to)) {
-            return self.from_place(place, folder, name);
+            return self.ready_at(place, folder, name);
         }
         let limit = self.recorder.options.max_file_bytes;
         let content = to.image.and_then(|image| self.recorder.store.get(image, limit));
@@ -321,7 +321,7 @@ impl<'a> Restoring<'a> {
     }
 
     /// Finds what was moved away. On another file system it is copied first.
-    fn from_place(&self, place: &Path, folder: &Folder, name: &str) -> Result<Ready, Error> {
+    fn ready_at(&self, place: &Path, folder: &Folder, name: &str) -> Result<Ready, Error> {
         let above = Folder::open(place.parent().unwrap_or(place))?;
         let own = place.file_name().and_then(|name| name.to_str()).unwrap_or(name).to_owned();
         let is_near = above.own_stat()?.device == folder.own_stat()?.device;
@@ -396,5 +396,5 @@ fn goes(step: &Step, sources: &BTreeSet<String>) -> bool {
 }
 
 fn other(folder: &Folder, name: &str, text: &str) -> Error {
-    Error::access(&folder.path().join(name), IoError::new(ErrorKind::Other, text.to_owned()))
+    Error::access(&folder.path().join(name), IoError::other(text.to_owned()))
 }
