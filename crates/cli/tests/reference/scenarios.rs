@@ -215,6 +215,8 @@ pub(crate) fn pi() -> Recorder {
     let file = recorder.request(json!({ "type": "get_state" }))["sessionFile"].clone();
     recorder.request_all(&["clone", "new_session"]);
     recorder.request(json!({ "type": "switch_session", "sessionPath": file }));
+    // Times of files tell which session is the newest, and are no finer than the kernel's clock ticks.
+    std::thread::sleep(Duration::from_millis(50));
     recorder.request(json!({ "type": "fork", "entryId": entry }));
     recorder.request(json!({ "type": "list_sessions", "limit": 1 }));
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
