@@ -98,7 +98,6 @@ pub(crate) fn sandbox_wishes(
         denied_hosts: settings.denied_hosts.clone(),
         unix_sockets: !settings.denies_unix_sockets,
         client_may_widen: arguments.client_may_widen || settings.client_may_widen,
-        eager: arguments.sandbox_eager,
     })
 }
 
@@ -169,7 +168,6 @@ mod tests {
             denied_hosts: vec!["a.example".to_owned()],
             unix_sockets: false,
             client_may_widen: true,
-            eager: false,
         };
         assert_eq!(wishes("--mode rpc", settings), Ok(expected));
     }
@@ -183,7 +181,6 @@ mod tests {
             mode: SandboxMode::WorkspaceWrite,
             writable: vec!["/data".into(), "/home/me/project/../other".into(), "/var/x".into()],
             client_may_widen: true,
-            eager: true,
             ..Wishes::default()
         };
         assert_eq!(wishes(line, settings), Ok(expected));

@@ -207,7 +207,10 @@ pub enum Command {
     },
 
     /// Tries what confines the tools, and returns what holds.
-    GetSandbox,
+    GetSandbox {
+        /// Whether the last connections through the proxy are wanted, too.
+        connections: bool,
+    },
     /// Changes what confines the tools.
     SetSandbox {
         change: SandboxChange,

@@ -259,6 +259,23 @@ pub struct SandboxReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keeper: Option<ReportedKeeper>,
     pub checks: ReportedChecks,
+    /// The last connections through the proxy, the oldest first, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub connections: Option<Vec<ReportedConnection>>,
+}
+
+/// A connection through the proxy. What was sent and which paths were asked for is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedConnection {
+    pub host: String,
+    pub port: u16,
+    /// Why it was made or refused: `listed`, `approved`, `denied`, `unlisted`, `declined`, `bad-address` or `unreachable`.
+    pub decision: String,
+    /// Bytes that went to the host.
+    pub sent: u64,
+    /// Bytes that came from the host.
+    pub received: u64,
 }
 
 /// What holds, in short.

@@ -6,7 +6,7 @@ use bowline_core::sandbox::{SandboxChange, SandboxMode, SandboxNetwork, SandboxR
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
 use crate::fields::Field;
-use crate::fields::Kind::OneOf;
+use crate::fields::Kind::{Boolean, OneOf};
 use crate::schema::schema_of;
 
 const MODES: &[&str] = &["read-only", "workspace-write", "external", "full-access"];
@@ -17,9 +17,13 @@ pub(crate) const GET_SANDBOX: Row = Row {
     about: "Returns what the tools may do, what of it was tried in the sandbox of this session, and what is not enforced. The \
             sandbox is made first, if there is to be one and no tool has needed it yet. Fails with `sandbox_unavailable` if it \
             cannot be made; then no tool runs either.",
-    fields: &[],
+    fields: &[Field::optional(
+        "connections",
+        Boolean,
+        "Also returns the last connections through the proxy: host, port, bytes and decision.",
+    )],
     result: Some(schema_of::<SandboxReport>()),
-    action: Engine(|_| Command::GetSandbox),
+    action: Engine(|fields| Command::GetSandbox { connections: fields.flag("connections") }),
 };
 
 pub(crate) const SET_SANDBOX: Row = Row {

@@ -26,8 +26,6 @@ pub struct Wishes {
     pub unix_sockets: bool,
     /// Whether a client may ask for less confinement than it was started with.
     pub client_may_widen: bool,
-    /// Whether the sandbox is made at the start instead of at the first call.
-    pub eager: bool,
 }
 
 /// What tools may do to the home folder.
@@ -64,7 +62,6 @@ impl Default for Wishes {
             denied_hosts: Vec::new(),
             unix_sockets: true,
             client_may_widen: false,
-            eager: false,
         }
     }
 }

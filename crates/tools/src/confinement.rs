@@ -10,7 +10,7 @@ use bowline_core::pending_changes::{
     AcceptReport, DiscardReport, PendingQuery, PendingReport, PendingSelection,
 };
 use bowline_core::reply::{Refusal, RefusalCode};
-use bowline_core::sandbox::{Grants, SandboxChange, SandboxReport, SandboxSummary};
+use bowline_core::sandbox::{Grants, ReportedConnection, SandboxChange, SandboxReport, SandboxSummary};
 
 use crate::command::{CommandOutcome, CommandRequest};
 use crate::error::Error;
@@ -84,6 +84,11 @@ pub trait Confinement: Debug + Send + Sync {
 
     /// Returns the folder for texts that are too long for a result, where confined tools can read them.
     fn kept_texts(&self) -> Option<PathBuf>;
+
+    /// Returns the last connections through the proxy, the oldest first.
+    fn connections(&self) -> Vec<ReportedConnection> {
+        Vec::new()
+    }
 
     /// Sets who is asked about hosts from now on: the session whose tools run.
     fn ask_about_hosts(&self, gate: Arc<dyn HostGate>);

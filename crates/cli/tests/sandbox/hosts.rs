@@ -24,6 +24,11 @@ fn serve() -> u16 {
 
 /// Returns what a command gets of a host, or why it does not.
 fn fetch(settings: &Value, host: &str) -> String {
+    fetch_and_report(settings, host).0
+}
+
+/// Also returns what is said about the connection.
+fn fetch_and_report(settings: &Value, host: &str) -> (String, Value) {
     let workspace = Workspace::empty().settings(json!({ "sandbox": settings }));
     let mut agent = start(&workspace);
     let program = format!(
@@ -32,7 +37,9 @@ fn fetch(settings: &Value, host: &str) -> String {
          try: print(o.open('http://{host}/', timeout=20).read())\n\
          except e.HTTPError as error: print(error.code, error.read())"
     );
-    output(&mut agent, &format!("env -u NO_PROXY -u no_proxy python3 -c \"{program}\""))
+    let text = output(&mut agent, &format!("env -u NO_PROXY -u no_proxy python3 -c \"{program}\""));
+    let report = agent.ask(json!({ "type": "get_sandbox", "connections": true }));
+    (text, report["data"]["connections"].clone())
 }
 
 #[test]
@@ -46,6 +53,13 @@ fn host_of_the_list_is_reached_and_no_other() {
     assert!(unlisted.contains("403") && unlisted.contains("not on the list"), "{unlisted}");
     let denied = fetch(&list(json!([address]), json!([address])), &address);
     assert!(denied.contains("403") && denied.contains("deny it"), "{denied}");
+    let (_, connections) = fetch_and_report(&list(json!([address]), json!([])), &address);
+    let made = &connections[0];
+    assert_eq!(
+        (&made["host"], &made["port"], &made["decision"]),
+        (&json!("127.0.0.1"), &json!(port), &json!("listed"))
+    );
+    assert!(made["received"].as_u64().unwrap() > 7, "{connections}");
     // A name of the list must not lead to this machine.
     let name = format!("localhost:{port}");
     let private = fetch(&list(json!([name]), json!([])), &name);

@@ -50,14 +50,14 @@ impl Session {
     }
 
     /// Replies with what holds, once it has been tried. That may start processes, so nothing waits for it.
-    pub(super) fn get_sandbox(&mut self, origin: Origin) {
+    pub(super) fn get_sandbox(&mut self, origin: Origin, connections: bool) {
         let options = self.instructions.toolbox().options();
         let confinement = options.confinement.clone();
         let ask = self.agent.gate().ask_mode();
         let session = self.transcript.session_id().to_owned();
         self.reply_later(origin, JobOrder::Beside, async move {
             let unavailable = |text: String| Refusal::new(RefusalCode::SandboxUnavailable, text);
-            let mut report = match confinement {
+            let mut report = match &confinement {
                 Some(confinement) => confinement.prove(Some(&session)).await.map_err(unavailable)?,
                 None => {
                     let report = spawn_blocking(move || unconfined(&options)).await;
@@ -65,6 +65,10 @@ impl Session {
                 }
             };
             report.ask = ask;
+            if connections {
+                let made = confinement.map(|confinement| confinement.connections());
+                report.connections = Some(made.unwrap_or_default());
+            }
             Ok(Answer::Sandbox(Box::new(report)))
         });
     }

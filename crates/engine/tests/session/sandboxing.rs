@@ -176,7 +176,9 @@ fn bash() -> Reply {
 }
 
 async fn report_of(driver: &mut Driver) -> SandboxReport {
-    let Answer::Sandbox(report) = driver.carry_out(Command::GetSandbox).await else { panic!() };
+    let Answer::Sandbox(report) = driver.carry_out(Command::GetSandbox { connections: false }).await else {
+        panic!()
+    };
     *report
 }
 
@@ -230,7 +232,7 @@ async fn tools_that_nothing_confines_are_said_to_be_unconfined() {
 async fn state_is_told_while_the_sandbox_is_being_proved() {
     let fake = Fake { proofs: Arc::new(Semaphore::new(0)), ..Fake::new(SandboxMode::WorkspaceWrite) };
     let mut driver = fake.start([]);
-    driver.send("g", Command::GetSandbox);
+    driver.send("g", Command::GetSandbox { connections: false });
     assert_eq!(driver.state().sandbox.mode, SandboxMode::WorkspaceWrite);
     assert!(!driver.is_replied("g"));
     fake.proofs.add_permits(1);
@@ -244,7 +246,7 @@ async fn sandbox_that_cannot_be_had_is_refused_with_the_reason() {
     let fake = Fake::new(SandboxMode::WorkspaceWrite);
     fake.proofs.close();
     let mut driver = fake.start([]);
-    driver.send("g", Command::GetSandbox);
+    driver.send("g", Command::GetSandbox { connections: false });
     let refusal = driver.until_reply("g").await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::SandboxUnavailable);
     assert_eq!(refusal.message, "there are no namespaces here");

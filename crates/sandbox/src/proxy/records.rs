@@ -31,6 +31,21 @@ pub enum Decision {
     Unreachable,
 }
 
+impl Decision {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Listed => "listed",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Unlisted => "unlisted",
+            Self::Declined => "declined",
+            Self::BadAddress => "bad-address",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
 /// One connection, as far as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -20,8 +20,8 @@ use bowline_core::pending_changes::{
 };
 use bowline_core::reply::Refusal;
 use bowline_core::sandbox::{
-    Grants, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport, SandboxSummary,
-    SandboxWorkspace,
+    Grants, ReportedConnection, SandboxChange, SandboxLevel, SandboxMode, SandboxNetwork, SandboxReport,
+    SandboxSummary, SandboxWorkspace,
 };
 use bowline_tools::{
     BoxFuture, CallContext, CommandOutcome, CommandRequest, Confinement, Error as ToolError, HostGate,
@@ -165,11 +165,6 @@ impl Sandbox {
             inner.check(mode, network)?;
         }
         Ok(Arc::new(Self(Arc::new(inner))))
-    }
-
-    /// Tells whether the keeper is to start with the session.
-    pub fn is_eager(&self) -> bool {
-        self.0.wishes.eager && self.is_active()
     }
 }
 
@@ -332,6 +327,20 @@ impl Confinement for Sandbox {
 
     fn kept_texts(&self) -> Option<PathBuf> {
         self.0.folder().ok().map(|folder| folder.logs())
+    }
+
+    fn connections(&self) -> Vec<ReportedConnection> {
+        let proxies =
+            self.0.state().keepers.iter().filter_map(|running| running.proxy.clone()).collect::<Vec<_>>();
+        let records = proxies.iter().flat_map(|proxy| proxy.connections());
+        let reported = records.map(|record| ReportedConnection {
+            decision: record.decision.as_str().to_owned(),
+            host: record.host,
+            port: record.port,
+            sent: record.sent,
+            received: record.received,
+        });
+        reported.collect()
     }
 
     fn ask_about_hosts(&self, gate: Arc<dyn HostGate>) {

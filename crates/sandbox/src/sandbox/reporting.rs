@@ -112,6 +112,7 @@ impl Inner {
                 .collect(),
             environment,
             keeper: proved.map(|proved| proved.keeper.clone()),
+            connections: None,
             checks: ReportedChecks {
                 passed: proved.map_or(0, |proved| u32::try_from(proved.probes.len()).unwrap_or(u32::MAX)),
                 failed: 0,

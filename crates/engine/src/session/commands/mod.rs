@@ -113,7 +113,7 @@ impl Session {
             }
             Command::GetLoginProviders => return self.login_providers(origin),
             Command::Login { provider } => return self.login(origin, &provider),
-            Command::GetSandbox => return self.get_sandbox(origin),
+            Command::GetSandbox { connections } => return self.get_sandbox(origin, connections),
             Command::SetSandbox { change } => return self.set_sandbox(origin, change),
             Command::AbortShell => Ok(self.abort_commands()),
             Command::ClearQueue => Ok(self.clear_queue()),
