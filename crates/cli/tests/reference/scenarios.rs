@@ -112,6 +112,7 @@ fn run_subagent(recorder: &mut Recorder, end: &str) {
 fn run_undo(recorder: &mut Recorder, end: &str) {
     recorder.request(json!({ "type": "set_client_capabilities", "changes": true }));
     for content in ["buy milk\n", "buy bread\n"] {
+        wait_until_idle(recorder);
         let arguments = json!({ "path": "notes.txt", "content": content });
         recorder.server.reply(Reply::new().tool("write", arguments));
         recorder.server.reply(Reply::text("It is noted."));
@@ -125,6 +126,17 @@ fn run_undo(recorder: &mut Recorder, end: &str) {
     recorder.request(json!({ "type": "get_changes", "diff": true }));
     recorder.request(json!({ "type": "undo" }));
     recorder.request(json!({ "type": "redo" }));
+}
+
+/// Waits until a prompt begins a run: a run may be on its way to the end after the last record of it.
+fn wait_until_idle(recorder: &mut Recorder) {
+    let is_busy = |recorder: &mut Recorder| {
+        recorder.agent.send(json!({ "id": "is-idle", "type": "get_state" }));
+        recorder.agent.response("is-idle")["data"]["isStreaming"] == true
+    };
+    while is_busy(recorder) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Has the client run a tool of its own and serve an address, and aborts both.
