@@ -210,7 +210,7 @@ impl Plan {
         read_only_inside.extend(denied.write.iter().cloned());
         // What was granted was asked for by its very path.
         read_only_inside.retain(|path| path.exists() && !granted.contains(path));
-        // A keeper is told of paths as text. What is not is watched instead.
+        // The policy is JSON, so a path that is not UTF-8 cannot be mounted; it is watched instead.
         read_only_inside.retain(|path| path.to_str().is_some());
         let home = place.user_home.as_deref().and_then(|home| home.canonicalize().ok());
         let homes = homes(place);

@@ -12,17 +12,20 @@ use crate::fields::Kind::{Boolean, Texts};
 use crate::fields::{Field, Fields};
 use crate::schema::schema_of;
 
+const PATHS: Field = Field::optional(
+    "paths",
+    Texts,
+    "Only these paths, relative to the working directory, and what is below them.",
+);
+
+/// The fields of the commands that settle changes.
+const SELECTION: &[Field] =
+    &[PATHS, Field::optional("force", Boolean, "Ends processes that tools left running.")];
+
 pub(crate) const GET_PENDING_CHANGES: Row = Row {
     name: "get_pending_changes",
     about: "Returns what the session changed and nobody has accepted, if bowline was started with `--workspace overlay`.",
-    fields: &[
-        Field::optional(
-            "paths",
-            Texts,
-            "Only these paths, relative to the working directory, and what is below them.",
-        ),
-        Field::optional("diff", Boolean, "Adds a unified diff against the real workspace."),
-    ],
+    fields: &[PATHS, Field::optional("diff", Boolean, "Adds a unified diff against the real workspace.")],
     result: Some(schema_of::<PendingReport>()),
     action: Engine(|mut fields| Command::GetPendingChanges {
         query: PendingQuery { paths: paths(&mut fields), with_diff: fields.flag("diff") },
@@ -34,14 +37,7 @@ pub(crate) const ACCEPT_CHANGES: Row = Row {
     about: "Applies pending changes to the real workspace. A path that has changed there since is a conflict; it, and what is protected \
             or not supported, is left alone and stays pending. Refused with `busy` during a run, and while processes that tools started \
             are running.",
-    fields: &[
-        Field::optional(
-            "paths",
-            Texts,
-            "Only these paths, relative to the working directory, and what is below them.",
-        ),
-        Field::optional("force", Boolean, "Ends processes that tools left running."),
-    ],
+    fields: SELECTION,
     result: Some(schema_of::<AcceptReport>()),
     action: Engine(|mut fields| Command::AcceptChanges { selection: selection(&mut fields) }),
 };
@@ -50,14 +46,7 @@ pub(crate) const DISCARD_CHANGES: Row = Row {
     name: "discard_changes",
     about: "Throws pending changes away. The model is told. Refused with `busy` during a run, and while processes that tools started are \
             running.",
-    fields: &[
-        Field::optional(
-            "paths",
-            Texts,
-            "Only these paths, relative to the working directory, and what is below them.",
-        ),
-        Field::optional("force", Boolean, "Ends processes that tools left running."),
-    ],
+    fields: SELECTION,
     result: Some(schema_of::<DiscardReport>()),
     action: Engine(|mut fields| Command::DiscardChanges { selection: selection(&mut fields) }),
 };

@@ -119,7 +119,7 @@ impl Session {
         });
     }
 
-    /// Notes that pending changes were settled: the model is told of what is gone.
+    /// Records that pending changes were accepted or discarded, and tells the model which were discarded.
     pub(super) fn note_settled(&mut self, answer: &Answer) {
         match answer {
             Answer::ChangesAccepted(_) => self.pending_notes.told = None,

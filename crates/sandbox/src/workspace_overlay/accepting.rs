@@ -92,7 +92,7 @@ impl<'a> Applying<'a> {
 
     fn run(&mut self) {
         let entries = std::mem::take(&mut self.entries);
-        // What is in a folder goes before it, and what takes its place comes after.
+        // Entries are removed before their folder, and created after it.
         for entry in entries.iter().rev().filter(|entry| entry.change == FileChangeKind::Deleted) {
             self.one(entry, Self::delete);
         }
