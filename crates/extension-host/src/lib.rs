@@ -11,5 +11,5 @@ pub mod protocol;
 pub use mcp::{McpHost, McpOptions};
 pub use process::{
     DEFAULT_START_LIMIT, Direction, Found, GivenFlag, Launch, MANIFEST, Manifest, NotLoaded, Places, Plan,
-    ProcessHost, Trace,
+    ProcessHost, Program, Trace,
 };

@@ -57,13 +57,28 @@ pub struct Found {
 /// How an extension is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    pub program: Program,
     pub flags: Vec<FlagRegistration>,
     /// The variables that it gets although they may be secret.
     pub environment: Vec<String>,
     /// Whether no tool runs before it has registered.
     pub is_guard: bool,
+}
+
+impl Launch {
+    /// Starts a program that says nothing about itself.
+    fn of(program: Program) -> Self {
+        Self { program, flags: Vec::new(), environment: Vec::new(), is_guard: false }
+    }
+}
+
+/// What runs an extension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// A process of its own: the program and its arguments.
+    Command(Vec<String>),
+    /// The process that all extensions of pi share. This is the module that it loads.
+    PiModule(PathBuf),
 }
 
 /// Why an extension is not loaded.
@@ -234,7 +249,7 @@ impl Search {
         match Manifest::read(folder) {
             Some(Ok(manifest)) => {
                 let launch = Launch {
-                    command: manifest.command_in(folder),
+                    program: Program::Command(manifest.command_in(folder)),
                     flags: manifest.flags,
                     environment: manifest.environment,
                     is_guard: manifest.guard,
@@ -256,8 +271,7 @@ impl Search {
     fn take_file(&mut self, path: &Path, source: Source, base: Option<&Path>) {
         match entry_file::look_at(path) {
             Ok(Kind::Program(command)) => self.add(path, source, base, |found| {
-                found.launch =
-                    Ok(Launch { command, flags: Vec::new(), environment: Vec::new(), is_guard: false });
+                found.launch = Ok(Launch::of(Program::Command(command)));
             }),
             Ok(Kind::OfPi) => self.list_one_of_pi(path, source, base),
             Ok(Kind::Other) => {

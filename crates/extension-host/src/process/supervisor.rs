@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::process::connection::Connection;
+use crate::process::discovery::Program;
 use crate::process::error_log::ErrorLog;
 use crate::process::extension::ProcessExtension;
 use crate::process::plan::Direction;
@@ -183,7 +184,11 @@ fn shut_down(connection: &Connection) {
 }
 
 fn launch(extension: &ProcessExtension) -> ServiceLaunch {
-    let mut command = extension.launch.command.iter().cloned();
+    let command: &[String] = match &extension.launch.program {
+        Program::Command(command) => command,
+        Program::PiModule(_) => &[],
+    };
+    let mut command = command.iter().cloned();
     // A project's extension gets no more than its commands do.
     let names = extension.launch.environment.iter().filter(|_| extension.is_of_user());
     // By this variable a library knows from the beginning that stdout is for records.
