@@ -1,0 +1,122 @@
+"""The comparable form of a run with an extension, and the differences between two of them.
+
+What extensions cause is compared in full: texts of dialogs, notifications, widgets, results of their tools, commands,
+entries. What the agent itself words (system prompts, results and schemas of built-in tools, provider errors) is
+compared by tests/conformance instead, and masked here.
+"""
+import difflib
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+import comparison  # noqa: E402
+
+BUILT_IN = {"read", "bash", "edit", "write", "grep", "find", "ls"}
+
+# Updates whose number depends on timing: they come with the output of a process.
+TIMED_TOOLS = {"bash", "subagent"}
+
+VARYING = {"timestamp", "delayMs", "usage", "cost", "tokens", "tokensBefore", "estimatedTokensAfter", "contextUsage",
+           "fullOutputPath", "startedAt", "createdAt", "updatedAt"}
+
+IDS = {"id", "parentId", "entryId", "leafId", "firstKeptEntryId", "targetId", "fromId", "sessionId", "responseId",
+       "toolCallId", "oldLeafId", "newLeafId"}
+
+# Fields that only one side has, by design, and that clients need not know.
+PRIVATE = {"durationMs", "rawStopReason", "responseId", "responseModel", "diagnostics", "thinkingLevel",
+           "structuredContent"}
+
+PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in [
+    (r"\x1b\[[0-9;]*m", ""),  # bowline's theme has no colours, so that clients need not strip them.
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
+    (r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d+Z?", "<time>"),
+    (r"(toolu|call|msg|resp|chatcmpl)_[A-Za-z0-9_-]+", r"<\1>"),
+    (r"(bookmark-)\d{13}", r"\1<time>"),
+    (r"/tmp/[A-Za-z0-9_-]+-[A-Za-z0-9_]{6}/", "/tmp/<folder>/"),
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
+    (r"System: \d+ chars", "System: <number> chars"),  # The agents' own prompts differ.
+    (r"Fork from entry [0-9a-f]{8}", "Fork from entry <id>"),
+]]
+
+
+def normalise(played, script, replacements):
+    """Returns the comparable lines of a run: its records, what the model was sent, outputs of shell commands."""
+    log, requests, outputs, home, _ = played
+    replacements = [(home, "<home>"), *replacements]
+    result = []
+    for entry in log:
+        if "out" not in entry:
+            if "exit" in entry or "stuck" in entry:
+                result.append(entry)
+            continue
+        record = entry["out"]
+        is_timed = record.get("type") == "tool_execution_update" and record.get("toolName") in TIMED_TOOLS
+        if is_timed or record.get("type") == "bash_execution_update" or comparison.is_system(record):
+            continue
+        record = mask(record, replacements)
+        comparison.mask_snapshots(record)
+        if not comparison.join_delta(result, record):
+            result.append({"out": record})
+    lines = [json.dumps(entry, ensure_ascii=False, sort_keys=True) for entry in result]
+    sent = json.dumps(requests, ensure_ascii=False)
+    for text in script.sent:
+        lines.append(json.dumps({"model sees": text, "found": json.dumps(text, ensure_ascii=False)[1:-1] in sent}))
+    offered = {tool.get("name") for body in requests for tool in body.get("tools", [])}
+    lines += [json.dumps({"model is offered": name, "found": name in offered}) for name in script.offered]
+    for command, output in outputs:
+        lines.append(json.dumps({"shell": command, "output": mask(output, replacements)}, ensure_ascii=False))
+    return lines
+
+
+def mask(value, replacements, is_top=True):
+    """Replaces what varies between runs and what the agents word themselves."""
+    if isinstance(value, list):
+        return [mask(part, replacements, False) for part in value if not comparison.is_system(part)]
+    if isinstance(value, str):
+        for text, replacement in replacements:
+            value = value.replace(text, replacement)
+        for pattern, replacement in PATTERNS:
+            value = pattern.sub(replacement, value)
+        return value
+    if not isinstance(value, dict):
+        return value
+    if "contextWindow" in value and "provider" in value:  # A model.
+        return {key: value.get(key) for key in ("provider", "id", "name", "api")}
+    result = {}
+    for key, part in value.items():
+        if key in PRIVATE or part is None:
+            continue
+        if key in VARYING and not isinstance(part, bool):
+            result[key] = f"<{key}>"
+        elif key in IDS and isinstance(part, str) and not (is_top and is_command_id(part)):
+            result[key] = "<id>"
+        else:
+            result[key] = mask(part, replacements, False)
+    return mask_built_in(result)
+
+
+def is_command_id(text):
+    return re.fullmatch(r"c\d+", text)
+
+
+def mask_built_in(value):
+    """Masks the details of built-in tools' results, which bowline extends."""
+    if value.get("toolName") in BUILT_IN:
+        for part in (value, value.get("result"), value.get("partialResult")):
+            if isinstance(part, dict) and part.get("details"):
+                part["details"] = "<details>"
+    return value
+
+
+def differences(expected, found):
+    """Returns all differing lines: those only in the first run begin with `pi: `, those of the second with
+    `bowline: `."""
+    result = []
+    matcher = difflib.SequenceMatcher(None, expected, found, autojunk=False)
+    for operation, start, end, found_start, found_end in matcher.get_opcodes():
+        if operation != "equal":
+            result += [f"pi: {line}" for line in expected[start:end]]
+            result += [f"bowline: {line}" for line in found[found_start:found_end]]
+    return result
