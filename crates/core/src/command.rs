@@ -16,6 +16,7 @@ use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoPhase;
+use crate::ui::{Screen, WidgetInput};
 
 /// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -236,6 +237,13 @@ pub enum Command {
     SetClientCapabilities {
         approvals: Option<ApprovalForm>,
         changes: Option<bool>,
+        /// The place that it has for components of extensions; inner `None` if it shows them no longer.
+        screen: Option<Option<Screen>>,
+    },
+    /// Passes on what the user does with a component of an extension.
+    WidgetInput {
+        key: String,
+        input: WidgetInput,
     },
     /// Answers a question about a tool call. What is neither an id nor an option is a no.
     AnswerApproval {

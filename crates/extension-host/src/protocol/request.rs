@@ -60,6 +60,9 @@ requests! {
     "ui.input" => Input(InputParams) -> Option<String>,
     "Lets the user edit a text. `null` if they cancelled it."
     "ui.editor" => Editor(EditorParams) -> Option<String>,
+    "Shows a component until the client closes it, or until the request is cancelled. `ui.setWidget` with its key shows \
+     other lines. Refused if `render` of the state is `null`."
+    "ui.custom" => Custom(CustomParams) -> (),
     "Calls a model and waits for its answer. Nothing of it becomes part of the session."
     "model.complete" => Complete(Box<ModelParams>) -> AssistantMessage,
     "The same, and sends the answer as it arrives in records of the type `chunk`."
@@ -126,6 +129,14 @@ pub struct ConfirmParams {
     pub message: String,
     /// After this time in milliseconds the answer is `false`.
     pub timeout: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.custom`.")]
+pub struct CustomParams {
+    /// Different for every component that is open.
+    pub key: String,
+    pub lines: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

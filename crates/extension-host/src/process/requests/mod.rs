@@ -38,6 +38,7 @@ pub(crate) async fn answer(
         RequestBody::Confirm(params) => ui::confirm(&asked, params).await,
         RequestBody::Input(params) => ui::input(&asked, params).await,
         RequestBody::Editor(params) => ui::editor(&asked, params).await,
+        RequestBody::Custom(params) => ui::custom(&asked, params).await,
         RequestBody::Complete(params) => model::answer(&asked, *params, model::Delivery::AtTheEnd).await,
         RequestBody::Stream(params) => model::answer(&asked, *params, model::Delivery::InPieces).await,
         RequestBody::ListModels(params) => model::list(&asked, &params).await,
