@@ -99,8 +99,9 @@ def outcome_of(installation, example, played, options):
 
 
 def lines_of(installation, example, name):
-    source = installation.examples / example.name
-    extension = source if source.is_dir() else source.with_suffix(".ts")
+    extension = installation.examples / example.name / "index.ts"
+    if not extension.exists():
+        extension = installation.examples / f"{example.name}.ts"
     replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
     lines, errors = [], ""
     for number, script in enumerate(example.scripts):

@@ -33,6 +33,7 @@ PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
     (r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d+Z?", "<time>"),
     (r"\b(toolu|call|msg|resp|chatcmpl)_[A-Za-z0-9_-]+", r"<\1>"),
+    (r"\d+/\d+/\d{4}, \d+:\d\d:\d\d [AP]M", "<local time>"),
     (r"(bookmark-)\d{13}", r"\1<time>"),
     (r"/tmp/[A-Za-z0-9_-]+-[A-Za-z0-9_]{6}/", "/tmp/<folder>/"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
