@@ -133,7 +133,7 @@ fn extensions_of_the_same_name_are_told_apart() {
 #[test]
 fn process_that_is_killed_in_a_tool_fails_the_call_and_is_started_again() {
     let (server, workspace) = Workspace::with_server();
-    let on = json!({ "tool:one": [{ "sequence": [[{ "unless": "died" }, { "exit": 9 }]] }, { "result": { "content": "again" } }] });
+    let on = json!({ "tool:one": [{ "unless": "died", "exit": 9 }, { "result": { "content": "again" } }] });
     let offers = registered(&[("a", tool("one")), ("b", tool("two"))]);
     let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], offers, on);
     let mut agent = runtime.start();
