@@ -84,7 +84,8 @@ async function keyOf(provider) {
 function authStatus(provider) {
   if (!isUsable(provider)) return { configured: false };
   const variables = findEnvKeys(provider);
-  return variables ? { configured: true, source: "environment", label: variables.join(", ") } : { configured: true, source: "stored" };
+  if (!variables) return { configured: true, source: "stored" };
+  return { configured: true, source: "environment", label: variables.join(", ") };
 }
 
 async function refresh({ allowNetwork = true, signal } = {}) {
