@@ -10,7 +10,7 @@
 // --update  rewrites names.json.
 // --check   fails with a list if the published packages export a name that names.json lacks, and tells how many of the names
 //           our shim files serve; the host makes functions of the others that say so. Without a FOLDER only the latter.
-// --published  downloads the packages of the releases in CHECKED_RELEASES into FOLDER and checks them.
+// --published  downloads the packages of the RELEASES into FOLDER and checks them.
 // Without any: prints the JSON.
 
 import { execFileSync } from "node:child_process";
@@ -22,8 +22,14 @@ import { exportsOf } from "./declared_exports.mjs";
 const SHIMS = resolve(dirname(fileURLToPath(import.meta.url)), "../../extensions/pi-host/shims");
 const NAMES = join(SHIMS, "names.json");
 const OLDEST_CURRENT = [0, 87];
-const CHECKED_RELEASES = ["0.87.1", "1.5.0"];
 const SCOPE = "@earendil-works";
+const RELEASES = {
+  // npm has no pi-tui 1.5.0.
+  "pi-tui": ["0.87.1"],
+  "pi-ai": ["0.87.1", "1.5.0"],
+  "pi-agent-core": ["0.87.1", "1.5.0"],
+  "pi-coding-agent": ["0.87.1", "1.5.0"],
+};
 
 /**
  * What is read of each package. Key: the specifier under which names.json lists the names, without scope.
@@ -58,7 +64,7 @@ async function main(args) {
   if (mode !== undefined && !["--check", "--update", "--published"].includes(mode)) throw new Error(`unknown option ${mode}`);
   if (folders.length === 0 && mode !== "--check") throw new Error("give the folders of the installed packages");
 
-  if (mode === "--published") for (const release of CHECKED_RELEASES) download(release, resolve(folders[0]));
+  if (mode === "--published") download(resolve(folders[0]));
   const published = namesOf(folders.flatMap((folder) => packagesIn(resolve(folder))));
   const text = `${JSON.stringify(published, null, 1)}\n`;
   if (mode === "--update") writeFileSync(NAMES, text);
@@ -66,19 +72,26 @@ async function main(args) {
   else process.stdout.write(text);
 }
 
-/** Downloads the packages of a release of pi, and the TypeBox that it uses, unless they are there. */
-function download(release, folder) {
-  for (const name of ["pi-tui", "pi-ai", "pi-agent-core", "pi-coding-agent"]) unpack(`${SCOPE}/${name}`, release, folder);
-  const manifest = JSON.parse(readFileSync(join(folder, `pi-ai-${release}`, "package.json"), "utf8"));
-  unpack("typebox", manifest.dependencies.typebox, folder);
+/** Downloads the packages of pi, and the TypeBox that they use, unless they are there. */
+function download(folder) {
+  for (const [name, releases] of Object.entries(RELEASES)) {
+    for (const release of releases) {
+      const manifest = unpack(`${SCOPE}/${name}`, release, folder);
+      if (manifest.dependencies?.typebox !== undefined) unpack("typebox", manifest.dependencies.typebox, folder);
+    }
+  }
 }
 
+/** Downloads a package and returns its manifest. */
 function unpack(name, version, folder) {
   const target = join(folder, `${basename(name)}-${version}`);
-  if (existsSync(join(target, "package.json"))) return;
-  mkdirSync(target, { recursive: true });
-  const packed = execFileSync("npm", ["pack", `${name}@${version}`, "--silent", "--pack-destination", folder], { encoding: "utf8" });
-  execFileSync("tar", ["-xzf", join(folder, packed.trim().split("\n").at(-1)), "-C", target, "--strip-components=1"]);
+  const manifestPath = join(target, "package.json");
+  if (!existsSync(manifestPath)) {
+    mkdirSync(target, { recursive: true });
+    const packed = execFileSync("npm", ["pack", `${name}@${version}`, "--silent", "--pack-destination", folder], { encoding: "utf8" });
+    execFileSync("tar", ["-xzf", join(folder, packed.trim().split("\n").at(-1)), "-C", target, "--strip-components=1"]);
+  }
+  return JSON.parse(readFileSync(manifestPath, "utf8"));
 }
 
 /** Returns the packages that `folder` is or holds. */

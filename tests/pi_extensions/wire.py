@@ -26,7 +26,10 @@ IDS = {"id", "parentId", "entryId", "leafId", "firstKeptEntryId", "targetId", "f
 
 # Fields that only one side has, by design, and that clients need not know.
 PRIVATE = {"durationMs", "rawStopReason", "responseId", "responseModel", "diagnostics", "thinkingLevel",
-           "structuredContent"}
+           "structuredContent", "completedAt", "duration", "ttft", "disposition"}
+
+# The same for fields that mean something else in other records.
+PRIVATE_OF_RECORD = {"message_end": "entryId", "agent_settled": "aborted"}
 
 PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"\x1b\[[0-9;]*m", ""),  # bowline's theme has no colours, so that clients need not strip them.
@@ -96,7 +99,7 @@ def mask(value, replacements, is_top=True):
         return {key: value.get(key) for key in ("provider", "id", "name", "api")}
     result = {}
     for key, part in value.items():
-        if key in PRIVATE or part is None:
+        if key in PRIVATE or part is None or is_top and PRIVATE_OF_RECORD.get(value.get("type")) == key:
             continue
         if key in VARYING and not isinstance(part, bool):
             result[key] = f"<{key}>"
@@ -104,6 +107,8 @@ def mask(value, replacements, is_top=True):
             result[key] = "<id>"
         else:
             result[key] = mask(part, replacements, False)
+    if result.get("data") == {}:
+        del result["data"]
     return mask_built_in(result)
 
 
