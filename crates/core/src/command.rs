@@ -11,6 +11,7 @@ use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
 use crate::pending_changes::{PendingQuery, PendingSelection};
+use crate::policy::ForkPoint;
 use crate::sandbox::AskMode;
 use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
@@ -132,9 +133,11 @@ pub enum Command {
     Compact {
         instructions: Option<String>,
     },
-    /// Starts another session with what came before a user's message.
+    /// Starts another session with what came before a user's message, or with everything up to an entry; which of the two,
+    /// the policy says if the command does not.
     Fork {
         entry: String,
+        point: Option<ForkPoint>,
     },
     /// Starts another session with the conversation as it is.
     Clone,

@@ -254,6 +254,7 @@ impl Session {
 
     /// Handles one input to completion.
     pub fn handle(&mut self, input: Input) {
+        let may_change_state = matches!(input, Input::Request(_) | Input::Extension { .. });
         match input {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
@@ -273,6 +274,9 @@ impl Session {
             }
             Input::InputEnded => self.input_ended(),
             Input::Shutdown => self.shut_down(),
+        }
+        if may_change_state && self.attachment.is_started() {
+            self.mirror();
         }
         self.begin_reload_if_due();
         self.work_off_backlog();

@@ -17,6 +17,7 @@ pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) ->
             name: &command.name,
             description: command.description.as_deref(),
             source: kind_name(command.kind),
+            source_info: (&command.source_info).into(),
         });
         commands.collect()
     };

@@ -27,9 +27,9 @@ pub use registration::{
 };
 pub use request::{
     CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, EditorParams, EntriesParams,
-    ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ListModelsParams,
-    ModelAuth, ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries,
-    SwitchParams, Switched,
+    ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, ForkPlace, InputParams,
+    ListModelsParams, ModelAuth, ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams,
+    SessionEntries, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;

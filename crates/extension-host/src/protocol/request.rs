@@ -89,6 +89,8 @@ requests! {
     "session.waitIdle" => WaitIdle(NoParams) -> (),
     "Returns the entries of the session's file, those after `since` if it is given."
     "session.entries" => Entries(EntriesParams) -> SessionEntries,
+    "Returns the system prompt."
+    "session.systemPrompt" => SystemPrompt(NoParams) -> SystemPromptBody,
     "Returns the system prompt and the conversation."
     "session.context" => Context(NoParams) -> ContextBody,
     "Compacts the conversation."
@@ -239,8 +241,18 @@ pub struct NewSessionParams {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The parameters of `session.fork`.")]
 pub struct ForkParams {
-    /// A message of the user.
+    /// A message of the user, or any entry with the position `at`.
     pub entry_id: String,
+    /// Whether the new session begins with what came before the entry, or with the entry as well.
+    pub position: Option<ForkPlace>,
+}
+
+/// What a fork begins with.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkPlace {
+    Before,
+    At,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -285,9 +297,15 @@ pub struct SessionEntries {
 /// The system prompt and the conversation.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SystemPrompt")]
+pub struct SystemPromptBody {
+    pub system_prompt: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "SessionContext")]
 pub struct ContextBody {
-    /// Empty before the first call of a model.
     pub system_prompt: String,
     pub messages: Vec<std::sync::Arc<Message>>,
 }

@@ -276,6 +276,8 @@ pub struct CommandInfo<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'record str>,
     pub source: &'record str,
+    #[serde(rename = "sourceInfo")]
+    pub source_info: SourceInfoRecord<'record>,
 }
 
 /// The place that a client has for components.
