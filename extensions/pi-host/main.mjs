@@ -13,7 +13,7 @@ const streams = claimStreams();
 const records = new Records(streams);
 const host = new Host({ records, loadFactory, end: () => endProcess(0) });
 
-guardProcess({ moved: streams.moved, onUncaught: (error) => host.reportUncaught(error) });
+guardProcess({ isOutputLogged: streams.isOutputLogged, onUncaught: (error) => host.reportUncaught(error) });
 connectShims();
 await prepareLoader(process.env.BOWLINE_PI_CACHE);
 records.listen({

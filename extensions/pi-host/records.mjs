@@ -12,34 +12,50 @@ const CHUNK = 64 * 1024;
 /** How long a blocked read waits before it looks again, in milliseconds. */
 const POLL_MS = 0.5;
 
+// Kept from before anything can replace them.
+const { readSync, writeSync } = fs;
+
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const sleep = (milliseconds) => Atomics.wait(sleeper, 0, 0, milliseconds);
 
 /**
- * Moves the streams of the protocol to other descriptors: descriptor 0 reads nothing then, and 1 is the log.
- * Returns the descriptors to use, and whether they could be moved.
+ * Moves the streams of the protocol to other descriptors: descriptor 0 reads nothing then, and 1 is the log, if that can be
+ * opened again. Returns the descriptors to use, and whether 1 is the log.
  */
 export function claimStreams() {
   const opened = [];
   const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
   try {
     if (process.platform === "win32") throw new Error("there are no paths of descriptors");
-    const input = fs.openSync(`${folder}/0`, "r");
-    opened.push(input);
-    const output = fs.openSync(`${folder}/1`, "a");
-    opened.push(output);
+    const open = (path, flags) => {
+      const descriptor = fs.openSync(path, flags);
+      opened.push(descriptor);
+      return descriptor;
+    };
+    const input = open(`${folder}/0`, "r");
+    const output = open(`${folder}/1`, "a");
     // Made certain before anything is closed.
-    fs.closeSync(fs.openSync(`${folder}/2`, "a"));
+    const log = canAppend(`${folder}/2`) ? `${folder}/2` : "/dev/null";
     fs.closeSync(fs.openSync("/dev/null", "r"));
     // The lowest free descriptor is used for the next file.
     fs.closeSync(0);
     fs.openSync("/dev/null", "r");
     fs.closeSync(1);
-    fs.openSync(`${folder}/2`, "a");
-    return { input, output, moved: true };
+    fs.openSync(log, "a");
+    return { input, output, isOutputLogged: log !== "/dev/null" };
   } catch {
+    // Sockets cannot be opened again.
     for (const descriptor of opened) fs.closeSync(descriptor);
-    return { input: 0, output: 1, moved: false };
+    return { input: 0, output: 1, isOutputLogged: false };
+  }
+}
+
+function canAppend(path) {
+  try {
+    fs.closeSync(fs.openSync(path, "a"));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -86,7 +102,7 @@ export class Records {
     let written = 0;
     while (written < line.length) {
       try {
-        written += fs.writeSync(this.#output, line, written);
+        written += writeSync(this.#output, line, written);
       } catch (error) {
         if (error.code !== "EAGAIN") {
           // Nobody reads any more.
@@ -132,7 +148,7 @@ export class Records {
       }
       if (this.#ended || Date.now() > deadline) break;
       try {
-        const length = fs.readSync(this.#input, buffer);
+        const length = readSync(this.#input, buffer);
         if (length === 0) break;
         this.#take(Buffer.from(buffer.subarray(0, length)));
       } catch (error) {

@@ -1,6 +1,7 @@
 // Keeps extensions from ending the process they share and from using its streams.
 
 import childProcess from "node:child_process";
+import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { Readable } from "node:stream";
 
@@ -12,7 +13,7 @@ export function endProcess(code) {
 }
 
 /** Makes calls that would end the process throw, hides stdin, and reports what nobody catches to `onUncaught`. */
-export function guardProcess({ moved, onUncaught }) {
+export function guardProcess({ isOutputLogged, onUncaught }) {
   const refuse = (what) => {
     throw new Error(`${what} is not available to extensions: they share their process`);
   };
@@ -24,7 +25,7 @@ export function guardProcess({ moved, onUncaught }) {
     return kill(pid, signal);
   };
   hideInput();
-  if (!moved) redirectOutput();
+  if (!isOutputLogged) redirectOutput();
   process.on("uncaughtException", (error) => onUncaught(error));
   process.on("unhandledRejection", (error) => onUncaught(error));
 }
@@ -41,7 +42,7 @@ function hideInput() {
   });
 }
 
-/** Without descriptors of their own, records and other output are kept apart as well as it can be done by names. */
+/** If descriptor 1 is not the log, what writes to it is led to the log as well as it can be done by names. */
 function redirectOutput() {
   Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
   for (const name of ["log", "info", "debug", "dir", "table", "group"]) {
@@ -66,6 +67,10 @@ function redirectOutput() {
       );
       return original(...changed);
     };
+  }
+  for (const name of ["write", "writeSync"]) {
+    const original = fs[name];
+    fs[name] = (descriptor, ...parameters) => original(descriptor === 1 ? 2 : descriptor, ...parameters);
   }
   syncBuiltinESMExports();
 }

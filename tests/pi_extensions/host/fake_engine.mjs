@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../../../extensions/pi-host/main.mjs", import.meta.url));
 const LIMIT_MS = 10_000;
+/** Gives the host pipes, as bowline does; Node itself would give it sockets. */
+const WITH_PIPES = '{ { cat | { "$@" 2>&3 3>&- 4>&-; echo "exit code $?" >&3; } | cat >&4; } 3>&1 | cat >&2; } 4>&1';
 
 /** A host with extensions in a folder of its own. */
 export class FakeEngine {
@@ -20,12 +22,12 @@ export class FakeEngine {
   #next = 1;
 
   /** Starts a host and loads extensions. `files` are their sources by path; each of `entries` is an extension. */
-  static async start(files, { entries = Object.keys(files), init = {}, environment = {}, runtime, answers = {} } = {}) {
+  static async start(files, { entries = Object.keys(files), init = {}, environment = {}, runtime, answers = {}, usesSockets } = {}) {
     const engine = new FakeEngine();
     Object.assign(engine.answers, answers);
     engine.folder = mkdtempSync(join(tmpdir(), "pi-host-test-"));
     for (const [path, source] of Object.entries(files)) engine.write(path, source);
-    engine.#spawn(runtime ?? process.execPath, environment);
+    engine.#spawn(runtime ?? process.execPath, environment, usesSockets);
     engine.send({
       type: "init",
       protocol: 1,
@@ -56,17 +58,22 @@ export class FakeEngine {
     return { id: idOf(path), path: join(this.folder, path) };
   }
 
-  #spawn(runtime, environment) {
+  #spawn(runtime, environment, usesSockets) {
     const cache = environment.BOWLINE_PI_CACHE ?? join(this.folder, ".cache");
     const parameters = runtime.endsWith("bun") ? [MAIN] : ["--no-warnings", MAIN];
-    this.child = spawn(runtime, parameters, {
+    const command = usesSockets ? [runtime, ...parameters] : ["sh", "-c", WITH_PIPES, "sh", runtime, ...parameters];
+    this.child = spawn(command[0], command.slice(1), {
       cwd: this.folder,
       env: { ...process.env, BOWLINE_PI_CACHE: cache, ...environment },
       stdio: ["pipe", "pipe", "pipe"],
     });
-    this.exited = new Promise((resolve) => this.child.on("exit", (code, signal) => resolve(code ?? signal)));
-    this.child.stderr.setEncoding("utf8").on("data", (text) => {
-      this.log += text;
+    this.exited = new Promise((resolve) => {
+      if (usesSockets) this.child.on("exit", (code, signal) => resolve(code ?? signal));
+      this.child.stderr.setEncoding("utf8").on("data", (text) => {
+        this.log += text;
+        const [, code] = /^exit code (\d+)$/m.exec(this.log) ?? [];
+        if (code) resolve(Number(code));
+      });
     });
     this.child.stdout.setEncoding("utf8").on("data", (text) => this.#take(text));
   }

@@ -8,7 +8,11 @@ const command = (name, body) => `pi.registerCommand(${JSON.stringify(name)}, { h
 const extension = (...commands) => `import fs from "node:fs"; import { spawnSync, execSync } from "node:child_process";
   export default (pi) => { ${commands.join("\n")} };`;
 
-test("output of extensions and of their programs goes to the log", async () => {
+for (const usesSockets of [false, true]) {
+  test(`output of extensions and of their programs goes to the log, ${usesSockets ? "sockets" : "pipes"}`, () => outputIsLogged(usesSockets));
+}
+
+async function outputIsLogged(usesSockets) {
   const source = extension(
     command(
       "write",
@@ -24,8 +28,8 @@ test("output of extensions and of their programs goes to the log", async () => {
     for (const text of ["by log", "by info", "by stdout", "by descriptor", "by child", "end of input"]) {
       assert.ok(engine.log.includes(text), text);
     }
-  });
-});
+  }, { usesSockets });
+}
 
 test("stdin is empty for extensions, and records still arrive", async () => {
   const source = extension(
