@@ -155,7 +155,15 @@ function isRequired(context) {
 }
 
 function loadTypescript(path, address) {
-  const source = transformed(readFileSync(fileURLToPath(path), "utf8"));
+  const file = fileURLToPath(path);
+  let source;
+  try {
+    source = transformed(readFileSync(file, "utf8"));
+  } catch (error) {
+    // Errors of the transformation do not say where they are.
+    if (!error.message.includes(file)) error.message = `${file}: ${error.message}`;
+    throw error;
+  }
   if (path.endsWith(".cts") || !isModule(source)) return { format: "commonjs", shortCircuit: true, source };
   return { format: "module", shortCircuit: true, source: completed(source, address) };
 }
