@@ -121,6 +121,11 @@ function pathOf({ instancePath = "", path = "", keyword, params }) {
   return [place, missing].filter(Boolean).join(".") || "root";
 }
 
+/** Returns a value as the library of a schema converts it. It knows only schemas of its own. */
+function ownConversion(schema, value) {
+  return isObject(schema) && "~kind" in schema ? schemaValues().Convert(schema, value) : value;
+}
+
 /** Returns the arguments of a tool call, converted to what the tool expects. Throws if they do not fit. */
 export function validateToolArguments(tool, toolCall) {
   if (toolCall.argumentsError) {
@@ -129,7 +134,7 @@ export function validateToolArguments(tool, toolCall) {
   const schema = tool.parameters;
   const given = structuredClone(toolCall.arguments);
   dropNulls(given, schema);
-  const value = convert(given, schema);
+  const value = convert(ownConversion(schema, given), schema);
   if (schemaValues().Check(schema, value)) return value;
   const problems = [...schemaValues().Errors(schema, value)];
   const lines = problems.map((problem) => `  - ${pathOf(problem)}: ${problem.message}`).join("\n");
