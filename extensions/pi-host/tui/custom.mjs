@@ -1,5 +1,7 @@
 // Components of extensions on the screen of a client: dialogs that take keys, and widgets.
 
+import { AsyncLocalStorage } from "node:async_hooks";
+
 import { sliceByColumn } from "./cut.mjs";
 import { stripTerminalSequences } from "./escapes.mjs";
 import { getKeybindings } from "./keybindings.mjs";
@@ -101,6 +103,8 @@ class Dialog {
   #ended = false;
   #cleanups = [];
   #shown;
+  // Keys arrive outside of any extension; what they trigger belongs to the one that opened the dialog.
+  #inExtension = AsyncLocalStorage.snapshot();
 
   constructor(factory, options, screen, resolve, reject) {
     this.#factory = factory;
@@ -112,11 +116,11 @@ class Dialog {
   }
 
   open() {
-    const closed = () => this.#end(() => this.#resolve(undefined));
+    const closed = () => this.#inExtension(() => this.#end(() => this.#resolve(undefined)));
     this.#screen.closed?.addEventListener("abort", closed, { once: true });
     this.#cleanups.push(() => this.#screen.closed?.removeEventListener("abort", closed));
-    this.#subscribe(this.#screen.onInput, (data) => this.#input(data));
-    this.#subscribe(this.#screen.onResize, (size) => this.#resized(size));
+    this.#subscribe(this.#screen.onInput, (data) => this.#inExtension(() => this.#input(data)));
+    this.#subscribe(this.#screen.onResize, (size) => this.#inExtension(() => this.#resized(size)));
     const done = (value) => this.#end(() => this.#resolve(value));
     // Inside an async function, so that a throw of the factory and its rejection are one case.
     (async () => this.#factory(this.#tui, theme, getKeybindings(), done))().then(
