@@ -4,14 +4,13 @@ import * as actions from "../typebox/actions.mjs";
 import * as basic from "../typebox/basic_types.mjs";
 import { evaluate } from "../typebox/evaluate.mjs";
 import { Type } from "../typebox/type.mjs";
-import { cloneType } from "../typebox/basic_types.mjs";
 
 export { Type };
 export default Type;
 
 export { Hint, Kind, OptionalKind, ReadonlyKind, TransformKind } from "../typebox/kind.mjs";
 export { FormatRegistry, TypeRegistry } from "../typebox/settings.mjs";
-export { KindGuard, TypeGuard, ValueGuard } from "../typebox/type_guard.mjs";
+export { KindGuard, TypeGuard, ValueGuard } from "../typebox/type.mjs";
 export {
   BigIntPattern, InvalidLiteralValue, IntegerPattern, NeverPattern, NumberPattern, StringPattern,
 } from "../typebox/basic_types.mjs";
@@ -26,8 +25,8 @@ export class JavaScriptTypeBuilder {
 }
 export const JsonTypeBuilder = JavaScriptTypeBuilder;
 
-export const Clone = cloneType;
-export const CloneType = (type, options) => basic.With(cloneType(type), options ?? {});
+export const Clone = basic.cloneType;
+export const CloneType = (type, options) => basic.With(basic.cloneType(type), options ?? {});
 export const CreateType = (schema) => schema;
 export const IntegerKey = `^${basic.IntegerPattern}$`;
 export const NumberKey = `^${basic.NumberPattern}$`;
