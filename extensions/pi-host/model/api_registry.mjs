@@ -8,7 +8,11 @@ import { normalizeContext } from "./transcript.mjs";
 /** By API: what an extension registered in place of it or beside it. */
 const registered = new Map();
 
-const builtIn = (api) => ({ api, stream: streamFromEngine, streamSimple: streamFromEngine });
+/** Returns the functions of an API that bowline carries out. */
+export function builtInApi(api) {
+  const stream = (model, context, options) => streamFromEngine(model, context, options, api);
+  return { api, stream, streamSimple: stream };
+}
 
 function guarded(api, run) {
   return (model, context, options) => {
@@ -26,13 +30,13 @@ export function registerApiProvider({ api, stream, streamSimple }, sourceId) {
 /** Returns the functions of an API. */
 export function getApiProvider(api) {
   const known = registered.get(api)?.provider;
-  return known ?? (BUILT_IN_APIS.includes(api) ? builtIn(api) : undefined);
+  return known ?? (BUILT_IN_APIS.includes(api) ? builtInApi(api) : undefined);
 }
 
 /** Returns the functions of all APIs. */
 export function getApiProviders() {
   const own = [...registered.values()].map(({ provider }) => provider);
-  return [...own, ...BUILT_IN_APIS.filter((api) => !registered.has(api)).map(builtIn)];
+  return [...own, ...BUILT_IN_APIS.filter((api) => !registered.has(api)).map(builtInApi)];
 }
 
 /** Takes back what was registered under an identifier. */
@@ -45,16 +49,6 @@ export function unregisterApiProviders(sourceId) {
 /** Takes back all that was registered. */
 export function resetApiProviders() {
   registered.clear();
-}
-
-/** Returns what an extension registered for an API, if it did. */
-export function registeredApi(api) {
-  return registered.get(api)?.provider;
-}
-
-/** Returns the functions of a built-in API, which bowline carries out. */
-export function builtInApi() {
-  return { stream: streamFromEngine, streamSimple: streamFromEngine };
 }
 
 /** Calls a model by what is registered for its API, else by bowline. */

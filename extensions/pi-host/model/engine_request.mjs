@@ -16,6 +16,16 @@ const MODEL_FIELDS = [
   ...["contextWindow", "maxTokens", "compat"],
 ];
 
+/** What is taken for what is not said of a model. */
+const UNKNOWN = {
+  baseUrl: "",
+  reasoning: false,
+  input: ["text"],
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  contextWindow: 128_000,
+  maxTokens: 16_384,
+};
+
 const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
 /** Returns a message with what bowline requires of it. */
@@ -36,17 +46,17 @@ export function listedModels() {
 }
 
 /** Returns how bowline is told which model is meant: by its name, or by all that is known of it if it has no such model. */
-function modelReference(model) {
+function modelReference(model, api = model.api) {
   const { provider, id } = model;
   const listed = listedModels().find((known) => known.provider === provider && known.id === id);
   const isListed =
     listed !== undefined &&
-    (model.api === undefined || listed.api === model.api) &&
+    (api === undefined || listed.api === api) &&
     (model.baseUrl === undefined || listed.baseUrl === model.baseUrl);
   // By its name, a model of an extension that answers itself would call that extension again.
   if (isListed && !streamsItself(provider)) return `${provider}/${id}`;
   const fields = MODEL_FIELDS.filter((field) => model[field] !== undefined);
-  return Object.fromEntries(fields.map((field) => [field, model[field]]));
+  return { ...UNKNOWN, name: id, ...Object.fromEntries(fields.map((field) => [field, model[field]])), api };
 }
 
 /** Returns the thinking level that the options mean, also those of a single API. */
@@ -61,13 +71,13 @@ function callerHeaders({ headers }) {
   return headers && Object.keys(headers).length > 0 ? { ...headers } : undefined;
 }
 
-/** Returns the parameters of `model.stream`. */
-export function modelParams(model, context, options) {
+/** Returns the parameters of `model.stream`. An extension may call a model by another API than the model's own. */
+export function modelParams(model, context, options, api) {
   const transcript = normalizeContext(context).messages;
   const maxTokens = Number.isFinite(options.maxTokens) ? Math.max(1, Math.floor(options.maxTokens)) : undefined;
   const tools = getCurrentTools(transcript);
   const params = {
-    model: modelReference(model),
+    model: modelReference(model, api),
     systemPrompt: getCurrentSystemPrompt(transcript) || undefined,
     messages: convertToLlm(transcript).filter(({ role }) => role !== "system").map(complete),
     maxTokens,

@@ -97,14 +97,14 @@ class Answer {
   }
 }
 
-/** Lets bowline call a model and returns the answer as a stream of pi's events. */
-export function streamFromEngine(model, context, options) {
+/** Lets bowline call a model, by the API if one is given, and returns the answer as a stream of pi's events. */
+export function streamFromEngine(model, context, options, api) {
   const stream = createAssistantMessageEventStream();
-  void run(stream, model, context, options ?? {});
+  void run(stream, model, context, options ?? {}, api);
   return stream;
 }
 
-async function run(stream, model, context, options) {
+async function run(stream, model, context, options, api) {
   const { signal } = options;
   const answer = new Answer(model, stream);
   const fail = (error) => {
@@ -116,7 +116,7 @@ async function run(stream, model, context, options) {
     return;
   }
   try {
-    const params = modelParams(model, context, options);
+    const params = modelParams(model, context, options, api);
     const onChunk = (chunk) => answer.take(chunk);
     answer.finish(await bridge.request("model.stream", params, { signal, onChunk }));
   } catch (error) {

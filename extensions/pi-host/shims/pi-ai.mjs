@@ -2,7 +2,6 @@
 
 import { builtInApi, getApiProvider, getApiProviders, resetApiProviders } from "../model/api_registry.mjs";
 import { builtinProviders, getModel, getModels, getProviders } from "../model/built_in.mjs";
-import { streamFromEngine } from "../model/engine_stream.mjs";
 import { createModels } from "../model/models_collection.mjs";
 import { Type } from "./typebox.mjs";
 
@@ -70,30 +69,22 @@ export const registerBuiltInImagesApiProviders = () => {};
 export const registerBunOAuthFlows = () => {};
 export const setBedrockProviderModule = () => {};
 
-export const anthropicMessagesApi = builtInApi;
-export const azureOpenAIResponsesApi = builtInApi;
-export const bedrockConverseStreamApi = builtInApi;
-export const googleGenerativeAIApi = builtInApi;
-export const googleVertexApi = builtInApi;
-export const mistralConversationsApi = builtInApi;
-export const openAICodexResponsesApi = builtInApi;
-export const openAICompletionsApi = builtInApi;
-export const openAIResponsesApi = builtInApi;
-export const piMessagesApi = builtInApi;
+export const anthropicMessagesApi = () => builtInApi("anthropic-messages");
+export const azureOpenAIResponsesApi = () => builtInApi("azure-openai-responses");
+export const bedrockConverseStreamApi = () => builtInApi("bedrock-converse-stream");
+export const googleGenerativeAIApi = () => builtInApi("google-generative-ai");
+export const googleVertexApi = () => builtInApi("google-vertex");
+export const mistralConversationsApi = () => builtInApi("mistral-conversations");
+export const openAICodexResponsesApi = () => builtInApi("openai-codex-responses");
+export const openAICompletionsApi = () => builtInApi("openai-completions");
+export const openAIResponsesApi = () => builtInApi("openai-responses");
+export const piMessagesApi = () => builtInApi("pi-messages");
 
-export const streamAnthropic = streamFromEngine;
-export const streamSimpleAnthropic = streamFromEngine;
-export const streamAzureOpenAIResponses = streamFromEngine;
-export const streamSimpleAzureOpenAIResponses = streamFromEngine;
-export const streamGoogle = streamFromEngine;
-export const streamSimpleGoogle = streamFromEngine;
-export const streamGoogleVertex = streamFromEngine;
-export const streamSimpleGoogleVertex = streamFromEngine;
-export const streamMistral = streamFromEngine;
-export const streamSimpleMistral = streamFromEngine;
-export const streamOpenAICodexResponses = streamFromEngine;
-export const streamSimpleOpenAICodexResponses = streamFromEngine;
-export const streamOpenAICompletions = streamFromEngine;
-export const streamSimpleOpenAICompletions = streamFromEngine;
-export const streamOpenAIResponses = streamFromEngine;
-export const streamSimpleOpenAIResponses = streamFromEngine;
+export const { stream: streamAnthropic, streamSimple: streamSimpleAnthropic } = builtInApi("anthropic-messages");
+export const { stream: streamAzureOpenAIResponses, streamSimple: streamSimpleAzureOpenAIResponses } = builtInApi("azure-openai-responses");
+export const { stream: streamGoogle, streamSimple: streamSimpleGoogle } = builtInApi("google-generative-ai");
+export const { stream: streamGoogleVertex, streamSimple: streamSimpleGoogleVertex } = builtInApi("google-vertex");
+export const { stream: streamMistral, streamSimple: streamSimpleMistral } = builtInApi("mistral-conversations");
+export const { stream: streamOpenAICodexResponses, streamSimple: streamSimpleOpenAICodexResponses } = builtInApi("openai-codex-responses");
+export const { stream: streamOpenAICompletions, streamSimple: streamSimpleOpenAICompletions } = builtInApi("openai-completions");
+export const { stream: streamOpenAIResponses, streamSimple: streamSimpleOpenAIResponses } = builtInApi("openai-responses");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { registerApiProvider, resetApiProviders } from "../../../extensions/pi-host/model/api_registry.mjs";
+import { builtInApi, registerApiProvider, resetApiProviders } from "../../../extensions/pi-host/model/api_registry.mjs";
 import { createAssistantMessageEventStream } from "../../../extensions/pi-host/model/event_stream.mjs";
 import { createFauxCore, fauxAssistantMessage, fauxProvider, fauxThinking, fauxToolCall } from "../../../extensions/pi-host/model/faux.mjs";
 import { forgetProvider, providerRegistration, runProvider } from "../../../extensions/pi-host/model/provider.mjs";
@@ -279,4 +279,20 @@ test("a stored login is renewed before it ends", async () => {
   await run();
   assert.equal(key, "key-new");
   assert.equal(stored[0].credential.access, "new");
+});
+
+test("a provider that hands its answers to an API of bowline describes the model", async () => {
+  const answer = fauxAssistantMessage("from bowline");
+  const { asked } = connectBridge({
+    models: [request.model],
+    answers: { "model.auth": { apiKey: "k" }, "model.stream": answer },
+  });
+  registerStream((model, context, options) =>
+    builtInApi("anthropic-messages").streamSimple({ ...model, baseUrl: "http://proxy" }, context, { ...options, apiKey: "other" }),
+  );
+  assert.equal(textOf((await run()).chunks, 0), "from bowline");
+  const { params } = asked.find(({ method }) => method === "model.stream");
+  const { provider, id, api, baseUrl } = params.model;
+  assert.deepEqual({ provider, id, api, baseUrl }, { provider: "own", id: "m", api: "anthropic-messages", baseUrl: "http://proxy" });
+  assert.deepEqual([params.apiKey, params.systemPrompt, params.thinkingLevel], ["other", "Be brief.", "low"]);
 });
