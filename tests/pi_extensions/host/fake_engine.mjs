@@ -27,7 +27,7 @@ export class FakeEngine {
     Object.assign(engine.answers, answers);
     engine.folder = mkdtempSync(join(tmpdir(), "pi-host-test-"));
     for (const [path, source] of Object.entries(files)) engine.write(path, source);
-    engine.#spawn(runtime ?? process.execPath, environment, usesSockets);
+    engine.#spawn(runtime ?? process.env.PI_HOST_RUNTIME ?? process.execPath, environment, usesSockets);
     engine.send({
       type: "init",
       protocol: 1,
