@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import comparison  # noqa: E402
+from wording import same_words  # noqa: E402
 
 BUILT_IN = {"read", "bash", "edit", "write", "grep", "find", "ls"}
 
@@ -86,7 +87,13 @@ def is_loose(record, script):
 def mask(value, replacements, is_top=True):
     """Replaces what varies between runs and what the agents word themselves."""
     if isinstance(value, list):
-        return [mask(part, replacements, False) for part in value if not comparison.is_system(part)]
+        parts = []
+        for part in value:
+            if isinstance(part, dict) and comparison.is_system(part.get("entry")):
+                parts += part.get("children", [])  # Of a node of the tree that holds a system prompt.
+            elif not comparison.is_system(part) and not is_own_command(part):
+                parts.append(part)
+        return [mask(part, replacements, False) for part in parts]
     if isinstance(value, str):
         for text, replacement in replacements:
             value = value.replace(text, replacement)
@@ -109,11 +116,20 @@ def mask(value, replacements, is_top=True):
             result[key] = mask(part, replacements, False)
     if result.get("data") == {}:
         del result["data"]
+    if value.get("type") == "text" and isinstance(result.get("text"), str):
+        result["text"] = same_words(result["text"])
     return mask_built_in(result)
 
 
 def is_command_id(text):
     return re.fullmatch(r"c\d+", text)
+
+
+def is_own_command(value):
+    """Whether a command, or the text of a choice, stands for a command that pi itself has as an extension."""
+    if isinstance(value, str):
+        return value.startswith("/llama ")
+    return isinstance(value, dict) and str((value.get("sourceInfo") or {}).get("path")).startswith("<inline:")
 
 
 def mask_built_in(value):
@@ -127,11 +143,38 @@ def mask_built_in(value):
 
 def differences(expected, found):
     """Returns all differing lines: those only in the first run begin with `pi: `, those of the second with
-    `bowline: `."""
+    `bowline: `. As in tests/conformance, fields that only bowline has are no differences."""
     result = []
     matcher = difflib.SequenceMatcher(None, expected, found, autojunk=False)
     for operation, start, end, found_start, found_end in matcher.get_opcodes():
         if operation != "equal":
-            result += [f"pi: {line}" for line in expected[start:end]]
-            result += [f"bowline: {line}" for line in found[found_start:found_end]]
+            result += unmatched(expected[start:end], found[found_start:found_end])
     return result
+
+
+def unmatched(expected, found):
+    """Returns the lines of two stretches that no line of the other one, in the same order, stands for."""
+    result, begin = [], 0
+    for line in expected:
+        match = next((at for at in range(begin, len(found)) if stands_for(found[at], line)), None)
+        if match is None:
+            result.append(f"pi: {line}")
+        else:
+            result += [f"bowline: {extra}" for extra in found[begin:match]]
+            begin = match + 1
+    return result + [f"bowline: {extra}" for extra in found[begin:]]
+
+
+def stands_for(found, expected):
+    if found.startswith("{") and expected.startswith("{"):
+        return contains(json.loads(found), json.loads(expected))
+    return found == expected
+
+
+def contains(value, part):
+    """Whether a value has at least the fields of another one, at every depth."""
+    if isinstance(part, dict):
+        return isinstance(value, dict) and all(key in value and contains(value[key], part[key]) for key in part)
+    if isinstance(part, list):
+        return isinstance(value, list) and len(value) == len(part) and all(map(contains, value, part))
+    return value == part

@@ -1,6 +1,7 @@
 // How the lines of an editor are broken to a width, and moving up and down in what is shown.
 
 import { visibleWidth } from "./width.mjs";
+import { isBreakable } from "./wrap.mjs";
 
 /**
  * Returns the rows of a line as `{start, end}`, each at most `width` columns: broken after spaces where that
@@ -33,13 +34,19 @@ export function rowsOf(line, segments, width) {
     }
     used += size;
     const next = pieces[index + 1];
-    if (next && /^\s$/.test(piece.text) && !/^\s$/.test(next.text)) {
+    if (next && mayBreak(piece.text, next.text)) {
       breakAt = next.index;
       usedToBreak = used;
     }
   });
   end(line.length);
   return rows;
+}
+
+function mayBreak(before, after) {
+  const space = (text) => /^\s$/.test(text);
+  if (space(after)) return false;
+  return space(before) || isBreakable(before) || isBreakable(after);
 }
 
 // The first piece knows the width of the whole, so that the segment begins on a row of its own.
