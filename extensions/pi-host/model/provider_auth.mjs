@@ -4,7 +4,7 @@ import { bridge } from "../bridge.mjs";
 import { resolveHeaders, resolveValue } from "./config_values.mjs";
 import { HELD_KEY, listedModels } from "./engine_request.mjs";
 import { findEnvKeys, getEnvApiKey } from "./environment_keys.mjs";
-import { registrationOf } from "./registrations.mjs";
+import { registrationOf, streamsItself } from "./registrations.mjs";
 
 /** A token that ends sooner is renewed first. */
 const SOON_MS = 5 * 60 * 1000;
@@ -28,6 +28,12 @@ async function askEngine(provider) {
   return (await bridge.request("model.auth", { provider })) ?? {};
 }
 
+/** Asks for the key of a provider that an extension has registered. It is of no use to its server if bowline holds it. */
+async function askForOwn(name) {
+  const answer = await askEngine(name);
+  return answer.apiKey === HELD_KEY && streamsItself(name) ? {} : answer;
+}
+
 /** Returns a stored login that is still good, renewed by its extension if it is not. */
 async function renewed(provider, oauth, credential, signal) {
   if (!(credential.expires <= Date.now() + SOON_MS)) return credential;
@@ -40,7 +46,7 @@ async function renewed(provider, oauth, credential, signal) {
 
 async function ofNative(native, signal) {
   const resolve = native.auth?.apiKey?.resolve;
-  const answer = await askEngine(native.id).catch(() => ({}));
+  const answer = await askForOwn(native.id).catch(() => ({}));
   const stored = answer.credential;
   if (stored?.type === "oauth" && native.auth?.oauth) {
     const { oauth } = native.auth;
@@ -55,7 +61,7 @@ async function ofNative(native, signal) {
 }
 
 async function ofConfig(name, config, signal) {
-  const answer = await askEngine(name).catch((error) => ({ error }));
+  const answer = await askForOwn(name).catch((error) => ({ error }));
   if (answer.credential?.type === "oauth" && config.oauth) {
     const credential = await renewed(name, config.oauth, answer.credential, signal);
     return { auth: { apiKey: config.oauth.getApiKey(credential) }, source: "OAuth" };

@@ -296,3 +296,18 @@ test("a provider that hands its answers to an API of bowline describes the model
   assert.deepEqual({ provider, id, api, baseUrl }, { provider: "own", id: "m", api: "anthropic-messages", baseUrl: "http://proxy" });
   assert.deepEqual([params.apiKey, params.systemPrompt, params.thinkingLevel], ["other", "Be brief.", "low"]);
 });
+
+test("a project's provider uses the key of its own configuration", async () => {
+  const { asked } = connectBridge({ models: [request.model], scope: "project" });
+  let key;
+  const message = fauxAssistantMessage("ok");
+  registerStream(
+    (_model, _context, options) => {
+      key = options.apiKey;
+      return pushing({ type: "done", reason: "stop", message })();
+    },
+    { apiKey: "its own" },
+  );
+  await run();
+  assert.deepEqual([key, asked], ["its own", []]);
+});
