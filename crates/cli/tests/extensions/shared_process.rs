@@ -212,3 +212,55 @@ fn component_is_shown_to_clients_that_declare_it_and_gets_their_keys() {
     assert_eq!((&keys["data"], &keys["ext"], &keys["id"]), (&json!("\u{1b}[A"), &json!("a"), &json!("c")));
     runtime.actor.wait_for(|record| record["patch"]["render"] == json!({ "columns": 100, "rows": 30 }));
 }
+
+#[test]
+fn process_that_is_killed_in_a_hook_blocks_the_tool_and_bowline_goes_on() {
+    let (server, workspace) = Workspace::with_server();
+    let on = json!({ "hook:tool_call": [{ "unless": "died", "exit": 9 }, { "result": null }] });
+    let offers = registered(&[("a", json!({ "hooks": [{ "event": "tool_call" }] }))]);
+    let runtime = Runtime::new(workspace, &["a.ts"], offers, on);
+    let mut agent = runtime.start();
+    server.reply(Reply::text("").tool("bash", json!({ "command": "true" })));
+    let records = run(&mut agent, "go");
+    let end = of_type(&records, "tool_execution_end")[0].clone();
+    assert_eq!(end["isError"], true);
+    assert_eq!(end["result"]["content"][0]["text"], "Extension \"a\" exited");
+    while statuses(&mut agent) != json!({ "a": "running" }) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    server.reply(Reply::text("").tool("bash", json!({ "command": "true" })));
+    let records = run(&mut agent, "again");
+    assert_eq!(of_type(&records, "tool_execution_end")[0]["isError"], false);
+}
+
+#[test]
+fn process_that_is_killed_in_a_dialog_ends_the_command() {
+    let (_server, workspace) = Workspace::with_server();
+    let ask = json!({ "type": "request", "ext": "a", "id": "q", "method": "ui.confirm", "params": { "title": "?" } });
+    let on = json!({ "command:ask": [{ "send": ask }], "event:ui_prompt_start": [{ "exit": 9 }] });
+    let offer =
+        json!({ "commands": [{ "name": "ask" }], "hooks": [{ "event": "ui_prompt_start", "await": false }] });
+    let runtime = Runtime::new(workspace, &["a.ts"], registered(&[("a", offer)]), on);
+    let mut agent = runtime.start();
+    agent.send(json!({ "id": "1", "type": "prompt", "message": "/ask" }));
+    assert_eq!(agent.response("1")["success"], true);
+    wait_for_error(&mut agent, "command: Extension \"a\" exited");
+    run(&mut agent, "go");
+}
+
+#[test]
+fn extension_that_blocks_its_process_delays_no_answer() {
+    let (server, workspace) = Workspace::with_server();
+    let on = json!({ "tool:one": [{ "sleep": 10 }] });
+    let runtime = Runtime::new(workspace, &["a.ts"], registered(&[("a", tool("one"))]), on);
+    let mut agent = runtime.start();
+    server.reply(Reply::text("").tool("one", json!({ "text": "x" })));
+    agent.send(json!({ "type": "prompt", "message": "go" }));
+    agent.until_type("tool_execution_start");
+    let start = std::time::Instant::now();
+    agent.send(json!({ "id": "1", "type": "get_state" }));
+    agent.response("1");
+    agent.send(json!({ "id": "2", "type": "abort" }));
+    agent.response("2");
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
