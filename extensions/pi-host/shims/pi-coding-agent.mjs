@@ -8,22 +8,19 @@ export * from "../coding/events.mjs";
 export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail } from "../coding/truncate.mjs";
 export { withFileMutationQueue } from "../coding/file_queue.mjs";
 export { DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, estimateTokens, getLastAssistantUsage, shouldCompact } from "../coding/tokens.mjs";
-export { serializeConversation } from "../coding/conversation.mjs";
-export { convertToLlm } from "../session/messages.mjs";
-export {
-  SessionManager,
-  CURRENT_SESSION_VERSION,
-  buildContextEntries,
-  buildSessionContext,
-  buildSessionProjection,
-  getLatestCompactionEntry,
-  migrateSessionEntries,
-  parseSessionEntries,
-  sessionEntryToContextMessages,
-} from "../session_manager.mjs";
 export * from "../coding/tools.mjs";
-export * from "../coding/display.mjs";
-export { PlainTheme as Theme } from "../tui/theme.mjs";
+
+export const CURRENT_SESSION_VERSION = 3;
+export const SessionManager = lazyClass("../session_manager.mjs", "SessionManager");
+export const buildContextEntries = lazily("../session/context.mjs", "buildContextEntries");
+export const buildSessionContext = lazily("../session/context.mjs", "buildSessionContext");
+export const buildSessionProjection = lazily("../session/context.mjs", "buildSessionProjection");
+export const getLatestCompactionEntry = lazily("../session/context.mjs", "getLatestCompactionEntry");
+export const sessionEntryToContextMessages = lazily("../session/context.mjs", "sessionEntryToContextMessages");
+export const migrateSessionEntries = lazily("../session/file.mjs", "migrateSessionEntries");
+export const parseSessionEntries = lazily("../session/file.mjs", "parseSessionEntries");
+export const convertToLlm = lazily("../session/messages.mjs", "convertToLlm");
+export const serializeConversation = lazily("./conversation.mjs", "serializeConversation");
 
 export const parseFrontmatter = lazily("./front_matter.mjs", "parseFrontmatter");
 export const stripFrontmatter = lazily("./front_matter.mjs", "stripFrontmatter");
@@ -89,5 +86,21 @@ export const SkillInvocationMessageComponent = messageComponent("SkillInvocation
 export const BashExecutionComponent = messageComponent("BashExecutionComponent");
 export const ToolExecutionComponent = messageComponent("ToolExecutionComponent");
 
+export const Theme = lazyClass("../tui/theme.mjs", "PlainTheme");
+export const initTheme = lazily("./display.mjs", "initTheme");
+export const getMarkdownTheme = lazily("./display.mjs", "getMarkdownTheme");
+export const getSelectListTheme = lazily("./display.mjs", "getSelectListTheme");
+export const getSettingsListTheme = lazily("./display.mjs", "getSettingsListTheme");
+export const getLanguageFromPath = lazily("./display.mjs", "getLanguageFromPath");
+export const highlightCode = lazily("./display.mjs", "highlightCode");
+export const renderDiff = lazily("./display.mjs", "renderDiff");
+export const truncateToVisualLines = lazily("./display.mjs", "truncateToVisualLines");
+export const formatReadLineRange = lazily("./display.mjs", "formatReadLineRange");
+export const keyHint = lazily("./display.mjs", "keyHint");
+export const keyText = lazily("./display.mjs", "keyText");
+export const rawKeyHint = lazily("./display.mjs", "rawKeyHint");
+
 // Names of old versions for the same functions.
-export { keyText as appKey, keyHint as appKeyHint, keyText as editorKey } from "../coding/display.mjs";
+export const appKey = keyText;
+export const appKeyHint = keyHint;
+export const editorKey = keyText;
