@@ -42,7 +42,12 @@ function complete(message) {
 
 /** Returns the models that bowline has, also if it cannot say. */
 export function listedModels() {
-  return bridge.models?.() ?? [];
+  try {
+    return bridge.models?.() ?? [];
+  } catch (error) {
+    bridge.log?.("warning", `The models could not be listed: ${error.message}`);
+    return [];
+  }
 }
 
 /** Returns how bowline is told which model is meant: by its name, or by all that is known of it if it has no such model. */

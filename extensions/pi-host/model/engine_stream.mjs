@@ -8,12 +8,17 @@ import { calculateCost } from "./model_facts.mjs";
 
 const ABORTED = "Request was aborted";
 
+/** Up to this length, unfinished arguments of a tool call are read at every piece. */
+const OFTEN_READ = 4096;
+
 /** Builds the message of an answer from chunks and pushes an event for each. */
 class Answer {
   #model;
   #stream;
   #texts = [];
   #isStarted = false;
+  /** How much of the arguments of the current tool call was read. */
+  #read = 0;
 
   constructor(model, stream) {
     this.#model = model;
@@ -72,6 +77,7 @@ class Answer {
       toolcall: { type: "toolCall", id, name: toolName, arguments: {} },
     };
     this.message.content[contentIndex] = empty[kind];
+    this.#read = 0;
     this.#texts[contentIndex] = "";
     this.#push(`${kind}_start`, { contentIndex });
   }
@@ -79,9 +85,16 @@ class Answer {
   #continue(kind, contentIndex, delta) {
     const block = this.message.content[contentIndex];
     this.#texts[contentIndex] += delta;
-    if (kind === "toolcall") block.arguments = parseStreamingJson(this.#texts[contentIndex]);
+    if (kind === "toolcall") this.#readArguments(block, this.#texts[contentIndex]);
     else block[kind] = this.#texts[contentIndex];
     this.#push(`${kind}_delta`, { contentIndex, delta });
+  }
+
+  /** Reads unfinished arguments. Long ones are read anew only after they have grown, or the work would grow with its square. */
+  #readArguments(block, text) {
+    if (text.length > OFTEN_READ && text.length < this.#read * 1.05) return;
+    block.arguments = parseStreamingJson(text);
+    this.#read = text.length;
   }
 
   #end(kind, contentIndex, signature) {

@@ -168,3 +168,25 @@ test("extensions of a project call models without seeing keys", async () => {
   assert.deepEqual(asked.map(({ method }) => method), ["model.stream"]);
   assert.equal(asked[0].params.apiKey, undefined);
 });
+
+test("long arguments of a tool call are whole at the end", async () => {
+  const text = JSON.stringify({ content: "x".repeat(200_000) });
+  const call = { type: "toolCall", id: "c", name: "write", arguments: JSON.parse(text) };
+  connectBridge({
+    models: [model],
+    answers: {
+      "model.stream": (_, { onChunk }) => {
+        onChunk({ type: "toolcall_start", contentIndex: 0, id: "c", toolName: "write" });
+        for (let start = 0; start < text.length; start += 20) {
+          onChunk({ type: "toolcall_delta", contentIndex: 0, delta: text.slice(start, start + 20) });
+        }
+        onChunk({ type: "toolcall_end", contentIndex: 0 });
+        return answer({ content: [call], stopReason: "toolUse" });
+      },
+    },
+  });
+  const stream = streamFromEngine(model, { messages: [] });
+  let ended;
+  for await (const event of stream) if (event.type === "toolcall_end") ended = event.toolCall;
+  assert.deepEqual(ended.arguments, call.arguments);
+});
