@@ -56,7 +56,7 @@ export class Completion {
 
   #wants(before, character) {
     const last = before.at(-1) ?? "";
-    if (!/[\p{L}\p{N}.\-_@#]/u.test(character) && !this.provider?.triggerCharacters?.includes(last)) return false;
+    if (!/[\w.\-@#]|[^\x00-\x7f]/.test(character) && !this.provider?.triggerCharacters?.includes(last)) return false;
     return this.#isCommand(before) || this.#pattern.test(before);
   }
 

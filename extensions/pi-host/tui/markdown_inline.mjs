@@ -133,19 +133,26 @@ function plain(parts) {
   return result;
 }
 
+let marks;
+
+// Not a literal: that would be compiled whenever the module is loaded.
+function isMark(character) {
+  marks ??= new RegExp("[\\p{P}\\p{S}]", "u");
+  return marks.test(character);
+}
+
 function delimiter(text, before = " ", after = " ") {
   const space = (character) => /\s/.test(character);
-  const mark = (character) => /[\p{P}\p{S}]/u.test(character);
-  const left = !space(after) && (!mark(after) || space(before) || mark(before));
-  const right = !space(before) && (!mark(before) || space(after) || mark(after));
+  const left = !space(after) && (!isMark(after) || space(before) || isMark(before));
+  const right = !space(before) && (!isMark(before) || space(after) || isMark(after));
   // Underscores inside words are part of names.
   const word = text[0] === "_";
   return {
     type: "delimiter",
     text,
     size: text.length,
-    opens: left && (!word || !right || mark(before)),
-    closes: right && (!word || !left || mark(after)),
+    opens: left && (!word || !right || isMark(before)),
+    closes: right && (!word || !left || isMark(after)),
   };
 }
 
