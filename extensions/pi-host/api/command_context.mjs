@@ -1,5 +1,7 @@
 // `ctx` of commands: also starts, opens and changes sessions.
 
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { runAs } from "../host/current.mjs";
 import { createContext } from "./context.mjs";
 
@@ -26,14 +28,24 @@ export function createCommandContext(host, runtime, call) {
     getSystemPromptOptions: () => host.services.systemPromptOptions(),
     waitForIdle: async () => void (await ask("session.waitIdle")),
     newSession: async ({ parentSession, setup, withSession } = {}) => {
-      const entries = typeof setup === "function" ? await prepared(host, parentSession, setup) : undefined;
-      return replace("session.new", { parentSession, entries }, withSession);
+      const file = typeof setup === "function" ? await prepared(host.state, parentSession, setup) : undefined;
+      if (!file) return replace("session.new", { parentSession }, withSession);
+      host.preparedSession = file;
+      try {
+        const answer = await replace("session.switch", { sessionPath: file }, withSession);
+        if (answer.cancelled) rmSync(file, { force: true });
+        return answer;
+      } finally {
+        host.preparedSession = undefined;
+      }
     },
     fork: (entryId, { position, withSession } = {}) => replace("session.fork", { entryId, position }, withSession),
     switchSession: (sessionPath, { withSession } = {}) => replace("session.switch", { sessionPath: String(sessionPath) }, withSession),
     navigateTree: async (targetId, { summarize, customInstructions, replaceInstructions, label } = {}) => {
-      const params = { targetId, summarize, customInstructions, replaceInstructions, label };
-      return { cancelled: Boolean((await ask("session.navigate", params))?.cancelled) };
+      const params = { targetId, summarize, customInstructions, replaceInstructions };
+      const cancelled = Boolean((await ask("session.navigate", params))?.cancelled);
+      if (label !== undefined && !cancelled) host.requests.notify(extension.id, "session.setLabel", { entryId: targetId, label });
+      return { cancelled };
     },
     reload: async () => void (await ask("session.reload")),
   });
@@ -56,13 +68,17 @@ function createReplacedContext(host, runtime, call) {
   });
 }
 
-/** Returns the entries that `setup` gives a session that is to be started. */
-async function prepared(host, parentSession, setup) {
+/** Writes the session that `setup` makes. Returns its file; `undefined` if it is empty or sessions have no files. */
+async function prepared({ cwd, sessionFile }, parentSession, setup) {
   const { SessionManager } = await import("../session_manager.mjs");
-  const manager = SessionManager.inMemory(host.state.cwd, { parentSession });
+  const manager = SessionManager.inMemory(cwd, { parentSession });
   await setup(manager);
   const entries = manager.getEntries();
-  return entries.length > 0 ? entries : undefined;
+  if (entries.length === 0 || !sessionFile) return undefined;
+  const header = manager.getHeader();
+  const file = join(dirname(sessionFile), `${header.timestamp.replace(/[:.]/g, "-")}_${header.id}.jsonl`);
+  writeFileSync(file, [header, ...entries].map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
+  return file;
 }
 
 /** Returns the parameters of `session.sendMessage`. */

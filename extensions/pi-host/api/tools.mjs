@@ -1,6 +1,9 @@
 // Runs the tools of extensions.
 
+import { createRequire } from "node:module";
 import { runAs } from "../host/current.mjs";
+
+const load = createRequire(import.meta.url);
 
 /** Runs a tool and returns the result of the record. */
 export async function runTool(host, extension, { id, name, toolCallId, args }, call) {
@@ -16,12 +19,19 @@ export async function runTool(host, extension, { id, name, toolCallId, args }, c
   };
   try {
     return await runAs(runtime, call, async () => {
-      const prepared = typeof tool.prepareArguments === "function" ? tool.prepareArguments(args) : args;
-      return outcome(await tool.execute(toolCallId, prepared, call.signal, onUpdate, ctx));
+      const checked = prepared(tool, toolCallId, args);
+      return outcome(await tool.execute(toolCallId, checked, call.signal, onUpdate, ctx));
     });
   } finally {
     isRunning = false;
   }
+}
+
+/** The engine checks the arguments, unless the tool changes them before that. */
+function prepared(tool, id, args) {
+  if (typeof tool.prepareArguments !== "function") return args;
+  const { validateToolArguments } = load("../model/validation.mjs");
+  return validateToolArguments(tool, { type: "toolCall", id, name: tool.name, arguments: tool.prepareArguments(args) });
 }
 
 function outcome(result) {

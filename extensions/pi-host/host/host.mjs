@@ -27,6 +27,8 @@ export class Host {
   bus = new EventBus();
   /** What takes the keys for a component, by the id of its request. */
   customInputs = new Map();
+  /** The file of a session that an extension has written and is starting. */
+  preparedSession;
   mode = "rpc";
   hasUI = false;
   dialect = "pi";
@@ -203,13 +205,20 @@ export class Host {
       await this.#renew();
       if (event.reason !== "startup") this.services.invalidateModels();
     }
-    const result = await dispatch(this, extension, this.#whole(extension, event), call);
+    if (event.outcome === "aborted" || event.aborted === true) this.mirror.abortRun();
+    const result = await dispatch(this, extension, this.#whole(extension, this.#asNew(event)), call);
     if (event.type === "session_start") extension.noteSession(true);
     if (event.type === "session_shutdown" && REPLACING.has(event.reason)) {
       extension.noteSession(false);
       extension.runtime.retire();
     }
     return result;
+  }
+
+  /** Returns an event of opening the session that an extension has just made as that of starting it. */
+  #asNew(event) {
+    if (this.preparedSession === undefined || event.reason !== "resume") return event;
+    return { ...event, reason: "new", targetSessionFile: undefined };
   }
 
   /** Returns an event with the whole message where the engine only sends what is new of it. */

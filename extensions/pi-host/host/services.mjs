@@ -96,7 +96,7 @@ export class Services {
 
   /** Returns the system prompt of the session. */
   systemPrompt(ext) {
-    return this.#host.requests.requestSync(ext, "session.context")?.systemPrompt ?? "";
+    return this.#host.requests.requestSync(ext, "session.systemPrompt")?.systemPrompt ?? "";
   }
 
   /** Remembers what the prompt of a run is made of. */

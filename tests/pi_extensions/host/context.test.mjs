@@ -217,7 +217,7 @@ test("records that arrive during a request that is waited for come afterwards, i
 
 test("a request that fails is an error where it is used", async () => {
   const body = `try { return ctx.getSystemPrompt(); } catch (error) { return error.message; }`;
-  const answers = { "session.context": () => { throw new Error("no session"); } };
+  const answers = { "session.systemPrompt": () => { throw new Error("no session"); } };
   await withHost(showing(body), async (engine) => assert.equal(await shown(engine), "no session"), { answers });
 });
 

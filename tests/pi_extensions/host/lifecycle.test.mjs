@@ -1,6 +1,8 @@
 // Instances of extensions: what works when, and what happens when another session takes the place of theirs.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { withHost } from "./fake_engine.mjs";
 
@@ -144,7 +146,7 @@ test("a factory that fails for a later session is reported and leaves nothing re
 test("a command goes on in the session that it has started", async () => {
   const source = `
     export default (pi) => {
-      pi.on("session_start", () => pi.appendEntry("started"));
+      pi.on("session_start", (event) => pi.appendEntry("started as " + event.reason));
       pi.registerCommand("go", { handler: async (args, ctx) => {
         const answer = await ctx.newSession({
           parentSession: "/parent.jsonl",
@@ -159,21 +161,23 @@ test("a command goes on in the session that it has started", async () => {
       } });
     };`;
   await withHost({ "a.ts": source }, async (engine) => {
+    engine.state({ sessionFile: join(engine.folder, "session.jsonl") });
     const command = engine.command("go");
-    const request = await engine.next(({ method }) => method === "session.new");
-    assert.equal(request.params.parentSession, "/parent.jsonl");
-    assert.deepEqual(request.params.entries.map(({ type, customType, data }) => [type, customType, data]), [["custom", "note", 1]]);
-    await engine.hook({ type: "session_shutdown", reason: "new" });
+    const request = await engine.next(({ method }) => method === "session.switch");
+    const [header, entry] = readFileSync(request.params.sessionPath, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+    assert.equal(header.parentSession, "/parent.jsonl");
+    assert.deepEqual([entry.type, entry.customType, entry.data, entry.parentId], ["custom", "note", 1, null]);
+    await engine.hook({ type: "session_shutdown", reason: "resume" });
     engine.state({ sessionId: "session-2" });
     // The answer may come before the session has begun.
     engine.answer(request, { cancelled: false });
-    await engine.hook({ type: "session_start", reason: "new" });
+    await engine.hook({ type: "session_start", reason: "resume" });
     engine.answer(await engine.next(({ method }) => method === "session.waitIdle"), null);
     const { error } = await command;
     assert.match(error.message, STALE);
     assert.deepEqual(
       engine.of("notify").map(({ method, params }) => params.message ?? params.content ?? params.customType ?? method),
-      ["started", "in session-2", "hello", "sent"],
+      ["started as new", "in session-2", "hello", "sent"],
     );
   });
 });

@@ -29,6 +29,17 @@ test("what a tool is registered with reaches the engine", async () => {
   });
 });
 
+test("a tool that prepares its arguments has them checked afterwards", async () => {
+  const source = `export default (pi) => pi.registerTool({ name: "t", label: "L", description: "d",
+    parameters: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+    prepareArguments: (raw) => "old" in raw ? { n: raw.old } : raw,
+    async execute(id, params) { return { content: JSON.stringify(params) } } });`;
+  await withHost({ "a.ts": source }, async (engine) => {
+    assert.deepEqual((await engine.tool("t", { old: "5" })).result.content, text('{"n":5}'));
+    assert.match((await engine.tool("t", { other: 1 })).error.message, /^Validation failed for tool "t"/);
+  });
+});
+
 /** What `execute` does, and the result or the error that the engine gets. */
 const OUTCOMES = [
   ["return { content: [{ type: 'text', text: 'x' }], details: { d: 1 } }", { content: text("x"), details: { d: 1 } }],
