@@ -26,10 +26,10 @@ pub use registration::{
     ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
-    CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, EditorParams, EntriesParams,
-    ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, ForkPlace, InputParams,
-    ListModelsParams, ModelAuth, ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams,
-    SessionEntries, SwitchParams, Switched, SystemPromptBody,
+    CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel, EditorParams,
+    EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, ForkPlace,
+    InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams, NewSessionParams,
+    RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;

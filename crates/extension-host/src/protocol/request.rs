@@ -1,5 +1,6 @@
 //! What an extension can ask for: the table of requests.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bowline_core::message::{Arguments, AssistantMessage, Content, Message};
@@ -9,6 +10,8 @@ use bowline_core::usage::Usage;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::registration::ModelRegistration;
 
 /// Describes a method: its name, what it does, its parameters and its result.
 #[derive(Debug)]
@@ -166,8 +169,13 @@ pub struct EditorParams {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelParams {
-    /// `provider/id`; the model of the session if absent.
-    pub model: Option<String>,
+    /// `provider/id`, or a description of a model; the model of the session if absent.
+    pub model: Option<NamedModel>,
+    /// The key to use, instead of that of the provider.
+    pub api_key: Option<String>,
+    /// Headers to send, in addition to those of the provider.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Option<String>>,
     pub system_prompt: Option<String>,
     /// A message of the user, instead of `messages`.
     pub prompt: Option<String>,
@@ -176,6 +184,23 @@ pub struct ModelParams {
     pub thinking_level: Option<ThinkingLevel>,
     #[serde(default)]
     pub tools: Vec<DeclaredTool>,
+}
+
+/// A model to call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum NamedModel {
+    Name(String),
+    /// bowline talks to its `baseUrl` in the protocol `api`, whatever provider has this name.
+    Described(Box<DescribedModel>),
+}
+
+/// A model that need not be listed.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DescribedModel {
+    pub provider: String,
+    #[serde(flatten)]
+    pub model: ModelRegistration,
 }
 
 /// A tool that a model may call. The extension has to carry out the calls.
@@ -193,6 +218,9 @@ pub struct ListModelsParams {
     /// Whether providers of extensions list their models anew first.
     #[serde(default)]
     pub refresh: bool,
+    /// Whether models of providers without a key are listed, too.
+    #[serde(default)]
+    pub all: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
