@@ -79,7 +79,7 @@ export function deleteAllKittyImages() {
 
 /** Returns the sequence of iTerm2 that shows the image. */
 export function encodeITerm2(base64Data, options = {}) {
-  const parts = [`inline=${options.inline === false ? 0 : 1}`];
+  const parts = [`inline=${options.inline === false ? 0 : 1}`, `size=${Buffer.byteLength(base64Data, "base64")}`];
   if (options.width !== undefined) parts.push(`width=${options.width}`);
   if (options.height !== undefined) parts.push(`height=${options.height}`);
   if (options.name) parts.push(`name=${Buffer.from(options.name).toString("base64")}`);
