@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "target" / "pi-extensions"
 DOCUMENT = ROOT / "docs" / "pi-extensions.md"
 BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
+LINE = 600  # Characters shown of a differing line.
 SAME, DIFFERS, NOT_SERVED = "same", "differs", "not served"
 
 
@@ -63,7 +64,7 @@ def main():
         outcomes = list(pool.map(lambda name: outcome_of(installation, examples[name], played, options), names))
     if options.show:
         return show(outcomes[0])
-    report(outcomes, options)
+    report(outcomes)
     if options.update:
         update(outcomes)
     return 1 if any(outcome.status == DIFFERS for outcome in outcomes) else 0
@@ -140,20 +141,16 @@ def judge(outcome):
 def show(outcome):
     for name, lines in outcome.lines.items():
         print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
-    print("════ differences", *outcome.differing, *outcome.reasons, sep="\n")
+    print("════ differences", *wire.explained(outcome.differing), *outcome.reasons, sep="\n")
     return 0
 
 
-def report(outcomes, options):
+def report(outcomes):
     for outcome in outcomes:
-        for line in outcome.differing:
-            print(f"{outcome.example.name}: {line[:options_width()]}")
+        for line in wire.explained(outcome.differing):
+            print(f"{outcome.example.name}: {line[:LINE]}")
     counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS, NOT_SERVED)}
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
-
-
-def options_width():
-    return max(160, shutil.get_terminal_size((600, 24)).columns)
 
 
 def update(outcomes):

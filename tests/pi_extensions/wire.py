@@ -20,7 +20,7 @@ BUILT_IN = {"read", "bash", "edit", "write", "grep", "find", "ls"}
 TIMED_TOOLS = {"bash", "subagent"}
 
 VARYING = {"timestamp", "delayMs", "usage", "cost", "tokens", "tokensBefore", "estimatedTokensAfter", "contextUsage",
-           "fullOutputPath", "startedAt", "createdAt", "updatedAt"}
+           "messageCount", "fullOutputPath", "startedAt", "createdAt", "updatedAt"}
 
 IDS = {"id", "parentId", "entryId", "leafId", "firstKeptEntryId", "targetId", "fromId", "sessionId", "responseId",
        "toolCallId", "oldLeafId", "newLeafId"}
@@ -40,6 +40,7 @@ PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"\d+/\d+/\d{4}, \d+:\d\d:\d\d [AP]M", "<local time>"),
     (r"(bookmark-)\d{13}", r"\1<time>"),
     (r"/tmp/[A-Za-z0-9_-]+-[A-Za-z0-9_]{6}/", "/tmp/<folder>/"),
+    (r"--tmp-conform-\w{8}-work--", "--<folder>--"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
     (r"System: \d+ chars", "System: <number> chars"),  # The agents' own prompts differ.
     (r"Fork from entry [0-9a-f]{8}", "Fork from entry <id>"),
@@ -114,6 +115,8 @@ def mask(value, replacements, is_top=True):
             result[key] = "<id>"
         else:
             result[key] = mask(part, replacements, False)
+    if "summary" in result and "details" in result:
+        result["summary"] = "<summary>"  # Of the agent itself: extensions' own summaries have no details.
     if result.get("data") == {}:
         del result["data"]
     if value.get("type") == "text" and isinstance(result.get("text"), str):
@@ -178,3 +181,52 @@ def contains(value, part):
     if isinstance(part, list):
         return isinstance(value, list) and len(value) == len(part) and all(map(contains, value, part))
     return value == part
+
+
+def explained(lines):
+    """Returns differing lines in short: of two records of one kind only the fields that differ."""
+    result, waiting = [], []
+    for line in lines:
+        kind = kind_of(line)
+        partner = next((other for other in waiting if other[1] == kind), None) if line.startswith("bowline: ") else None
+        if partner:
+            waiting.remove(partner)
+            found = list(fields_that_differ(record_of(partner[0]), record_of(line)))
+            result[partner[2]] = f"{' '.join(kind)}: " + "; ".join(found)
+        else:
+            if line.startswith("pi: "):
+                waiting.append((line, kind, len(result)))
+            result.append(line)
+    return result
+
+
+def record_of(line):
+    text = line.split(": ", 1)[1]
+    return json.loads(text) if text.startswith("{") else text
+
+
+def kind_of(line):
+    record = record_of(line)
+    if not isinstance(record, dict):
+        return (line,)
+    record = record.get("out", record)
+    message = record.get("message") if isinstance(record.get("message"), dict) else {}
+    update = record.get("assistantMessageEvent") or {}
+    names = (record.get("type"), record.get("command"), record.get("method"), record.get("toolName"), message.get("role"),
+             update.get("type"), record.get("shell"), record.get("model sees"))
+    return tuple(str(name) for name in names if name)
+
+
+def fields_that_differ(expected, found, path=""):
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in expected:
+            if key not in found:
+                yield f"{path}.{key} missing, pi has {json.dumps(expected[key], ensure_ascii=False)[:160]}"
+            else:
+                yield from fields_that_differ(expected[key], found[key], f"{path}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for index, (one, other) in enumerate(zip(expected, found)):
+            yield from fields_that_differ(one, other, f"{path}[{index}]")
+    elif expected != found:
+        yield (f"{path} pi {json.dumps(expected, ensure_ascii=False)[:240]}"
+               f" bowline {json.dumps(found, ensure_ascii=False)[:240]}")

@@ -1,7 +1,7 @@
 // The entries of the running session, as far as they are known here. The engine has them; they are asked for when they are used.
 
 import { closeSync, openSync, readSync } from "node:fs";
-import { CURRENT_SESSION_VERSION } from "../session/file.mjs";
+import { CURRENT_SESSION_VERSION, loadEntriesFromFile } from "../session/file.mjs";
 
 /** How long entries are trusted while nothing is heard from the engine, in milliseconds. */
 const FRESH_MS = 50;
@@ -17,6 +17,7 @@ export class Entries {
   #header;
   #askedAt = 0;
   #isStale = true;
+  #exclusive = 0;
 
   /** `ask` is a synchronous request for the entries after one. */
   constructor(state, ask) {
@@ -27,6 +28,16 @@ export class Entries {
   /** Notes that there may be more of them. */
   markStale() {
     this.#isStale = true;
+  }
+
+  /** Runs what the session itself waits for: the engine answers nothing about it until then, so its file is read. */
+  async duringExclusive(run) {
+    this.#exclusive += 1;
+    try {
+      return await run();
+    } finally {
+      this.#exclusive -= 1;
+    }
   }
 
   /** Returns all of them, in the order of the session's file. The list only grows while the session stays. */
@@ -58,16 +69,7 @@ export class Entries {
   }
 
   #refresh() {
-    const last = this.#list.at(-1)?.id;
-    let answer;
-    try {
-      answer = this.#ask(last);
-    } catch (error) {
-      if (last === undefined) throw error;
-      // The last entry is not of this session any more.
-      this.#forget();
-      answer = this.#ask(undefined);
-    }
+    const answer = this.#exclusive > 0 ? this.#read() : this.#askForMore();
     for (const entry of answer?.entries ?? []) {
       if (entry.type === "session") this.#header = entry;
       else if (!this.#known.has(entry.id)) {
@@ -75,9 +77,26 @@ export class Entries {
         this.#list.push(entry);
       }
     }
-    if (answer && "leafId" in answer) this.#state.leafId = answer.leafId;
+    if (answer?.leafId !== undefined) this.#state.leafId = answer.leafId;
     this.#askedAt = Date.now();
     this.#isStale = false;
+  }
+
+  #askForMore() {
+    const last = this.#list.at(-1)?.id;
+    try {
+      return this.#ask(last);
+    } catch (error) {
+      if (last === undefined) throw error;
+      // The last entry is not of this session any more.
+      this.#forget();
+      return this.#ask(undefined);
+    }
+  }
+
+  #read() {
+    const file = this.#state.sessionFile;
+    return { entries: file ? loadEntriesFromFile(file) : [] };
   }
 }
 

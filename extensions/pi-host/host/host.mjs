@@ -19,6 +19,8 @@ import { StreamedMessage } from "./streamed_message.mjs";
 /** The version of the protocol. */
 const PROTOCOL = 1;
 const REPLACING = new Set(["new", "resume", "fork"]);
+/** Hooks that the session waits for before it does anything else. */
+const EXCLUSIVE = new Set(["session_start", "session_shutdown", "session_before_switch", "session_before_fork", "resources_discover"]);
 /** Hooks whose failure is more than that of a handler: it stops what they are asked about. */
 const FAILING_CLOSED = new Set(["tool_call", "user_bash"]);
 
@@ -206,7 +208,8 @@ export class Host {
       if (event.reason !== "startup") this.services.invalidateModels();
     }
     if (event.outcome === "aborted" || event.aborted === true) this.mirror.abortRun();
-    const result = await dispatch(this, extension, this.#whole(extension, this.#asNew(event)), call);
+    const run = () => dispatch(this, extension, this.#whole(extension, this.#asNew(event)), call);
+    const result = await (EXCLUSIVE.has(event.type) ? this.entries.duringExclusive(run) : run());
     if (event.type === "session_start") extension.noteSession(true);
     if (event.type === "session_shutdown" && REPLACING.has(event.reason)) {
       extension.noteSession(false);

@@ -53,7 +53,7 @@ TIMED_CONFIRM = (
     .send("prompt", message="/timed-select").dialog("select", cancelled=True).responded()
     .send("prompt", message="/timed-signal").dialog("confirm", confirmed=False).responded()
     # Nobody answers these two in time.
-    .send("prompt", message="/timed").send("prompt", message="/timed-signal")
+    .send("prompt", message="/timed").sleep(0.4).send("prompt", message="/timed-signal")
     .notified(message="Cancelled or timed out").notified(message="Dialog timed out (auto-cancelled)")
     .ask("get_state"))
 
