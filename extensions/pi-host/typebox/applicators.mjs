@@ -38,7 +38,10 @@ export function properties(schema, compile, settings) {
     for (const [key, check] of entries) {
       if (!has(value, key)) continue;
       const missing = value[key] === undefined && !required.has(key) && !settings.exactOptionalPropertyTypes;
-      if (missing) continue;
+      if (missing) {
+        evaluated?.keys.add(key);
+        continue;
+      }
       if (applyPart(check, value[key], sink, evaluated, schemaPath, `/properties/${key}`, path, key)) evaluated?.keys.add(key);
       else if (sink === null) return false;
       else valid = false;
@@ -134,13 +137,13 @@ function itemList(schemas, keyword, compile) {
   };
 }
 
-function itemsFrom(start, itemSchema, keyword, compile) {
+function itemsFrom(start, itemSchema, keyword, compile, firstErrorOnly = false) {
   const check = compile(itemSchema);
   return (value, sink, evaluated, schemaPath, path) => {
     let valid = true;
     for (let index = start; index < value.length; index += 1) {
       if (applyPart(check, value[index], sink, evaluated, schemaPath, `/${keyword}`, path, index)) evaluated?.indices.add(index);
-      else if (sink === null) return false;
+      else if (sink === null || firstErrorOnly) return false;
       else valid = false;
     }
     return valid;
@@ -161,7 +164,7 @@ export function items(schema, compile) {
 
 export function additionalItems(schema, compile) {
   if (!isSchemaList(schema.items) || !isSchema(schema.additionalItems)) return undefined;
-  return itemsFrom(schema.items.length, schema.additionalItems, "additionalItems", compile);
+  return itemsFrom(schema.items.length, schema.additionalItems, "additionalItems", compile, true);
 }
 
 export function contains(schema, compile) {
@@ -181,19 +184,25 @@ export function contains(schema, compile) {
   };
 }
 
-// Runs all alternatives; what those that pass evaluated counts, the errors of the others are returned.
+// Runs all alternatives. Returns which pass, what those evaluated, and the errors of the others.
 function alternatives(checks, value, sink, evaluated, schemaPath, path) {
   const passing = [];
   const failed = [];
+  const found = inner(evaluated);
   checks.forEach((check, index) => {
     const own = inner(evaluated);
     const branch = sink === null ? null : createSink();
     if (check(value, branch, own, `${schemaPath}/${index}`, path)) {
       passing.push(index);
-      merge(evaluated, own);
+      merge(found, own);
     } else if (branch !== null) failed.push(...branch.errors);
   });
-  return { passing, failed };
+  return { passing, failed, found };
+}
+
+function counted(evaluated, found) {
+  merge(evaluated, found);
+  return true;
 }
 
 function forward(sink, errors) {
@@ -205,8 +214,8 @@ export function anyOf(schema, compile) {
   const checks = schema.anyOf.map(compile);
   return (value, sink, evaluated, schemaPath, path) => {
     if (sink === null && evaluated === null) return checks.some((check) => check(value, null, null, "", ""));
-    const { passing, failed } = alternatives(checks, value, sink, evaluated, `${schemaPath}/anyOf`, path);
-    if (passing.length > 0) return true;
+    const { passing, failed, found } = alternatives(checks, value, sink, evaluated, `${schemaPath}/anyOf`, path);
+    if (passing.length > 0) return counted(evaluated, found);
     if (sink !== null) forward(sink, failed);
     return fail(sink, "anyOf", schemaPath, path, {}, schema, value);
   };
@@ -216,8 +225,8 @@ export function oneOf(schema, compile) {
   if (!isSchemaList(schema.oneOf)) return undefined;
   const checks = schema.oneOf.map(compile);
   return (value, sink, evaluated, schemaPath, path) => {
-    const { passing, failed } = alternatives(checks, value, sink, evaluated, `${schemaPath}/oneOf`, path);
-    if (passing.length === 1) return true;
+    const { passing, failed, found } = alternatives(checks, value, sink, evaluated, `${schemaPath}/oneOf`, path);
+    if (passing.length === 1) return counted(evaluated, found);
     if (sink !== null && passing.length === 0) forward(sink, failed);
     return fail(sink, "oneOf", schemaPath, path, { passingSchemas: passing }, schema, value);
   };
@@ -228,8 +237,8 @@ export function allOf(schema, compile) {
   const checks = schema.allOf.map(compile);
   return (value, sink, evaluated, schemaPath, path) => {
     if (sink === null && evaluated === null) return checks.every((check) => check(value, null, null, "", ""));
-    const { passing, failed } = alternatives(checks, value, sink, evaluated, `${schemaPath}/allOf`, path);
-    if (passing.length === checks.length) return true;
+    const { passing, failed, found } = alternatives(checks, value, sink, evaluated, `${schemaPath}/allOf`, path);
+    if (passing.length === checks.length) return counted(evaluated, found);
     if (sink !== null) forward(sink, failed);
     return false;
   };

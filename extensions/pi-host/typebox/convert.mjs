@@ -1,9 +1,10 @@
 // Converts values to the primitive types that a type asks for: "1" to 1, 1 to true.
 
+import { instantiate } from "./actions.mjs";
+import { StringType } from "./basic_types.mjs";
 import { enter, isReference, target } from "./context.mjs";
 import { deepClone } from "./equality.mjs";
 import { evaluate } from "./evaluate.mjs";
-import { instantiate } from "./actions.mjs";
 import { isOptional, isRecordLike, kindOf, put } from "./kind.mjs";
 import { validatorOf } from "./validator.mjs";
 
@@ -53,6 +54,7 @@ function toNumber(value) {
 function toText(value) {
   if (value === null) return "null";
   if (value === undefined) return "";
+  if (typeof value === "number" && !Number.isFinite(value)) return FAILED;
   return ["string", "number", "boolean", "bigint"].includes(typeof value) ? String(value) : FAILED;
 }
 
@@ -150,7 +152,7 @@ export function convert(outer, type, value) {
       return convert(context, evaluate(type), value);
     case "TemplateLiteral": {
       const evaluated = evaluate(type);
-      return evaluated === type ? value : convert(context, evaluated, value);
+      return convert(context, evaluated === type ? StringType() : evaluated, value);
     }
     case "Intersect": {
       const evaluated = evaluate(instantiate(context, type));
