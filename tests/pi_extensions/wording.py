@@ -21,6 +21,7 @@ WORDINGS = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"^Path not found: (.+)$", r"<missing \1>"),
     (r"^(\S+) does not exist\. (?:List|Did you mean) .*$", r"<missing \1>"),
     (r"\n\n\[Showing lines (\d+)-(\d+) of (\d+)\. Full output: [^\]]*\]$", r"<lines \1 to \2 of \3>"),
+    (r"\n\n\[These are lines (\d+)-(\d+) of (\d+)\. The full output is in [^\]]*\]$", r"<lines \1 to \2 of \3>"),
     (r"^Tool (\S+) not found$", r"<no tool \1>"),
     (r"^There is no tool named (\S+)\. The tools are: .*$", r"<no tool \1>"),
     (r'(?s)^Validation failed for tool "(\S+)":\n  - (\w+): .*$', r"<\1 has a wrong \2>"),

@@ -26,7 +26,8 @@ ANTHROPIC = [
     .prompt("hello", {"think": "I should greet", "text": "hello"})
     .prompt("work", call("bash", command="echo worked"), "done")
     .prompt("fail", {"status": 400, "body": WRONG}, "never")
-    .begin("endless", {"n": 3, "hang": 2}).until(type="message_update").ask("abort")
+    .begin("endless", {"n": 3, "hang": 1})
+    .until(type="message_update", assistantMessageEvent={"type": "text_delta"}).ask("abort")
     .sees("worked"),
     # With a token of a subscription.
     Script(files=FILES, companions=COMPANIONS, environment={"CUSTOM_ANTHROPIC_API_KEY": "sk-ant-oat-token"})
