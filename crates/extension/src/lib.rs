@@ -9,6 +9,7 @@ pub mod front_matter;
 mod instruction_files;
 mod list_filter;
 mod options;
+pub mod packages;
 mod project;
 mod project_settings;
 mod prompt_templates;
