@@ -24,5 +24,5 @@ pub use error::Error;
 pub use instruction_files::InstructionFiles;
 pub use list_filter::PathList;
 pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
-pub use project_settings::list as project_list;
+pub use project_settings::{list as project_list, list_in as settings_list, read as project_settings};
 pub use resources::{Expansion, ExpansionFailure, Resources, TrustQuestion};

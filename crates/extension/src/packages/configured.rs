@@ -39,6 +39,14 @@ pub enum Root {
     File(PathBuf),
 }
 
+impl Installed {
+    /// Returns a folder as a package that nothing is left out of.
+    pub fn unfiltered(folder: PathBuf) -> Self {
+        let source = folder.to_string_lossy().into_owned();
+        Self { source, scope: Scope::Temporary, filter: None, root: Ok(Root::Folder(folder)) }
+    }
+}
+
 impl Configured {
     /// Reads the packages in the settings of a place. Entries that are wrong go to `problems`.
     pub fn list(settings: &Value, place: &Place, problems: &mut Vec<String>) -> Vec<Self> {
