@@ -14,6 +14,7 @@ from scenario import Run  # noqa: E402
 
 PI = "@earendil-works/pi-coding-agent"
 VERSION = "0.87.1"
+NODE_VERSION = "22.23.3"
 # What some of pi's examples import. pi's package does not bring it along.
 EXAMPLE_DEPENDENCIES = [
     "ms@2.1.3", "@anthropic-ai/sdk@0.52.0", "@anthropic-ai/sandbox-runtime@0.0.26", "@earendil-works/gondolin@0.12.0"]
@@ -26,7 +27,8 @@ class Installation:
 
     def __init__(self, cache, pi=None):
         self.cache = Path(cache).resolve()
-        self.node = os.path.abspath(os.environ.get("BOWLINE_TEST_NODE") or find("node"))
+        self.node = os.path.abspath(
+            os.environ.get("BOWLINE_TEST_NODE") or self.cache / "node" / "node_modules" / "node" / "bin" / "node")
         self.prefix = Path(pi).resolve() if pi else self.cache / "pi"
         self.bowline = os.path.abspath(os.environ.get("BOWLINE", ROOT / "target" / "debug" / "bowline"))
 
@@ -38,8 +40,11 @@ class Installation:
     def examples(self):
         return self.package / "examples" / "extensions"
 
-    def install_pi(self):
-        """Installs pi and what its examples need, if they are missing."""
+    def install(self):
+        """Installs Node, pi and what its examples need, if they are missing."""
+        if not os.access(self.node, os.X_OK):
+            # A script of this package puts the program in its place.
+            npm_install(self.cache / "node", f"node@{NODE_VERSION}", scripts=True)
         if not (self.package / "package.json").exists():
             npm_install(self.prefix, f"{PI}@{VERSION}", *EXAMPLE_DEPENDENCIES)
         found = json.loads((self.package / "package.json").read_text())["version"]
@@ -52,17 +57,11 @@ class Installation:
         return [self.bowline]
 
 
-def find(program):
-    for folder in os.environ["PATH"].split(os.pathsep):
-        if os.access(os.path.join(folder, program), os.X_OK):
-            return os.path.join(folder, program)
-    raise SystemExit(f"{program} is not installed; BOWLINE_TEST_NODE names a Node of version 22.19 or newer")
-
-
-def npm_install(prefix, *packages):
-    """Installs packages as `pi install` does, but without their install scripts."""
+def npm_install(prefix, *packages, scripts=False):
+    """Installs packages as `pi install` does, by default without their install scripts."""
     Path(prefix).mkdir(parents=True, exist_ok=True)
-    options = ["--prefix", str(prefix), "--legacy-peer-deps", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    options = ["--prefix", str(prefix), "--legacy-peer-deps", "--no-audit", "--no-fund", "--silent"]
+    options += [] if scripts else ["--ignore-scripts"]
     return subprocess.run(["npm", "install", *options, *packages], stdout=sys.stderr).returncode == 0
 
 

@@ -7,11 +7,21 @@ import json
 
 # Comes before all records that tell how the run went on.
 SETTLED = {"type": "agent_settled"}
+INNER = "INNER PLAN"
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     """A tool call, as an answer of the model."""
     return {"name": name, "args": arguments}
+
+
+def plan_of(answers):
+    return json.dumps([answer(content) for content in answers], ensure_ascii=False)
+
+
+def inner(text, *answers):
+    """A text for the arguments of a call that scripts the model of an agent that the tool starts."""
+    return f"{text} {INNER} {plan_of(answers)}"
 
 
 def answer(content):
@@ -33,6 +43,7 @@ class Script:
         self.environment = dict(environment or {})
         self.companions = list(companions)
         self.steps, self.sent, self.offered, self.shells = [], [], [], []
+        self.loose = {}
         self.count = 0
         for name, text in (programs or {}).items():
             self.files[f"bin/{name}"] = text
@@ -69,8 +80,15 @@ class Script:
 
     def begin(self, text, *answers, **fields):
         """Sends a prompt with the model's answers, without waiting."""
-        plan = json.dumps([answer(content) for content in answers], ensure_ascii=False)
+        # Of several plans in a prompt the model takes the last, which has to be this one: another one inside is spelled
+        # in such a way that it only appears when the model's answer is decoded.
+        plan = plan_of(answers).replace(INNER, "\\u0050LAN")
         return self.send("prompt", message=f"{text} PLAN {plan}" if answers else text, **fields)
+
+    def ask_for(self, name, path, type, **fields):
+        """Sends a command and stores a field of its response; later steps refer to it as ${name}."""
+        self.send(type, **fields)
+        return self.keep(name, path, type="response", id=f"c{self.count}")
 
     def prompt(self, text, *answers):
         """Sends a prompt and waits until the run has ended."""
@@ -91,6 +109,12 @@ class Script:
 
     def sleep(self, seconds):
         self.steps.append({"sleep": seconds})
+        return self
+
+    def loosely(self, method, pattern=""):
+        """Compares requests of a dialog or display method whose texts match the pattern only as a set: when they come,
+        and how often, depends on timing."""
+        self.loose[method] = pattern
         return self
 
     def sees(self, *texts):

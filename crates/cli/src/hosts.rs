@@ -9,12 +9,14 @@ use bowline_dialect::Entry;
 use bowline_engine::Host;
 use bowline_extension::Resources;
 use bowline_extension_host::command_hooks::{CommandHooks, HookSources};
-use bowline_extension_host::{DEFAULT_START_LIMIT, McpHost, McpOptions, Places, Plan, ProcessHost};
+use bowline_extension_host::{
+    DEFAULT_START_LIMIT, McpHost, McpOptions, PiHosting, Places, Plan, ProcessHost,
+};
 use bowline_tools::Options;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::settings::SettingsFile;
 use crate::terminal::note;
 
@@ -91,6 +93,12 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
         flags,
         variable: Box::new(move |name| variables.get(name).cloned()),
         settings: Box::new(move || SettingsFile::read_plain(&settings_path)),
+        pi_host: PiHosting {
+            runtime: file.node_path.clone(),
+            cache: environment.home.join("cache"),
+            program: environment::program().ok(),
+            variables: file.pi_extension_environment.clone().unwrap_or_else(|| vec!["*".to_owned()]),
+        },
         report: Box::new(|message| note(format_args!("bowline: {message}"))),
         log: Box::new(move |line| {
             if is_verbose {

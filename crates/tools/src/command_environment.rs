@@ -168,6 +168,23 @@ impl CommandEnvironment {
         self.scrubbed().map(|scrubbed| &*scrubbed.variables)
     }
 
+    /// Returns the variables that commands do not get and whose names match one of `patterns`, as far as they are text. The
+    /// names of those that are still missing come along.
+    pub fn kept(&self, patterns: &[String]) -> Vec<(String, String)> {
+        let Some((scrubbed, source)) = self.scrubbed().zip(self.0.as_ref()) else { return Vec::new() };
+        let is_kept = |name: &str| patterns.iter().any(|pattern| matches_name(pattern, name));
+        let (kept, missing): (Vec<_>, Vec<_>) = scrubbed.dropped.iter().partition(|name| is_kept(name));
+        if kept.is_empty() {
+            return Vec::new();
+        }
+        let all = (source.all)().into_iter();
+        let all = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let mut variables: Vec<_> = all.filter(|(name, _)| kept.contains(&name)).collect();
+        let missing: Vec<_> = missing.into_iter().map(String::as_str).collect();
+        variables.push((DROPPED.to_owned(), missing.join(",")));
+        variables
+    }
+
     /// Returns the names of the variables that commands do not get, in order.
     pub fn dropped(&self) -> &[String] {
         self.scrubbed().map_or(&[], |scrubbed| &scrubbed.dropped)

@@ -82,6 +82,8 @@ pub(crate) struct SettingsFile {
     /// Paths of extensions, and what to leave out.
     pub extensions: Vec<String>,
     pub extension_start_timeout_ms: Option<u64>,
+    pub node_path: Option<String>,
+    pub pi_extension_environment: Option<Vec<String>>,
     pub extension_hook_timeout_ms: Option<u64>,
     /// Paths of skills and of prompt templates, and what to leave out.
     pub skills: Vec<String>,

@@ -1,4 +1,4 @@
-//! One run of an extension's process: what it was sent, and what it owes an answer to.
+//! An extension in one run of its process: what it was sent, and what it owes an answer to.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,44 +6,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_core::hook::HookEvent;
-use bowline_engine::Mirror;
 use bowline_tools::Progress;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::process::delta_lines::DeltaLines;
-use crate::process::outgoing::{Outgoing, Sent};
 use crate::process::pausable_clock::PausableClock;
+use crate::process::pipe::Pipe;
 use crate::protocol::{Chunk, Failure, HookEventRecord, PartialOutcome, ToExtension};
 
 /// How long an extension may take to answer what was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
-/// One run of an extension's process.
+/// An extension in one run of its process.
 pub(crate) struct Connection {
     /// The short name of the extension, for errors.
     name: Arc<str>,
-    pub outgoing: Outgoing,
+    pub pipe: Arc<Pipe>,
+    /// The end of each record if the process serves several extensions: it names this one.
+    address: Option<Vec<u8>>,
     deltas: Mutex<DeltaLines>,
     pub clock: PausableClock,
     calls: Mutex<Calls>,
     /// The requests of the extension that were not answered yet.
     pub requests: Mutex<HashMap<String, CancellationToken>>,
-    /// What the extension was last told of the session.
-    pub told: Mutex<Option<Arc<Mirror>>>,
-    /// Cancelled if the extension cannot be spoken to any longer.
-    pub broken: CancellationToken,
-    cause: Mutex<Option<String>>,
     /// Whether dialogs have their default at once.
     refuses_dialogs: AtomicBool,
-    /// Called with the first event that is dropped.
-    on_dropped: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Whether an extension has a process of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    Alone,
+    Shared,
 }
 
 #[derive(Default)]
 struct Calls {
-    last_id: u64,
     open: BTreeMap<u64, OpenCall>,
     is_closed: bool,
 }
@@ -94,27 +94,35 @@ impl CancelReason {
 }
 
 impl Connection {
-    pub fn new(name: Arc<str>, on_dropped: impl Fn() + Send + Sync + 'static) -> Self {
+    /// Returns a connection to the only extension of a process, or to one of several, which records name then.
+    pub fn new(name: Arc<str>, pipe: Arc<Pipe>, sharing: Sharing) -> Self {
+        let address = (sharing == Sharing::Shared).then(|| {
+            let mut end = b",\"ext\":".to_vec();
+            bowline_dialect::write_json(&mut end, &name);
+            end.push(b'}');
+            end
+        });
         Self {
             name,
-            outgoing: Outgoing::default(),
+            pipe,
+            address,
             deltas: Mutex::default(),
             clock: PausableClock::default(),
             calls: Mutex::default(),
             requests: Mutex::default(),
-            told: Mutex::default(),
-            broken: CancellationToken::new(),
-            cause: Mutex::default(),
             refuses_dialogs: AtomicBool::new(false),
-            on_dropped: Box::new(on_dropped),
         }
     }
 
     /// Sends a record that the extension must get.
     pub fn send(&self, record: &ToExtension<'_>) {
-        if self.outgoing.push(record) == Sent::TooMuch {
-            self.give_up("it does not read what it is sent".to_owned());
-        }
+        let sent = self.pipe.outgoing.push_line(|bytes| self.write(bytes, record));
+        self.pipe.check(sent);
+    }
+
+    /// Sends a record that is for every extension of the process.
+    pub fn send_to_all(&self, record: &ToExtension<'_>) {
+        self.pipe.check(self.pipe.outgoing.push(record));
     }
 
     /// Tells the extension of a hook's event.
@@ -133,10 +141,25 @@ impl Connection {
     }
 
     fn send_line_of_event(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        match self.outgoing.push_event(write) {
-            Sent::TooMuch => self.give_up("it does not read what it is sent".to_owned()),
-            Sent::FirstDropped => (self.on_dropped)(),
-            Sent::Queued | Sent::Dropped => {}
+        let sent = self.pipe.outgoing.push_event(|bytes| {
+            write(bytes);
+            self.address(bytes);
+        });
+        self.pipe.check(sent);
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>, record: &ToExtension<'_>) {
+        bowline_dialect::write_json(bytes, record);
+        self.address(bytes);
+    }
+
+    /// Names the extension in the record that was just written, if the process serves several.
+    fn address(&self, bytes: &mut Vec<u8>) {
+        if let Some(address) = &self.address
+            && bytes.last() == Some(&b'}')
+        {
+            bytes.pop();
+            bytes.extend_from_slice(address);
         }
     }
 
@@ -150,41 +173,26 @@ impl Connection {
         !self.refuses_dialogs.load(Ordering::Relaxed)
     }
 
-    /// Ends the process for a reason.
-    pub fn give_up(&self, cause: String) {
-        lock(&self.cause).get_or_insert(cause);
-        self.broken.cancel();
-    }
-
-    /// Returns why the process was ended, if it was.
-    pub fn cause(&self) -> Option<String> {
-        lock(&self.cause).clone()
-    }
-
     /// Registers a call and sends the record that `write` appends for its id; `None` if the process has ended.
     pub fn call(
         self: &Arc<Self>,
         open: OpenCall,
         write: impl FnOnce(&mut Vec<u8>, &str),
     ) -> Option<CallGuard> {
-        let id = {
+        let id = self.pipe.next_call();
+        {
             let mut calls = lock(&self.calls);
             if calls.is_closed {
                 return None;
             }
-            calls.last_id += 1;
-            let id = calls.last_id;
             calls.open.insert(id, open);
-            id
-        };
-        let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
-        match self.outgoing.push_call(|bytes| write(bytes, &id.to_string())) {
-            Sent::TooMuch => {
-                self.give_up("it does not read what it is sent".to_owned());
-                None
-            }
-            _ => Some(guard),
         }
+        let guard = CallGuard { connection: Arc::clone(self), id, is_cancelled: false };
+        let sent = self.pipe.outgoing.push_call(|bytes| {
+            write(bytes, &id.to_string());
+            self.address(bytes);
+        });
+        self.pipe.check(sent).then_some(guard)
     }
 
     /// Takes the end of a call.
@@ -234,12 +242,6 @@ impl Connection {
         for (_, request) in lock(&self.requests).drain() {
             request.cancel();
         }
-        self.outgoing.close();
-    }
-
-    /// Tells whether nothing more is sent.
-    pub fn is_closed(&self) -> bool {
-        lock(&self.calls).is_closed
     }
 
     /// Returns what is said about an extension that has exited.

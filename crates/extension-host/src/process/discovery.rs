@@ -288,7 +288,7 @@ impl Search {
 
     fn list_one_of_pi(&mut self, path: &Path, source: Source, base: Option<&Path>) {
         self.add(path, source, base, |found| {
-            found.launch = Err(NotLoaded::Unused("pi extensions are not served yet".to_owned()));
+            found.launch = Ok(Launch::of(Program::PiModule(path.to_owned())));
         });
     }
 

@@ -88,6 +88,11 @@ impl ProcessExtension {
         &self.id
     }
 
+    /// Gives it another short name.
+    pub fn rename(&mut self, id: &str) {
+        self.id = id.into();
+    }
+
     /// Tells whether the user put it there, so that it may have keys.
     pub fn is_of_user(&self) -> bool {
         is_of_user(&self.found)
@@ -344,11 +349,11 @@ fn is_of_user(found: &Found) -> bool {
 
 /// Sends what has changed of the session.
 fn tell(connection: &Connection, session: &Arc<Mirror>, entries: &[Arc<str>]) {
-    let before = lock(&connection.told).replace(Arc::clone(session));
+    let before = lock(&connection.pipe.told).replace(Arc::clone(session));
     let patch = mirror::changes(before.as_deref(), session);
     let entries: Vec<&RawValue> = entries.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !mirror::is_empty(&patch) || !entries.is_empty() {
-        connection.send(&ToExtension::State { patch: Box::new(patch), entries });
+        connection.send_to_all(&ToExtension::State { patch: Box::new(patch), entries });
     }
 }
 

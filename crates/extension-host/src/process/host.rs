@@ -20,9 +20,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::process::connection::lock;
-use crate::process::discovery::{Found, NotLoaded};
+use crate::process::discovery::{Found, NotLoaded, Program};
 use crate::process::extension::{Listing, ProcessExtension, describe};
 use crate::process::plan::Plan;
+use crate::process::serving_process::Process;
 use crate::process::supervisor::{OwnedTask, supervise};
 use crate::process::trust_question;
 use crate::protocol::HookEventRecord;
@@ -97,6 +98,8 @@ impl Drop for Processes {
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     extensions: Mutex<Vec<Arc<ProcessExtension>>>,
+    /// The process that pi's extensions share.
+    pi_host: Mutex<Option<Arc<Process>>>,
     /// What was found and is not run.
     not_loaded: Mutex<Vec<ExtensionInfo>>,
     /// What runs them.
@@ -113,6 +116,20 @@ impl Group {
     /// Notes that an extension knows a flag.
     pub fn take_flag(&self, name: &str) {
         lock(&self.taken_flags).insert(name.to_owned());
+    }
+
+    /// Adds an extension of pi. Extensions that share a process have different names.
+    fn add_of_pi(&self, mut extension: ProcessExtension) -> Arc<ProcessExtension> {
+        let mut extensions = lock(&self.extensions);
+        let name = Arc::clone(extension.id());
+        let mut number = 1;
+        while extensions.iter().any(|known| known.id() == extension.id()) {
+            number += 1;
+            extension.rename(&format!("{name}-{number}"));
+        }
+        let extension = Arc::new(extension);
+        extensions.push(Arc::clone(&extension));
+        extension
     }
 
     /// Tells whether extensions are still waited for.
@@ -259,6 +276,7 @@ impl Start {
     async fn begin_all(&self, found: Vec<Found>) -> Vec<oneshot::Receiver<()>> {
         let Self { plan, group, link, about } = self;
         let mut settled = Vec::new();
+        let mut of_pi = Vec::new();
         for found in found {
             if group.stop.is_cancelled() {
                 break;
@@ -271,8 +289,15 @@ impl Start {
                     let launch = launch.clone();
                     let weak = Arc::downgrade(group);
                     let (plan, about, link) = (Arc::clone(plan), about.clone(), link.clone());
-                    let extension = Arc::new(ProcessExtension::new(plan, found, launch, about, link, weak));
-                    settled.push(begin(group, extension));
+                    let is_of_pi = matches!(launch.program, Program::PiModule(_));
+                    let extension = ProcessExtension::new(plan, found, launch, about, link, weak);
+                    if is_of_pi {
+                        of_pi.push(group.add_of_pi(extension));
+                        continue;
+                    }
+                    let extension = Arc::new(extension);
+                    lock(&group.extensions).push(Arc::clone(&extension));
+                    settled.push(begin(group, Arc::new(Process::of(extension))));
                     // What the client has sent meanwhile comes first.
                     tokio::task::yield_now().await;
                 }
@@ -282,7 +307,24 @@ impl Start {
                 }
             }
         }
+        settled.extend(self.begin_of_pi(of_pi));
         settled
+    }
+
+    /// Has the process that pi's extensions share load them, and starts it if it does not run.
+    fn begin_of_pi(&self, extensions: Vec<Arc<ProcessExtension>>) -> Option<oneshot::Receiver<()>> {
+        if extensions.is_empty() {
+            return None;
+        }
+        let mut pi_host = lock(&self.group.pi_host);
+        if let Some(process) = &*pi_host {
+            process.add(extensions);
+            return Some(process.settled());
+        }
+        let process = Process::of_pi(Arc::clone(&self.plan), self.about.clone(), self.link.clone());
+        process.add(extensions);
+        let process = pi_host.insert(Arc::new(process));
+        Some(begin(&self.group, Arc::clone(process)))
     }
 
     async fn wait_for(&self, settled: Vec<oneshot::Receiver<()>>) -> Punctuality {
@@ -293,16 +335,11 @@ impl Start {
     }
 }
 
-/// Starts an extension. The receiver ends when it is known whether it starts.
-fn begin(group: &Arc<Group>, extension: Arc<ProcessExtension>) -> oneshot::Receiver<()> {
-    let (settled, receiver) = oneshot::channel();
-    lock(&group.extensions).push(Arc::clone(&extension));
-    let on_settled = move || {
-        let _ = settled.send(());
-    };
-    let run = supervise(extension, group.stop.clone(), on_settled);
-    lock(&group.runs).push(OwnedTask(tokio::spawn(run)));
-    receiver
+/// Starts a process. The receiver ends when it is known whether its extensions start.
+fn begin(group: &Group, process: Arc<Process>) -> oneshot::Receiver<()> {
+    let settled = process.settled();
+    lock(&group.runs).push(OwnedTask(tokio::spawn(supervise(process, group.stop.clone()))));
+    settled
 }
 
 /// Reports an extension that cannot be loaded.

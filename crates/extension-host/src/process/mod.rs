@@ -22,12 +22,15 @@ mod mirror;
 mod notifications;
 mod outgoing;
 mod pausable_clock;
+mod pi_host;
+mod pipe;
 mod plan;
 mod provider;
 mod reader;
 mod registration;
 mod requests;
 mod restarts;
+mod serving_process;
 #[cfg_attr(unix, path = "stdin_at_once_unix.rs")]
 #[cfg_attr(not(unix), path = "stdin_at_once_windows.rs")]
 mod stdin_at_once;
@@ -38,4 +41,4 @@ mod trust_question;
 pub use discovery::{Found, Launch, NotLoaded, Places, Program};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
-pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, Plan, Trace};
+pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, PiHosting, Plan, Trace};

@@ -14,7 +14,7 @@ use crate::protocol::{DeliverAs, NotificationBody, Notify, NotifyType, OpenUrlPa
 
 /// Carries out a notification. What is wrong with it is reported to the client.
 pub(crate) async fn carry_out(extension: &Arc<ProcessExtension>, displays: &mut Displays, notify: Notify) {
-    let Notify { method, params } = notify;
+    let Notify { ext: _, method, params } = notify;
     let link = &extension.link;
     let body = match NotificationBody::parse(&method, params) {
         Ok(body) => body,

@@ -1,6 +1,7 @@
 //! What the host of extension processes is told by the command line.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,12 +42,27 @@ pub struct Plan {
     pub variable: VariableSource,
     /// Returns the user's settings.
     pub settings: Box<dyn Fn() -> Value + Send + Sync>,
+    /// What the process that pi's extensions share is made from.
+    pub pi_host: PiHosting,
     /// Takes a line for the user: a problem that is not of the session.
     pub report: Box<dyn Fn(&str) + Send + Sync>,
     /// Takes a line of an extension's log.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
     /// Takes every line that is exchanged with an extension, whose short name comes first.
     pub trace: Option<Trace>,
+}
+
+/// What the process that pi's extensions share is made from.
+#[derive(Debug, Clone, Default)]
+pub struct PiHosting {
+    /// The program that runs it, Node or Bun; looked up in `PATH` if absent.
+    pub runtime: Option<String>,
+    /// The folder that its files are written to.
+    pub cache: PathBuf,
+    /// bowline, which extensions start as `pi`.
+    pub program: Option<PathBuf>,
+    /// The variables that it gets although they look like keys; `*` stands for all.
+    pub variables: Vec<String>,
 }
 
 /// Takes a line that is exchanged with an extension.

@@ -10,14 +10,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::connection::{Connection, lock};
 use crate::process::displays::Displays;
-use crate::process::extension::{ProcessExtension, flags_only};
+use crate::process::extension::flags_only;
 use crate::process::flood::Flood;
 use crate::process::notifications;
+use crate::process::pipe::Pipe;
 use crate::process::plan::Direction;
 use crate::process::requests;
+use crate::process::serving_process::{Member, Process};
 use crate::protocol::{
-    CallResult, ErrorBody, Failure, FromExtension, LONGEST_LINE, Registered, Registration, Request,
-    ToExtension, VERSION, answered_call,
+    CallResult, ErrorBody, ErrorRecord, Failure, FromExtension, LONGEST_LINE, Log, Registered, Registration,
+    Request, ToExtension, VERSION, answered_call,
 };
 
 /// How many invalid lines are reported.
@@ -34,8 +36,8 @@ const BUFFER: usize = 64 * 1024;
 
 /// Reads the records of one process.
 pub(crate) struct Reader {
-    extension: Arc<ProcessExtension>,
-    connection: Arc<Connection>,
+    process: Arc<Process>,
+    pipe: Arc<Pipe>,
     /// Cancelled once the process has registered.
     registered: CancellationToken,
     flood: Flood,
@@ -46,14 +48,10 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub fn new(
-        extension: Arc<ProcessExtension>,
-        connection: Arc<Connection>,
-        registered: CancellationToken,
-    ) -> Self {
+    pub fn new(process: Arc<Process>, pipe: Arc<Pipe>, registered: CancellationToken) -> Self {
         Self {
-            extension,
-            connection,
+            process,
+            pipe,
             registered,
             flood: Flood::default(),
             displays: Displays::default(),
@@ -71,7 +69,7 @@ impl Reader {
             let read = tokio::select! {
                 read = input.read_buf(&mut buffer) => read,
                 () = self.displays.become_due() => {
-                    self.displays.flush(&self.extension.link).await;
+                    self.displays.flush(&self.process.link).await;
                     continue;
                 }
             };
@@ -86,7 +84,7 @@ impl Reader {
         if let Some(line) = lines.finish() {
             self.take_line(line).await;
         }
-        self.displays.flush(&self.extension.link).await;
+        self.displays.flush(&self.process.link).await;
     }
 
     async fn take_line(&mut self, line: Line) {
@@ -97,18 +95,24 @@ impl Reader {
             }
             Line::NotUtf8 => return self.reject("a line is not UTF-8".to_owned()).await,
         };
-        if let Some(trace) = &self.extension.plan.trace {
-            trace(self.extension.id(), Direction::FromExtension, &text);
+        if let Some(trace) = &self.process.plan.trace {
+            trace(&self.process.name, Direction::FromExtension, &text);
         }
         match FromExtension::parse(&text) {
-            Ok(Some(record)) => self.take(record).await,
+            Ok(Some(FromExtension::Registered(registered))) => self.register(registered).await,
+            Ok(Some(record)) => match self.process.member(record.extension()) {
+                Some(member) => self.take(&member, record).await,
+                None => self.take_of_nobody(record).await,
+            },
             // A later version may have it.
             Ok(None) => {}
             Err(error) => {
                 // Whoever waits for this answer would wait in vain.
                 if let Some(id) = answered_call(&text) {
                     let message = format!("The extension's answer is invalid: {error}");
-                    self.connection.end_call(&id, Err(Failure::new(message)));
+                    for member in self.process.running_members() {
+                        member.connection.end_call(&id, Err(Failure::new(message.clone())));
+                    }
                 }
                 let shown: String = text.chars().take(SHOWN_LINE).collect();
                 let problem = format!(
@@ -124,109 +128,129 @@ impl Reader {
         self.slow_down().await;
         self.invalid_lines += 1;
         if self.invalid_lines < REPORTED_LINES {
-            self.extension.fail("protocol", problem).await;
+            self.process.fail("protocol", problem).await;
         } else if self.invalid_lines == REPORTED_LINES {
             let problem = format!("{problem} (further invalid lines are not reported)");
-            self.extension.fail("protocol", problem).await;
+            self.process.fail("protocol", problem).await;
         }
     }
 
-    async fn take(&mut self, record: FromExtension) {
+    async fn take(&mut self, member: &Member, record: FromExtension) {
+        let Member { extension, connection } = member;
         match record {
-            FromExtension::CallResult(CallResult { id, result, error }) => {
-                self.displays.flush(&self.extension.link).await;
-                self.connection.end_call(&id, error.map_or(Ok(result), Err));
+            FromExtension::CallResult(CallResult { id, result, error, .. }) => {
+                self.displays.flush(&extension.link).await;
+                connection.end_call(&id, error.map_or(Ok(result), Err));
             }
             FromExtension::Update(update) => {
                 self.slow_down().await;
-                self.connection.progress(&update.id, update.partial);
+                connection.progress(&update.id, update.partial);
             }
-            FromExtension::ChunkRecord(chunk) => self.connection.chunk(&chunk.id, chunk.event),
+            FromExtension::ChunkRecord(chunk) => connection.chunk(&chunk.id, chunk.event),
             FromExtension::Request(request) => {
-                self.displays.flush(&self.extension.link).await;
-                self.answer(request).await;
+                self.displays.flush(&extension.link).await;
+                self.answer(member, request).await;
             }
             FromExtension::Notify(notify) => {
                 self.slow_down().await;
-                notifications::carry_out(&self.extension, &mut self.displays, notify).await;
+                notifications::carry_out(extension, &mut self.displays, notify).await;
             }
             FromExtension::Cancel(cancel) => {
-                if let Some(request) = lock(&self.connection.requests).get(&cancel.id) {
+                if let Some(request) = lock(&connection.requests).get(&cancel.id) {
                     request.cancel();
                 }
             }
-            FromExtension::Registered(registered) => self.register(registered).await,
+            FromExtension::Registered(_) => {}
             FromExtension::Register(register) if self.registered.is_cancelled() => {
                 self.slow_down().await;
-                self.extension.register(register.parts, false).await;
-                self.send_flags().await;
+                extension.register(register.parts, false).await;
+                send_flags(member).await;
             }
             FromExtension::Register(_) => {
                 self.slow_down().await;
-                self.extension.fail("register", "the first record must be registered").await;
+                extension.fail("register", "the first record must be registered").await;
             }
             FromExtension::Unregister(names) => {
                 self.slow_down().await;
-                self.extension.unregister(names).await;
+                extension.unregister(names).await;
             }
             FromExtension::ErrorRecord(error) => {
                 self.slow_down().await;
-                let place = error.place.filter(|place| place.len() <= SHOWN_LINE);
+                let place = place_of(&error);
                 if let Some(stack) = error.stack {
-                    (self.extension.plan.log)(&format!("{}: {stack}", self.extension.id()));
+                    (extension.plan.log)(&format!("{}: {stack}", extension.id()));
                 }
-                self.extension.fail(place.as_deref().unwrap_or("process"), error.message).await;
+                extension.fail(&place, error.message).await;
             }
             FromExtension::Log(log) => {
                 self.slow_down().await;
-                let level = log.level.map(|level| format!("{level}: ")).unwrap_or_default();
-                (self.extension.plan.log)(&format!("{}: {level}{}", self.extension.id(), log.message));
+                self.log(extension.id(), &log);
             }
         }
     }
 
+    /// Takes a record of a process that serves several extensions and names none of them: only what concerns no single
+    /// one can be.
+    async fn take_of_nobody(&mut self, record: FromExtension) {
+        self.slow_down().await;
+        match record {
+            FromExtension::ErrorRecord(error) => {
+                let place = place_of(&error);
+                self.process.fail(&place, error.message).await;
+            }
+            FromExtension::Log(log) => self.log(&self.process.name, &log),
+            _ => {}
+        }
+    }
+
+    fn log(&self, name: &str, log: &Log) {
+        let level = log.level.as_ref().map(|level| format!("{level}: ")).unwrap_or_default();
+        (self.process.plan.log)(&format!("{name}: {level}{}", log.message));
+    }
+
     async fn register(&mut self, registered: Registered) {
-        if self.registered.is_cancelled() {
+        if self.process.is_registered() {
             self.slow_down().await;
-            return self.extension.fail("register", "it has registered already").await;
+            return self.process.fail("register", "it has registered already".to_owned()).await;
         }
         if registered.protocol != VERSION {
             let version = registered.protocol;
             let cause = format!("speaks version {version} of the protocol, but bowline speaks {VERSION}");
-            return self.connection.give_up(cause);
+            return self.pipe.give_up(cause);
         }
         for error in registered.errors {
-            self.extension.fail("load", error.error).await;
+            match self.process.member(error.ext.as_deref()) {
+                Some(Member { extension, .. }) => {
+                    if self.process.is_shared() {
+                        extension.set_status(ExtensionStatus::Failed(error.error.clone()));
+                    }
+                    extension.fail("load", error.error).await;
+                }
+                None => self.process.fail("load", error.error).await,
+            }
         }
-        self.extension.set_connection(Some(Arc::clone(&self.connection)));
-        self.extension.set_status(ExtensionStatus::Running);
-        let parts = registered.extensions.into_iter().fold(Registration::default(), Registration::and);
-        self.extension.register(parts, true).await;
-        self.send_flags().await;
-        self.extension.tell_all(&self.connection);
+        if self.process.is_shared() {
+            for parts in registered.extensions {
+                if let Some(member) = self.process.member(parts.ext.as_deref()) {
+                    register(&member, parts).await;
+                }
+            }
+        } else if let Some(member) = self.process.member(None) {
+            let parts = registered.extensions.into_iter().fold(Registration::default(), Registration::and);
+            register(&member, parts).await;
+        }
         self.registered.cancel();
-    }
-
-    /// Sends the values of the flags that the extension knows.
-    async fn send_flags(&self) {
-        let mut problems = Vec::new();
-        let flags = self.extension.flag_values(&mut problems);
-        if !flags.is_empty() {
-            self.connection.send(&ToExtension::State { patch: flags_only(&flags), entries: Vec::new() });
-        }
-        for problem in problems {
-            (self.extension.plan.report)(&problem);
-            self.extension.fail("load", problem).await;
-        }
+        self.process.registered();
     }
 
     /// Answers a request in a task of its own.
-    async fn answer(&mut self, request: Request) {
+    async fn answer(&mut self, member: &Member, request: Request) {
         while self.answers.try_join_next().is_some() {}
-        let Request { id, method, params } = request;
+        let Request { id, method, params, .. } = request;
+        let Member { extension, connection } = member.clone();
         let cancel = CancellationToken::new();
         let refusal = {
-            let mut open = lock(&self.connection.requests);
+            let mut open = lock(&connection.requests);
             if open.contains_key(&id) {
                 Some("there is an open request with this id".to_owned())
             } else if open.len() >= MOST_REQUESTS {
@@ -237,9 +261,8 @@ impl Reader {
             }
         };
         if let Some(refusal) = refusal {
-            return respond(&self.connection, &id, &Err(refusal));
+            return respond(&connection, &id, &Err(refusal));
         }
-        let (extension, connection) = (Arc::clone(&self.extension), Arc::clone(&self.connection));
         self.answers.spawn(async move {
             let answer = requests::answer(&extension, &connection, &id, &method, params, cancel).await;
             lock(&connection.requests).remove(&id);
@@ -254,10 +277,39 @@ impl Reader {
         if self.flood.count() {
             let most = crate::process::flood::MOST_PER_SECOND;
             let error = format!("it sends more than {most} records a second and is slowed down");
-            self.extension.fail("flood", error).await;
+            self.process.fail("flood", error).await;
         }
         self.flood.wait().await;
     }
+}
+
+/// Takes what an extension of a process that has just started offers.
+async fn register(member: &Member, parts: Registration) {
+    let Member { extension, connection } = member;
+    extension.set_connection(Some(Arc::clone(connection)));
+    extension.set_status(ExtensionStatus::Running);
+    extension.register(parts, true).await;
+    send_flags(member).await;
+    extension.tell_all(connection);
+}
+
+/// Sends the values of the flags that an extension knows.
+async fn send_flags(member: &Member) {
+    let Member { extension, connection } = member;
+    let mut problems = Vec::new();
+    let flags = extension.flag_values(&mut problems);
+    if !flags.is_empty() {
+        connection.send(&ToExtension::State { patch: flags_only(&flags), entries: Vec::new() });
+    }
+    for problem in problems {
+        (extension.plan.report)(&problem);
+        extension.fail("load", problem).await;
+    }
+}
+
+/// Returns what an extension was doing when an error occurred.
+fn place_of(error: &ErrorRecord) -> String {
+    error.place.clone().filter(|place| place.len() <= SHOWN_LINE).unwrap_or_else(|| "process".to_owned())
 }
 
 /// Sends the answer to a request.

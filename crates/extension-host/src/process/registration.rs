@@ -76,7 +76,7 @@ impl Registered {
     /// Adds what an extension registers. What is wrong is left out.
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
-        let Registration { tools, commands, flags, hooks, providers, wants } = registration;
+        let Registration { ext: _, tools, commands, flags, hooks, providers, wants } = registration;
         let problems = &mut changed.problems;
         let put_tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
         let put_commands =
@@ -107,7 +107,7 @@ impl Registered {
 
     /// Removes what an extension takes back.
     pub fn remove(&mut self, names: &Unregister) -> Changed {
-        let Unregister { tools, commands, hooks, providers } = names;
+        let Unregister { ext: _, tools, commands, hooks, providers } = names;
         self.providers.retain(|provider| !providers.contains(&provider.name));
         self.tools.retain(|tool| !tools.contains(&tool.name));
         self.commands.retain(|command| !commands.contains(&command.name));

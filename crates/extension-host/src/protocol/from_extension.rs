@@ -73,6 +73,25 @@ records! {
     Log => "log",
 }
 
+impl FromExtension {
+    /// Returns the extension that a record is about, if it names one.
+    pub fn extension(&self) -> Option<&str> {
+        match self {
+            Self::Registered(_) => None,
+            Self::Register(record) => record.parts.ext.as_deref(),
+            Self::Unregister(record) => record.ext.as_deref(),
+            Self::CallResult(record) => record.ext.as_deref(),
+            Self::Update(record) => record.ext.as_deref(),
+            Self::ChunkRecord(record) => record.ext.as_deref(),
+            Self::Request(record) => record.ext.as_deref(),
+            Self::Notify(record) => record.ext.as_deref(),
+            Self::Cancel(record) => record.ext.as_deref(),
+            Self::ErrorRecord(record) => record.ext.as_deref(),
+            Self::Log(record) => record.ext.as_deref(),
+        }
+    }
+}
+
 /// Returns the id of the call that a line answers, if that can be made out although the line is no valid record.
 pub(crate) fn answered_call(line: &str) -> Option<String> {
     #[derive(Default)]
@@ -111,7 +130,7 @@ pub(crate) fn answered_call(line: &str) -> Option<String> {
     }
 }
 
-/// The answer to `init`: what the extension offers and wants.
+/// The answer to `init` and to `load`: what the extension offers and wants.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Registered {
     /// The version of the protocol that the extension was written for.
@@ -120,7 +139,7 @@ pub struct Registered {
     pub name: Option<String>,
     #[serde(default)]
     pub version: Option<String>,
-    /// One element: a process serves one extension.
+    /// One element, unless the process serves several extensions: then one for each that was loaded.
     #[serde(default)]
     pub extensions: Vec<Registration>,
     /// Why something could not be registered.
@@ -131,6 +150,9 @@ pub struct Registered {
 /// Why something could not be registered.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RegistrationError {
+    /// The extension that could not be loaded, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     pub error: String,
 }
 
@@ -144,6 +166,9 @@ pub struct Register {
 /// Takes back what was registered.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Unregister {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     /// The names of tools.
     #[serde(default)]
     pub tools: Vec<String>,
@@ -162,6 +187,9 @@ pub struct Unregister {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Result")]
 pub struct CallResult {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     pub id: String,
     #[serde(default)]
     pub result: Value,
@@ -237,6 +265,9 @@ impl From<CompletionResult> for Completion {
 /// The progress of a tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Update {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     /// The id of the `tool` record.
     pub id: String,
     /// The output so far, which replaces that of earlier updates.
@@ -256,6 +287,9 @@ pub struct PartialOutcome {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ChunkRecord")]
 pub struct ChunkRecord {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     /// The id of the `provider` record.
     pub id: String,
     pub event: Chunk,
@@ -283,6 +317,9 @@ pub enum StreamStop {
 /// Asks bowline for something. The answer is a `response` with the same id.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Request {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     /// Unique among the requests of the extension.
     pub id: String,
     pub method: String,
@@ -293,6 +330,9 @@ pub struct Request {
 /// Tells bowline to do something. There is no answer; a failure is reported as `extension_error` to the client.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Notify {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     pub method: String,
     #[serde(default)]
     pub params: Map<String, Value>,
@@ -301,6 +341,9 @@ pub struct Notify {
 /// Withdraws a `request`, which is answered at once.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Cancel {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     pub id: String,
 }
 
@@ -308,6 +351,9 @@ pub struct Cancel {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Error")]
 pub struct ErrorRecord {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     pub message: String,
     /// What the extension was doing; `process` if absent.
     #[serde(default, rename = "where")]
@@ -319,6 +365,9 @@ pub struct ErrorRecord {
 /// A line for bowline's log, which is shown with `--verbose`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Log {
+    /// The extension that it is about, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     #[serde(default)]
     pub level: Option<String>,
     pub message: String,

@@ -11,6 +11,9 @@ use serde_json::Value;
 /// What an extension offers and wants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct Registration {
+    /// The extension that offers it, if the process serves several.
+    #[serde(default)]
+    pub ext: Option<String>,
     #[serde(default)]
     pub tools: Vec<ToolRegistration>,
     #[serde(default)]

@@ -19,8 +19,16 @@ pub fn schema() -> Value {
     let mut definitions = Map::new();
 
     let sent = variants::<ToExtension<'_>>(&mut sending);
-    let sent: Vec<_> =
-        sent.into_iter().map(|record| (camel_case(tag(&record, "type")) + "Record", record)).collect();
+    let sent: Vec<_> = sent
+        .into_iter()
+        .map(|mut record| {
+            record["properties"]["ext"] = json!({
+                "type": "string",
+                "description": "The extension that it is about, if the process serves several.",
+            });
+            (camel_case(tag(&record, "type")) + "Record", record)
+        })
+        .collect();
     definitions.insert("ToExtension".to_owned(), union("Every line that bowline sends.", &sent));
     records.extend(sent);
 

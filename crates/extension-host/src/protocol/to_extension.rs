@@ -39,10 +39,12 @@ pub enum ToExtension<'record> {
         flags: &'record BTreeMap<String, Value>,
         /// What is known of the session. The rest follows in a `state` record before the first hook.
         state: Box<State<'record>>,
-        /// The extension that the process serves: one element.
+        /// The extensions that the process serves: one element, but for the process that extensions of pi share.
         extensions: &'record [InitExtension<'record>],
         limits: Limits,
     },
+    /// Further extensions for the process that extensions of pi share. It answers with `registered` for them.
+    Load { extensions: &'record [InitExtension<'record>] },
     /// Calls the extension and waits for its `result`.
     Hook {
         id: &'record str,
@@ -133,7 +135,7 @@ pub struct InitSession<'record> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitExtension<'record> {
-    /// A short name.
+    /// A short name. In a process that serves several extensions it is unique, and `ext` in records.
     pub id: &'record str,
     /// Its path, by which clients know it when it fails.
     pub path: &'record str,

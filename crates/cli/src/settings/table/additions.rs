@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{LONGEST_MS, MOST_TOKENS, Setting};
 use crate::settings::file::SettingsFile;
 use crate::settings::groups::Limits;
-use crate::settings::value::Kind::{Choice, Named, Number, Switch, Texts};
+use crate::settings::value::Kind::{Choice, Named, Number, Switch, Text, Texts};
 use crate::settings::value::{Wrong, whole_number};
 
 /// The settings, in the order of the documentation.
@@ -75,6 +75,20 @@ pub(super) const SETTINGS: &[Setting] = &[
         default: "30000",
         example: "60000",
         about: "how long an extension may take in a hook; the time in which it waits for the user or a model does not count",
+    },
+    Setting {
+        path: "nodePath",
+        kind: Text(|file, value| file.node_path = Some(value)),
+        default: "the `node` or `bun` in `PATH`",
+        example: "\"/opt/node-22/bin/node\"",
+        about: "the Node (22.15 or later) or Bun that runs [extensions of pi](pi-extensions.md)",
+    },
+    Setting {
+        path: "piExtensionEnvironment",
+        kind: Texts(|file, value| file.pi_extension_environment = Some(value)),
+        default: "`[\"*\"]`, which is all of them",
+        example: r#"["EXA_API_KEY"]"#,
+        about: "the variables that look like keys and that [extensions of pi](pi-extensions.md) get all the same",
     },
     Setting {
         path: "skills",

@@ -1,0 +1,228 @@
+//! The process that pi's extensions share: its files, which the program contains, and how it is started.
+//!
+//! Pi's extensions are modules for one JavaScript runtime, which hold on to each other's objects, so one process serves all
+//! of them. It is JavaScript in plain files, compressed in the program and written to a folder when they are needed.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash as _, Hasher as _};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use bowline_engine::About;
+use bowline_tools::ServiceLaunch;
+
+use crate::process::plan::{PiHosting, Plan};
+
+/// The files of the host: for each its name, a line feed, its length, a line feed and its content.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pi_host.zlib"));
+
+/// Differs if the files do.
+const VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/pi_host.version"));
+
+/// The file that is run.
+const ENTRY: &str = "main.mjs";
+
+/// The most that the files can be, which is far more than they are.
+const LONGEST_PACKED: usize = 64 * 1024 * 1024;
+
+/// The programs that can run it, in the order in which they are looked for.
+const RUNTIMES: [&str; 2] = ["node", "bun"];
+
+/// The variable with the folder that the host keeps transformed sources in.
+const CACHE_VARIABLE: &str = "BOWLINE_PI_CACHE";
+
+/// Returns how the process is started, once its files are there. Writes files, so it belongs on a thread that may block.
+pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String> {
+    let hosting = &plan.pi_host;
+    let mut environment = plan.options.environment.kept(&hosting.variables);
+    let path = (plan.variable)("PATH").unwrap_or_default();
+    let program = match &hosting.runtime {
+        Some(runtime) => runtime.clone(),
+        None => find_runtime(&path).ok_or("pi extensions need Node 22.15 or later, or Bun, and neither is in PATH; the setting nodePath can name it")?,
+    };
+    let folder = unpack(&hosting.cache).map_err(|error| {
+        format!(
+            "the files of the host for pi extensions cannot be written to {}: {error}",
+            hosting.cache.display()
+        )
+    })?;
+    environment.push((CACHE_VARIABLE.to_owned(), hosting.cache.join("pi-extensions").display().to_string()));
+    // Extensions that start agents of their own start this program, with the same models and keys.
+    if let Some(commands) = commands(hosting) {
+        environment.push(("PATH".to_owned(), join_paths(&commands, &path)));
+        environment.push(("BOWLINE_HOME".to_owned(), plan.places.own_folder.display().to_string()));
+    }
+    let mut arguments = vec![folder.join(ENTRY).display().to_string()];
+    if !is_bun(&program) {
+        // Removing types from sources is still announced as an experiment by some releases.
+        arguments.insert(0, "--no-warnings".to_owned());
+    }
+    Ok(ServiceLaunch {
+        program,
+        arguments,
+        environment,
+        working_directory: about.directory.clone(),
+        options: std::sync::Arc::clone(&plan.options),
+    })
+}
+
+fn is_bun(program: &str) -> bool {
+    Path::new(program).file_stem().is_some_and(|name| name == "bun")
+}
+
+/// Returns the path of the runtime that is found first in the folders of `PATH`.
+fn find_runtime(path: &str) -> Option<String> {
+    let folders: Vec<_> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    RUNTIMES.iter().find_map(|name| {
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let found = folders.iter().map(|folder| folder.join(&name)).find(|file| file.is_file())?;
+        Some(found.display().to_string())
+    })
+}
+
+/// Puts a folder before the others of `PATH`.
+fn join_paths(first: &Path, path: &str) -> String {
+    let folders = std::iter::once(first.to_owned()).chain(std::env::split_paths(path));
+    std::env::join_paths(folders)
+        .map_or_else(|_| path.to_owned(), |joined| joined.to_string_lossy().into_owned())
+}
+
+/// Returns a folder in which this program is called `pi`.
+#[cfg(unix)]
+fn commands(hosting: &PiHosting) -> Option<PathBuf> {
+    let program = hosting.program.as_ref()?;
+    let mut hasher = DefaultHasher::new();
+    program.hash(&mut hasher);
+    let folder = hosting.cache.join(format!("pi-command-{:016x}", hasher.finish()));
+    let link = folder.join("pi");
+    if fs::read_link(&link).is_ok_and(|target| target == *program) {
+        return Some(folder);
+    }
+    bowline_files::create_private_folder(&folder).ok()?;
+    // Another process may have made it meanwhile.
+    let _ = std::os::unix::fs::symlink(program, &link);
+    fs::read_link(&link).is_ok_and(|target| target == *program).then_some(folder)
+}
+
+/// Links need a privilege there, so extensions find the real pi, if there is one.
+#[cfg(not(unix))]
+fn commands(_: &PiHosting) -> Option<PathBuf> {
+    None
+}
+
+/// Writes the files below `cache` if they are not there yet, and returns their folder.
+fn unpack(cache: &Path) -> io::Result<PathBuf> {
+    let folder = cache.join(format!("pi-host-{VERSION}"));
+    if folder.join(ENTRY).is_file() {
+        return Ok(folder);
+    }
+    bowline_files::create_private_folder(cache)?;
+    let invalid = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason.to_owned());
+    let packed = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(PACKED, LONGEST_PACKED)
+        .map_err(|_| invalid("the packed files are damaged"))?;
+    // The folder appears whole or not at all, whoever else writes it.
+    let draft = cache.join(format!("pi-host-{VERSION}.{}", std::process::id()));
+    let _ = fs::remove_dir_all(&draft);
+    let mut rest = &*packed;
+    while !rest.is_empty() {
+        let (name, content, after) =
+            next_file(rest).ok_or_else(|| invalid("the packed files are damaged"))?;
+        let path = draft.join(name);
+        if let Some(parent) = path.parent() {
+            bowline_files::create_private_folder(parent)?;
+        }
+        fs::write(path, content)?;
+        rest = after;
+    }
+    let renamed = fs::rename(&draft, &folder);
+    if renamed.is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    if folder.join(ENTRY).is_file() {
+        remove_others(cache, &folder);
+        return Ok(folder);
+    }
+    Err(renamed.err().unwrap_or_else(|| invalid("the packed files have no entry")))
+}
+
+/// Returns the name and the content of the next file, and what comes after it.
+fn next_file(packed: &[u8]) -> Option<(&Path, &[u8], &[u8])> {
+    let (name, rest) = split_line(packed)?;
+    let (length, rest) = split_line(rest)?;
+    let (content, rest) = rest.split_at_checked(length.parse().ok()?)?;
+    let name = Path::new(name);
+    let is_plain = name.components().all(|part| matches!(part, Component::Normal(_)));
+    is_plain.then_some((name, content, rest))
+}
+
+fn split_line(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    Some((std::str::from_utf8(bytes.get(..end)?).ok()?, bytes.get(end + 1..)?))
+}
+
+/// Removes the files of other versions that nobody has used for long: one of them may run now.
+fn remove_others(cache: &Path, kept: &Path) {
+    const UNUSED: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+    let Ok(entries) = fs::read_dir(cache) else { return };
+    for entry in entries.flatten() {
+        let is_old = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        let is_of_host = entry.file_name().to_string_lossy().starts_with("pi-host-");
+        if is_of_host && entry.path() != kept && is_old().is_some_and(|age| age > UNUSED) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_once_and_are_those_of_the_project() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = unpack(cache.path()).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../extensions/pi-host");
+        for name in [ENTRY, "bridge.mjs", "shims/names.json"] {
+            assert_eq!(fs::read(folder.join(name)).unwrap(), fs::read(source.join(name)).unwrap(), "{name}");
+        }
+        fs::write(folder.join("bridge.mjs"), "changed").unwrap();
+        assert_eq!(unpack(cache.path()).unwrap(), folder);
+        assert_eq!(fs::read(folder.join("bridge.mjs")).unwrap(), b"changed");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn half_written_files_are_replaced() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = unpack(cache.path()).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let draft = cache.path().join(format!("pi-host-{VERSION}.{}", std::process::id()));
+        fs::create_dir(&draft).unwrap();
+        fs::write(draft.join("stale"), "").unwrap();
+        assert_eq!(unpack(cache.path()).unwrap(), folder);
+        assert!(!folder.join("stale").exists());
+    }
+
+    #[test]
+    fn first_runtime_in_the_path_is_used_and_node_before_bun() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = |name: &str, files: &[&str]| {
+            let folder = place.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            for file in files {
+                fs::write(folder.join(format!("{file}{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
+            }
+            folder
+        };
+        let (a, b, c) = (folder("a", &["bun"]), folder("b", &["node"]), folder("c", &["node"]));
+        let path = |folders: &[&PathBuf]| std::env::join_paths(folders).unwrap().into_string().unwrap();
+        let found = |folders: &[&PathBuf]| {
+            find_runtime(&path(folders)).map(|found| PathBuf::from(found).parent().unwrap().to_owned())
+        };
+        assert_eq!(found(&[&a, &b, &c]), Some(b));
+        assert_eq!(found(&[&a]), Some(a));
+        assert_eq!(found(&[]), None);
+        assert_eq!(find_runtime("relative:"), None);
+    }
+}

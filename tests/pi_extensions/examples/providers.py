@@ -1,0 +1,53 @@
+"""Extensions that bring a provider. Their services are on the internet, so a second extension leads them to the model."""
+from script import Script, call
+from . import Example
+
+REDIRECT = """const real = globalThis.fetch;
+const here = "http://127.0.0.1:{PORT}";
+const access = { token: "t", headers: { "x-from": "gitlab" } };
+globalThis.fetch = (input, init) => {
+    const address = String(input?.url ?? input);
+    if (address.endsWith("/direct_access")) {
+        const denied = String(new Headers(init?.headers).get("authorization")).includes("wrong");
+        return denied ? new Response("no access", { status: 401 }) : Response.json(access);
+    }
+    return real(address.replace(/https:\\/\\/(api\\.anthropic\\.com|cloud\\.gitlab\\.com)/, here), init);
+};
+export default function () {}
+"""
+
+FILES = {"redirect.mjs": REDIRECT}
+COMPANIONS = ["{HOME}/redirect.mjs"]
+
+ANTHROPIC = [
+    Script(files=FILES, companions=COMPANIONS, environment={"CUSTOM_ANTHROPIC_API_KEY": "key"})
+    .ask("set_model", provider="custom-anthropic", modelId="claude-sonnet-4-5")
+    .prompt("hello", {"think": "I should greet", "text": "hello"})
+    .prompt("work", call("bash", command="echo worked"), "done")
+    .prompt("fail", {"status": 400}, "never")
+    .begin("endless", {"n": 3, "hang": 2}).until(type="message_update").ask("abort").settled()
+    .sees("worked"),
+    # With a token of a subscription.
+    Script(files=FILES, companions=COMPANIONS, environment={"CUSTOM_ANTHROPIC_API_KEY": "sk-ant-oat-token"})
+    .ask("set_model", provider="custom-anthropic", modelId="claude-opus-4-5")
+    .prompt("hello", call("bash", command="echo worked"), "hello")
+    .sees("You are Claude Code, Anthropic's official CLI for Claude."),
+    # Without any key the model cannot be chosen.
+    Script().ask("set_model", provider="custom-anthropic", modelId="claude-opus-4-5"),
+]
+
+GITLAB = [
+    Script(files=FILES, companions=COMPANIONS, environment={"GITLAB_TOKEN": "right"})
+    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-sonnet-4-5")
+    .prompt("hello", call("bash", command="echo worked"), "hello")
+    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-gpt-5-1")
+    .prompt("hello again", call("bash", command="echo more"), "hello")
+    .sees("worked", "more"),
+    Script(files=FILES, companions=COMPANIONS, environment={"GITLAB_TOKEN": "wrong"})
+    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-sonnet-4-5").prompt("hello", "never"),
+]
+
+EXAMPLES = [
+    Example("custom-provider-anthropic", *ANTHROPIC),
+    Example("custom-provider-gitlab-duo", *GITLAB),
+]

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Plays the example extensions of pi's package with the real pi and with bowline, and compares what clients see.
+
+  run_examples.py             fails if an example behaves differently and accepted.py does not say why
+  run_examples.py --update    also writes the table into docs/pi-extensions.md
+  --only NAME...              only these examples
+  --show NAME                 prints both runs of an example
+  --pi-only                   checks that the scenarios themselves work with the real pi
+
+Installs Node and pi below target/ if they are missing. BOWLINE names the program to test.
+"""
+import argparse
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import accepted
+import agents
+import wire
+from examples import all_examples
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "target" / "pi-extensions"
+DOCUMENT = ROOT / "docs" / "pi-extensions.md"
+BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
+SAME, DIFFERS, NOT_SERVED = "same", "differs", "not served"
+
+
+class Outcome:
+    """What came of an example. `lines` are those of each agent, `differing` the ones that nothing accepts."""
+
+    def __init__(self, example):
+        self.example, self.lines, self.stderr = example, {}, {}
+        self.differing, self.reasons, self.seconds = [], [], 0
+
+    @property
+    def status(self):
+        if self.example.unserved:
+            return NOT_SERVED
+        return DIFFERS if self.differing else SAME
+
+    @property
+    def why(self):
+        if self.example.unserved:
+            return self.example.unserved
+        reasons = "; ".join(self.reasons)
+        return reasons if not self.differing else f"{len(self.differing)} lines"
+
+
+def main():
+    options = parse()
+    installation = agents.Installation(CACHE)
+    installation.install()
+    examples = all_examples()
+    check_complete(examples, installation)
+    names = options.only or ([options.show] if options.show else list(examples))
+    played = ["pi"] if options.pi_only else ["pi", "bowline"]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(lambda name: outcome_of(installation, examples[name], played, options), names))
+    if options.show:
+        return show(outcomes[0])
+    report(outcomes, options)
+    if options.update:
+        update(outcomes)
+    return 1 if any(outcome.status == DIFFERS for outcome in outcomes) else 0
+
+
+def parse():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--pi-only", action="store_true")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    return parser.parse_args()
+
+
+def check_complete(examples, installation):
+    shipped = {path.stem for path in installation.examples.iterdir() if path.name != "README.md"}
+    if shipped != set(examples):
+        raise SystemExit(f"scenarios and shipped examples differ: {sorted(shipped ^ set(examples))}")
+
+
+def outcome_of(installation, example, played, options):
+    """Plays an example with the agents, one after the other: some use fixed names."""
+    outcome, begin = Outcome(example), time.time()
+    if not example.unserved:
+        for name in played:
+            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name)
+        outcome.differing = stuck(outcome)
+        if len(played) == 2:
+            judge(outcome)
+    outcome.seconds = time.time() - begin
+    if not options.show:
+        print(f"{example.name:28} {outcome.status:10} {outcome.seconds:5.1f} s  {outcome.why}", flush=True)
+    return outcome
+
+
+def lines_of(installation, example, name):
+    source = installation.examples / example.name
+    extension = source if source.is_dir() else source.with_suffix(".ts")
+    replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
+    lines, errors = [], ""
+    for number, script in enumerate(example.scripts):
+        started = agents.agent(installation, name, [extension, *script.companions])
+        played = agents.play(started, script)
+        shutil.rmtree(played[3], ignore_errors=True)
+        lines.append(f"── run {number + 1}")
+        lines += wire.normalise(played, script, replacements)
+        errors += played[4]
+    return lines, errors
+
+
+def stuck(outcome):
+    """Returns the lines that show that a scenario does not work with the real pi."""
+    return [f"pi: {line}" for line in outcome.lines["pi"] if line.startswith('{"stuck"')]
+
+
+def judge(outcome):
+    for line in wire.differences(outcome.lines["pi"], outcome.lines["bowline"]):
+        why = accepted.reason(outcome.example.name, line)
+        if why is None:
+            outcome.differing.append(line)
+        elif why not in outcome.reasons:
+            outcome.reasons.append(why)
+
+
+def show(outcome):
+    for name, lines in outcome.lines.items():
+        print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
+    print("════ differences", *outcome.differing, *outcome.reasons, sep="\n")
+    return 0
+
+
+def report(outcomes, options):
+    for outcome in outcomes:
+        for line in outcome.differing:
+            print(f"{outcome.example.name}: {line[:options_width()]}")
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS, NOT_SERVED)}
+    print(", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def options_width():
+    return max(160, shutil.get_terminal_size((600, 24)).columns)
+
+
+def update(outcomes):
+    """Writes the table between the markers of the document, and creates the document if there is none."""
+    table = BEGIN + table_of(outcomes) + END
+    text = DOCUMENT.read_text() if DOCUMENT.exists() else f"# Extensions written for pi\n\n## Examples\n\n{BEGIN}{END}"
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCUMENT.write_text(before + table + after)
+
+
+def table_of(outcomes):
+    lines = ["| example | result | notes |", "|---|---|---|"]
+    for outcome in outcomes:
+        notes = [outcome.why] if outcome.why else []
+        if outcome.example.terminal:
+            notes.insert(0, f"needs a terminal ({outcome.example.terminal}): what is left without one")
+        lines.append(f"| {outcome.example.name} | {outcome.status} | {'; '.join(notes)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
