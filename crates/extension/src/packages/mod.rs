@@ -17,7 +17,9 @@ pub use configured::{Configured, Installed, Root, installed};
 pub use content::{Content, PackageFile, files, is_package};
 pub use entry::{Entry, Filter};
 pub use manifest::Described;
-pub use modules::{Module, in_folder as modules_in_folder, of_one_folder as modules_of_one};
+pub use modules::{
+    Module, in_folder as modules_in_folder, of_one_folder as modules_of_one, says_so as says_it_has_modules,
+};
 pub use place::Place;
 pub use source::{GitSource, NpmSource, Source};
 

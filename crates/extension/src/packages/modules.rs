@@ -31,6 +31,11 @@ pub fn of_one_folder(folder: &Path) -> Vec<Module> {
     of_one_within(folder, &mut Budget::default(), 0)
 }
 
+/// Tells whether the `package.json` of a folder says that it has extensions.
+pub fn says_so(folder: &Path) -> bool {
+    Manifest::read(folder).entries(Kind::Extension).is_some_and(|entries| !entries.is_empty())
+}
+
 pub(super) fn in_folder_within(folder: &Path, budget: &mut Budget, depth: usize) -> Vec<Module> {
     let own = of_one_within(folder, budget, depth);
     if !own.is_empty() {
