@@ -39,6 +39,14 @@ pub enum Root {
     File(PathBuf),
 }
 
+impl Root {
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Folder(path) | Self::File(path) => path,
+        }
+    }
+}
+
 impl Installed {
     /// Returns a folder as a package that nothing is left out of.
     pub fn unfiltered(folder: PathBuf) -> Self {
@@ -86,21 +94,25 @@ impl Configured {
     pub fn root(&self, home: Option<&Path>) -> Result<Root, String> {
         let source = Source::parse(&self.entry.source)?;
         let path = self.place.root_of(&source, home);
-        let local = if self.place.scope == Scope::Project { " --local" } else { "" };
+        let flag = match self.place.scope {
+            Scope::User => "",
+            Scope::Project => " --local",
+            Scope::Temporary => " --temporary",
+        };
         let shown = Source::shown(&self.entry.source);
         match &source {
             Source::Local(_) if path.is_file() => Ok(Root::File(path)),
             Source::Local(_) if path.is_dir() => Ok(Root::Folder(path)),
             Source::Local(_) => Err(format!("{} does not exist", path.display())),
             Source::Npm(_) | Source::Git(_) if !path.is_dir() => {
-                Err(format!("it is not installed; to install it, run: bowline install{local} {shown}"))
+                Err(format!("it is not installed; to install it, run: bowline install{flag} {shown}"))
             }
             Source::Git(_) => Ok(Root::Folder(path)),
             Source::Npm(npm) => {
                 let version = Manifest::read(&path).described().version;
                 match (npm.exact_version(), version) {
                     (Some(wanted), Some(version)) if version != wanted => Err(format!(
-                        "version {version} is installed; to install {wanted}, run: bowline install{local} {shown}"
+                        "version {version} is installed; to install {wanted}, run: bowline install{flag} {shown}"
                     )),
                     _ => Ok(Root::Folder(path)),
                 }
