@@ -32,7 +32,12 @@ const HINTS: &[Hint] = &[
         means: "the server does not let you in; the repository may not exist, or be private",
     },
     Hint {
-        signs: &["did not match any file", "couldn't find remote ref", "unknown revision"],
+        signs: &[
+            "did not match any file",
+            "couldn't find remote ref",
+            "invalid reference",
+            "unknown revision",
+        ],
         means: "the repository has no such branch, tag or commit",
     },
     Hint {
@@ -135,7 +140,8 @@ impl Git<'_> {
     }
 
     fn git<'a>(&self, folder: &'a Path, arguments: &[&str]) -> Program<'a> {
-        let mut variables = Vec::new();
+        // The hints are about what it says in English.
+        let mut variables = vec![("LC_ALL", "C".to_owned())];
         if self.environment.variable("GIT_ALLOW_PROTOCOL").is_none() {
             variables.push(("GIT_ALLOW_PROTOCOL", PROTOCOLS.to_owned()));
         }

@@ -119,7 +119,7 @@ fn tell(desk: &Desk, place: &Place, text: &str, entry: &str) -> Result<(), Failu
     let brings = described(package).map(|brings| format!("It brings along {brings}.\n")).unwrap_or_default();
     let how = match place.scope {
         Scope::Temporary => format!("--extension {shown} uses it.\n"),
-        Scope::User | Scope::Project => format!("It is in {}.\n", place.settings().display()),
+        Scope::User | Scope::Project => format!("Its entry is in {}.\n", place.settings().display()),
     };
     say(&format!("Installed {shown} in {}.\n{how}{brings}", root.path().display()))
 }
