@@ -6,10 +6,12 @@
   --only NAME...              only these examples
   --show NAME                 prints both runs of an example
   --pi-only                   checks that the scenarios themselves work with the real pi
+  --reuse                     takes the real pi's side from the run before, if the scenario is the same
 
 Installs Node and pi below target/ if they are missing. BOWLINE names the program to test.
 """
 import argparse
+import pickle
 import shutil
 import sys
 import time
@@ -72,6 +74,7 @@ def parse():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--show", metavar="NAME")
     parser.add_argument("--pi-only", action="store_true")
+    parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     return parser.parse_args()
@@ -88,7 +91,7 @@ def outcome_of(installation, example, played, options):
     outcome, begin = Outcome(example), time.time()
     if not example.unserved:
         for name in played:
-            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name)
+            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name, options.reuse)
         outcome.differing = stuck(outcome)
         if len(played) == 2:
             judge(outcome)
@@ -98,15 +101,22 @@ def outcome_of(installation, example, played, options):
     return outcome
 
 
-def lines_of(installation, example, name):
-    source = installation.examples / example.name
-    extension = source if source.is_dir() else source.with_suffix(".ts")
+def lines_of(installation, example, name, is_reused=False):
+    extension = installation.examples / example.name / "index.ts"
+    if not extension.exists():
+        extension = installation.examples / f"{example.name}.ts"
     replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
     lines, errors = [], ""
     for number, script in enumerate(example.scripts):
-        started = agents.agent(installation, name, [extension, *script.companions])
-        played = agents.play(started, script)
-        shutil.rmtree(played[3], ignore_errors=True)
+        played = None
+        store = CACHE / "played" / f"{example.name}-{number}-{script.digest()}"
+        if name == "pi" and is_reused and store.exists():
+            played = pickle.loads(store.read_bytes())
+        if played is None:
+            played = agents.play(agents.agent(installation, name, [extension, *script.companions]), script)
+        if name == "pi":
+            store.parent.mkdir(exist_ok=True)
+            store.write_bytes(pickle.dumps(played))
         lines.append(f"── run {number + 1}")
         lines += wire.normalise(played, script, replacements)
         errors += played[4]

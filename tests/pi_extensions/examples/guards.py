@@ -10,7 +10,7 @@ PERMISSION_GATE = (
     .dialog("select", value="No").settled()
     .begin("become root", call("bash", command="sudo true"), "not root")
     .dialog("select", cancelled=True).settled()
-    .begin("two", [call("bash", command="echo one"), call("bash", command="chmod 777 other")], "done")
+    .begin("two", [call("bash", command="echo one"), call("bash", command="sleep 0.3; chmod 777 other")], "done")
     .dialog("select", value="Yes").settled()
     .shell("ls; stat -c %a other"))
 

@@ -60,6 +60,9 @@ requests! {
     "ui.input" => Input(InputParams) -> Option<String>,
     "Lets the user edit a text. `null` if they cancelled it."
     "ui.editor" => Editor(EditorParams) -> Option<String>,
+    "Shows a component until the client closes it, or until the request is cancelled. `ui.setWidget` with its key shows \
+     other lines. Refused if `render` of the state is `null`."
+    "ui.custom" => Custom(CustomParams) -> (),
     "Calls a model and waits for its answer. Nothing of it becomes part of the session."
     "model.complete" => Complete(Box<ModelParams>) -> AssistantMessage,
     "The same, and sends the answer as it arrives in records of the type `chunk`."
@@ -86,6 +89,8 @@ requests! {
     "session.waitIdle" => WaitIdle(NoParams) -> (),
     "Returns the entries of the session's file, those after `since` if it is given."
     "session.entries" => Entries(EntriesParams) -> SessionEntries,
+    "Returns the system prompt."
+    "session.systemPrompt" => SystemPrompt(NoParams) -> SystemPromptBody,
     "Returns the system prompt and the conversation."
     "session.context" => Context(NoParams) -> ContextBody,
     "Compacts the conversation."
@@ -126,6 +131,14 @@ pub struct ConfirmParams {
     pub message: String,
     /// After this time in milliseconds the answer is `false`.
     pub timeout: Option<u64>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.custom`.")]
+pub struct CustomParams {
+    /// Different for every component that is open.
+    pub key: String,
+    pub lines: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -228,8 +241,18 @@ pub struct NewSessionParams {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The parameters of `session.fork`.")]
 pub struct ForkParams {
-    /// A message of the user.
+    /// A message of the user, or any entry with the position `at`.
     pub entry_id: String,
+    /// Whether the new session begins with what came before the entry, or with the entry as well.
+    pub position: Option<ForkPlace>,
+}
+
+/// What a fork begins with.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkPlace {
+    Before,
+    At,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -274,9 +297,15 @@ pub struct SessionEntries {
 /// The system prompt and the conversation.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SystemPrompt")]
+pub struct SystemPromptBody {
+    pub system_prompt: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "SessionContext")]
 pub struct ContextBody {
-    /// Empty before the first call of a model.
     pub system_prompt: String,
     pub messages: Vec<std::sync::Arc<Message>>,
 }
