@@ -83,7 +83,7 @@ pub(crate) fn main(verb: Verb, arguments: &Arguments) -> Result<ExitCode, Failur
     }
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     let file = SettingsFile::of_user(&environment)?;
-    let desk = Desk::new(arguments, environment, file);
+    let desk = Desk::new(arguments, environment, &file);
     match (verb, source) {
         (Verb::Install, Some(source)) => install::install(&desk, source, arguments),
         (Verb::Remove, Some(source)) => remove::remove(&desk, source, arguments.local),

@@ -38,16 +38,16 @@ pub(super) struct Wanted {
 }
 
 impl Desk {
-    pub fn new(arguments: &Arguments, environment: Environment, file: SettingsFile) -> Self {
-        let options = resources::options(arguments, &environment, &file);
+    pub fn new(arguments: &Arguments, environment: Environment, file: &SettingsFile) -> Self {
+        let options = resources::options(arguments, &environment, file);
         let of_pi = file.pi.as_ref().and_then(|pi| pi.npm_command.clone());
         for problem in file.pi.iter().flat_map(|pi| &pi.extensions.problems) {
             note(format_args!("bowline: {problem}"));
         }
         Self {
             npm: Npm::new(file.npm_command.clone().or(of_pi)),
-            of_user: pi_folder::packages(&file),
-            user_folder: pi_folder::of_packages(&environment, &file),
+            of_user: pi_folder::packages(file),
+            user_folder: pi_folder::of_packages(&environment, file),
             // What is said about trust is said in the words of the subcommand.
             resources: Resources::new(options, |_| ()),
             environment,
