@@ -105,7 +105,10 @@ class Compiler {
     let target;
     return this.#guarded((value, sink, evaluated, _, path) => {
       target ??= this.compile(this.#references.resolve(schema, reference) ?? false);
-      return target(value, sink, evaluated, "#", path);
+      const own = applicators.inner(evaluated);
+      const valid = target(value, sink, own, "#", path);
+      if (valid) applicators.merge(evaluated, own);
+      return valid;
     });
   }
 
