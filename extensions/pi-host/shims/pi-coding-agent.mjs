@@ -5,9 +5,22 @@ import { lazily, lazyClass } from "../coding/lazy.mjs";
 export { CONFIG_DIR_NAME, getAgentDir } from "../paths.mjs";
 export * from "../coding/package.mjs";
 export * from "../coding/events.mjs";
-export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail } from "../coding/truncate.mjs";
+export {
+  DEFAULT_MAX_BYTES,
+  DEFAULT_MAX_LINES,
+  formatSize,
+  truncateHead,
+  truncateLine,
+  truncateTail,
+} from "../coding/truncate.mjs";
 export { withFileMutationQueue } from "../coding/file_queue.mjs";
-export { DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, estimateTokens, getLastAssistantUsage, shouldCompact } from "../coding/tokens.mjs";
+export {
+  DEFAULT_COMPACTION_SETTINGS,
+  calculateContextTokens,
+  estimateTokens,
+  getLastAssistantUsage,
+  shouldCompact,
+} from "../coding/tokens.mjs";
 export * from "../coding/tools.mjs";
 
 export const CURRENT_SESSION_VERSION = 3;

@@ -52,7 +52,8 @@ export class AgentSession {
   #runner;
   #startEvent;
 
-  constructor({ cwd, model, thinkingLevel, tools, sessionManager, settingsManager, resourceLoader, streamFn, sessionStartEvent }) {
+  constructor(config) {
+    const { cwd, model, thinkingLevel, tools, sessionManager, settingsManager, resourceLoader, streamFn, sessionStartEvent } = config;
     this.cwd = cwd;
     this.sessionManager = sessionManager;
     this.settingsManager = settingsManager;
@@ -440,7 +441,8 @@ export class AgentSession {
       this.#emit({ type: "compaction_end", reason, result, aborted: false, willRetry: false });
       return result;
     } catch (error) {
-      this.#emit({ type: "compaction_end", reason, result: undefined, aborted: signal.aborted, willRetry: false, errorMessage: error.message });
+      const failure = { aborted: signal.aborted, willRetry: false, errorMessage: error.message };
+      this.#emit({ type: "compaction_end", reason, result: undefined, ...failure });
       throw error;
     } finally {
       this.#isCompacting = false;

@@ -49,7 +49,8 @@ export async function createAgentSession(options = {}) {
   const { model, modelFallbackMessage } = chooseModel(options.model, earlier.model, settingsManager);
   if (!model) throw new Error("There is no model to use: none has a key");
   const isRestored = earlier.messages.length > 0;
-  const level = options.thinkingLevel ?? (isRestored ? earlier.thinkingLevel : settingsManager.getDefaultThinkingLevel()) ?? "medium";
+  const usual = isRestored ? earlier.thinkingLevel : settingsManager.getDefaultThinkingLevel();
+  const level = options.thinkingLevel ?? usual ?? "medium";
   const thinkingLevel = model.reasoning ? level : "off";
   const registered = (resourceLoader.getExtensions()?.extensions ?? []).flatMap(({ tools }) => [...tools.values()]);
   const customTools = [...registered.map(({ definition }) => definition), ...(options.customTools ?? [])];

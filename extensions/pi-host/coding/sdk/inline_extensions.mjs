@@ -151,7 +151,8 @@ export function connectHooks(agent, runner) {
   agent.afterToolCall = async ({ toolCall, args, result, isError }, signal) => {
     const changes = {};
     const { content, details, usage } = result;
-    const event = { type: "tool_result", toolName: toolCall.name, toolCallId: toolCall.id, input: args, content, details, usage, isError };
+    const about = { toolName: toolCall.name, toolCallId: toolCall.id, input: args };
+    const event = { type: "tool_result", ...about, content, details, usage, isError };
     await runner.emit(event, (changed) => void Object.assign(changes, changed) || void Object.assign(event, changed), signal);
     return changes;
   };

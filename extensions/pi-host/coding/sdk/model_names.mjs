@@ -46,9 +46,8 @@ export async function resolveModelScopeWithDiagnostics(patterns, modelRuntime) {
     const matches = (model) => expression.test(lower(fullName(model))) || expression.test(lower(model.id));
     const found = isPattern ? models.filter(matches) : [lookUp(models, name, () => true)].filter(Boolean);
     if (found.length === 0) diagnostics.push({ type: "warning", message: `No models match pattern "${pattern}"`, pattern });
-    for (const model of found) {
-      if (!scopedModels.some((known) => known.model === model)) scopedModels.push({ model, ...(level ? { thinkingLevel: level } : {}) });
-    }
+    const others = found.filter((model) => !scopedModels.some((known) => known.model === model));
+    scopedModels.push(...others.map((model) => ({ model, ...(level ? { thinkingLevel: level } : {}) })));
   }
   return { scopedModels, diagnostics };
 }
