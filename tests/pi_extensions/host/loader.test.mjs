@@ -113,6 +113,16 @@ const CASES = {
     },
     shown: "true,true,true,true",
   },
+  "names that a package maps to paths, and paths in packages, without an ending": {
+    files: {
+      "package.json": `{"name":"x","type":"module","imports":{"#src/*":"./src/*"}}`,
+      "a.ts": `import { one } from "#src/one"; import { two } from "lib/two"; export default (pi) => pi.registerCommand("show", { handler: async (_, ctx) => ctx.ui.notify([one, two].join()) });`,
+      "src/one.ts": `export const one: number = 1;`,
+      "node_modules/lib/package.json": `{"name":"lib","type":"module"}`,
+      "node_modules/lib/two.js": `export const two = 2;`,
+    },
+    shown: "1,2",
+  },
   "top-level await and dynamic imports": {
     files: {
       "a.ts": `const { value } = await import("./late"); export default (pi) => pi.registerCommand("show", { handler: async (_, ctx) => ctx.ui.notify(value + (await import("./late.js")).value) });`,
