@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Runs packages from npm that extend pi in bowline, unchanged, and lets each do its work with a scripted model.
+
+  packages.py                 fails if a package that npm has does not load, or does not do its work
+  packages.py --update        also writes the table into docs/pi-extensions.md
+  --only NAME...              only these packages
+  --show NAME                 prints the run of a package
+  --again                     asks npm again for what it did not have
+
+Installs the packages below target/ if they are missing, without their install scripts. BOWLINE names the program to test.
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import agents
+from package_table import LEAST, all_packages
+from run_examples import CACHE, DOCUMENT
+from script import Script
+
+BEGIN, END = "<!-- generated: packages -->\n", "<!-- end of generated packages -->\n"
+TIMEOUT = 20
+INSTALL_TIMEOUT = 240
+SETTINGS = {"extensionStartTimeoutMs": 30_000}
+
+WORKS, LOADS, FAILS, MISSING = "works", "loads", "fails", "not installed"
+
+
+class Outcome:
+    """What came of a package."""
+
+    def __init__(self, package):
+        self.package, self.problems, self.extensions, self.log, self.stderr = package, [], [], [], ""
+        self.missing, self.seconds, self.seen = "", 0, []
+
+    @property
+    def status(self):
+        if self.missing:
+            return MISSING
+        if self.problems:
+            return FAILS
+        return WORKS if self.package.script else LOADS
+
+    def names(self, kind):
+        return [name for extension in self.extensions for name in extension.get(kind) or []]
+
+    @property
+    def why(self):
+        return self.missing or "; ".join(self.problems) or self.package.unserved
+
+
+def main():
+    options = parse()
+    installation = agents.Installation(CACHE)
+    installation.install()
+    packages = {package.name: package for package in all_packages()}
+    names = options.only or ([options.show] if options.show else list(packages))
+    begin = time.time()
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda name: outcome_of(installation, packages[name], options), names))
+    if options.show:
+        return show(outcomes[0])
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (WORKS, LOADS, FAILS, MISSING)}
+    print(", ".join(f"{count} {status}" for status, count in counts.items()), f"({time.time() - begin:.0f} s)")
+    if options.update:
+        update(outcomes)
+    if not options.only and counts[WORKS] < LEAST:
+        print(f"at least {LEAST} have to work")
+        return 1
+    return 1 if counts[FAILS] else 0
+
+
+def parse():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--update", action="store_true")
+    return parser.parse_args()
+
+
+def outcome_of(installation, package, options):
+    outcome, begin = Outcome(package), time.time()
+    outcome.missing = install(package, options.again)
+    if not outcome.missing:
+        run(installation, outcome)
+    outcome.seconds = time.time() - begin
+    if not options.show:
+        print(line_of(outcome), flush=True)
+    return outcome
+
+
+def folder_of(package):
+    return CACHE / "packages" / package.name.replace("@", "").replace("/", "_")
+
+
+def place_of(package):
+    return folder_of(package) / "node_modules" / package.name
+
+
+def install(package, is_asked_again):
+    """Installs a package if it is missing. Returns why that is not possible."""
+    folder, manifest = folder_of(package), place_of(package) / "package.json"
+    note = folder / "not-installed"
+    if manifest.exists():
+        found = json.loads(manifest.read_text())["version"]
+        if found == package.version:
+            return ""
+        shutil.rmtree(folder)
+    if note.exists() and not is_asked_again:
+        return note.read_text()
+    why = npm_install(folder, f"{package.name}@{package.version}", *package.companions)
+    if why:
+        folder.mkdir(parents=True, exist_ok=True)
+        note.write_text(why)
+    else:
+        note.unlink(missing_ok=True)
+    return why
+
+
+def npm_install(folder, *names):
+    """Installs packages as `pi install` does, without their install scripts. Returns what npm says if it cannot."""
+    folder.mkdir(parents=True, exist_ok=True)
+    options = ["--prefix", str(folder), "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund",
+               "--loglevel=error"]
+    done = subprocess.run(
+        ["npm", "install", *options, *names], text=True, capture_output=True, timeout=INSTALL_TIMEOUT)
+    if done.returncode == 0:
+        return ""
+    if "E404" in done.stderr:
+        return "npm does not have it"
+    if "ETARGET" in done.stderr:
+        wanted = done.stderr.partition("No matching version found for ")[2].split(". ")[0].split()
+        return f"npm does not have {wanted[0].rstrip('.')}" if wanted else "npm does not have this version"
+    return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"npm ended with {done.returncode}"
+
+
+def run(installation, outcome):
+    """Starts bowline with a package, lets it do its work, and notes what is wrong."""
+    package = outcome.package
+    script = package.script() if package.script else Script()
+    script.ask("get_state")
+    started = agents.agent(installation, "bowline", [place_of(package)])
+    started["files"][f"{agents.AGENT_FOLDER}/settings.json"] = json.dumps(SETTINGS)
+    try:
+        outcome.log, requests, outputs, _, outcome.stderr = agents.play(started, script, TIMEOUT)
+    except (AttributeError, TypeError, KeyError) as error:
+        outcome.problems = [f"a step refers to a field that is not there: {error}"]
+        return
+    outcome.extensions = extensions_of(outcome.log)
+    outcome.seen = seen(outcome.log) + [output for _, output in outputs]
+    outcome.problems = list(problems(outcome, script, requests))
+
+
+def extensions_of(log):
+    """Returns what get_state tells of the extensions at the end, without their paths."""
+    states = [entry["out"] for entry in log if entry.get("out", {}).get("command") == "get_state"]
+    return states[-1]["data"].get("extensions", []) if states else []
+
+
+def seen(log):
+    """Returns the texts of everything that only the package can have caused: results of its tools, what it shows,
+    its messages and commands."""
+    texts = []
+    for entry in log:
+        record = entry.get("out", {})
+        kind = record.get("type")
+        if kind == "tool_execution_end":
+            texts.append(f"{record['toolName']}: " + text_of(record.get("result")))
+        elif kind == "extension_ui_request":
+            texts.append(text_of(record))
+        elif kind == "message_end" and record["message"].get("role") == "custom":
+            texts.append(text_of(record["message"]))
+        elif kind == "message_end" and record["message"].get("role") == "user":
+            texts.append(text_of(record["message"]).partition("PLAN")[0])
+        elif kind == "response" and record.get("command") in ("get_commands", "get_available_models"):
+            texts.append(text_of(record.get("data")))
+    return texts
+
+
+def text_of(value):
+    """Returns all texts inside a value, one after the other."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "\n".join(filter(None, map(text_of, value.values())))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(text_of, value)))
+    return ""
+
+
+def problems(outcome, script, requests):
+    package = outcome.package
+    if not outcome.extensions:
+        yield "bowline gives no state"
+    for extension in outcome.extensions:
+        if extension["status"] != "running":
+            yield f"is {extension['status']}: {extension.get('reason', '')}"
+    for entry in outcome.log:
+        record = entry.get("out", {})
+        if record.get("type") == "extension_error":
+            yield f"error in {record.get('event')}: {record.get('error')}"
+        elif record.get("type") == "response" and not record.get("success"):
+            yield f"{record.get('command')}: {record.get('error')}"
+        elif record.get("type") == "tool_execution_end" and record.get("isError") and not package.refuses:
+            yield f"tool {record['toolName']}: {text_of(record.get('result'))[:300]}"
+        elif "stuck" in entry:
+            yield f"waits for {json.dumps(entry['stuck'])}"
+        elif "exit" in entry and entry["exit"] != 0:
+            yield f"bowline ends with {entry['exit']}"
+    listed = {kind: set(outcome.names(kind)) for kind in ("tools", "commands", "providers")}
+    for kind, wanted in (("tools", package.tools), ("commands", package.commands), ("providers", package.providers)):
+        if lacking := [name for name in wanted.split() if name not in listed[kind]]:
+            yield f"does not list {kind} {' '.join(lacking)}"
+    everything = "\n".join(outcome.seen)
+    for text in package.shows:
+        if text not in everything:
+            yield f"does not show {text!r}"
+    sent = json.dumps(requests, ensure_ascii=False)
+    for text in script.sent:
+        if json.dumps(text, ensure_ascii=False)[1:-1] not in sent:
+            yield f"the model does not see {text!r}"
+    offered = {tool.get("name") for body in requests for tool in body.get("tools", [])}
+    for name in script.offered:
+        if name not in offered:
+            yield f"the model is not offered {name}"
+
+
+def line_of(outcome):
+    counts = " ".join(f"{len(outcome.names(kind))} {kind}" for kind in ("tools", "commands", "providers"))
+    return f"{outcome.package.name:36} {outcome.status:13} {outcome.seconds:5.1f} s  {counts:35} {outcome.why[:600]}"
+
+
+def show(outcome):
+    for entry in outcome.log:
+        print(json.dumps(entry, ensure_ascii=False)[:3000])
+    print("──── seen", *outcome.seen, "──── stderr", outcome.stderr, "──── problems", *outcome.problems, sep="\n")
+    print(line_of(outcome))
+    return 0
+
+
+def update(outcomes):
+    """Writes the table between the markers of the document."""
+    text = DOCUMENT.read_text()
+    before, marker, rest = text.partition(BEGIN)
+    if not marker:
+        raise SystemExit(f"{DOCUMENT} lacks the line {BEGIN.strip()}")
+    DOCUMENT.write_text(before + BEGIN + table_of(outcomes) + END + rest.partition(END)[2])
+
+
+def table_of(outcomes):
+    lines = ["| package | version | tools | commands | result | what it did, or why not |", "|---|---|---|---|---|---|"]
+    for outcome in outcomes:
+        package = outcome.package
+        if outcome.missing:
+            continue
+        done = package.work if outcome.status == WORKS else outcome.why
+        counts = f"{len(outcome.names('tools'))} | {len(outcome.names('commands'))}"
+        lines.append(f"| {package.name} | {package.version} | {counts} | {outcome.status} | {done} |")
+    missing = [outcome.package.name for outcome in outcomes if outcome.missing]
+    if missing:
+        lines += ["", f"Not tried, because npm could not install them where this ran: {', '.join(missing)}."]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
