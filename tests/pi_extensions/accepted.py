@@ -8,7 +8,13 @@ import re
 TWICE = "pi starts extensions twice when a client replaces the session"
 EARLY = "pi sends nothing of what extensions change in the session before it listens to commands"
 FRESH = "bowline lists a new prompt template at once, pi after a reload"
+LATER = "bowline answers the command when the run or compaction that it started may have begun, pi before"
+QUEUED = "bowline queues a message when the extension says so, pi after what the extension does next"
 RULES = [
+    (["send-user-message"], r'"command": "prompt", "id": "c[3-6]"', LATER),
+    (["trigger-compact"], r'"command": "prompt", "id": "c[26]"', LATER),
+    (["trigger-compact"], r'"(Nothing to compact|Compaction failed: Nothing).*"type": "compaction_end"', LATER),
+    (["send-user-message"], r'"followUp": \["and then stop"\], "steering": \["turn left"\]', QUEUED),
     (["event-bus"], r'^pi: .*"Event from event-bus-example: Session started"', TWICE),
     (["rpc-demo"], r'^pi: .*("pi RPC Demo \(new session\)"|"Loaded and ready\."|"Turns: 0")', TWICE),
     (["widget-placement"], r'^pi: .*"(Above|Below) editor widget"', TWICE),

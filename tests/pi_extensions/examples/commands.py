@@ -61,9 +61,12 @@ EVENT_BUS = [
 ]
 
 # One file for all who try this extension: it is written in the extension.
+# Later than the response to the command.
+WRITE = "(sleep 0.5; printf 'PLAN [{\"text\": \"triggered\"}]' >> /tmp/agent-trigger.txt) > /dev/null 2>&1 &"
+
 FILE_TRIGGER = (
     Script(setup=": > /tmp/agent-trigger.txt")
-    .send("bash", command="printf 'PLAN [{\"text\": \"triggered\"}]' >> /tmp/agent-trigger.txt").settled()
+    .send("bash", command=WRITE).settled()
     .sees("External trigger: ").shell("cat /tmp/agent-trigger.txt; rm /tmp/agent-trigger.txt"))
 
 SHUTDOWN_COMMAND = [
