@@ -8,6 +8,7 @@
 pub mod ask;
 pub mod command;
 pub mod completion;
+pub mod custom_content;
 pub mod error_kind;
 pub mod event;
 pub mod extension_info;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::custom_content::CustomContent;
 use crate::error_kind::ErrorKind;
 use crate::usage::Usage;
 
@@ -195,8 +196,7 @@ pub struct BashExecutionMessage {
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub custom_type: String,
-    #[serde(deserialize_with = "text_or_blocks")]
-    pub content: Vec<Content>,
+    pub content: CustomContent,
     #[serde(default)]
     pub display: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -320,7 +320,7 @@ fn is_overlay(tools: &bowline_tools::Options) -> bool {
 pub fn restored_note(is_redo: bool, report: &RestoreReport) -> EntryBody {
     EntryBody::CustomMessage {
         custom_type: RESTORED_MESSAGE.to_owned(),
-        content: vec![Content::text(restored_text(is_redo, report))],
+        content: vec![Content::text(restored_text(is_redo, report))].into(),
         display: false,
         details: Some(json!({ "redo": is_redo, "runs": report.runs })),
     }

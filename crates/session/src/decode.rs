@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bowline_core::custom_content::CustomContent;
 use bowline_core::message::{
     BranchSummaryMessage, CompactionSummaryMessage, Content, CustomMessage, Message,
 };
@@ -109,7 +110,7 @@ struct BranchSummary {
 #[serde(rename_all = "camelCase")]
 struct CustomEntry {
     custom_type: String,
-    content: TextOrBlocks,
+    content: CustomContent,
     #[serde(default)]
     display: bool,
     #[serde(default)]
@@ -244,7 +245,7 @@ pub(crate) fn message(kind: Kind, line: &[u8]) -> Result<Option<Message>, serde_
             let entry: CustomEntry = serde_json::from_slice(line)?;
             Ok(Some(Message::Custom(CustomMessage {
                 custom_type: entry.custom_type,
-                content: entry.content.into(),
+                content: entry.content,
                 display: entry.display,
                 details: entry.details,
                 timestamp: clock::milliseconds(&entry.timestamp),

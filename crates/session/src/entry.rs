@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use bowline_core::message::Content;
+use bowline_core::custom_content::CustomContent;
 use bowline_core::{Message, ThinkingLevel, Usage};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -97,7 +97,7 @@ pub enum EntryBody {
     /// A message from an extension to the model.
     CustomMessage {
         custom_type: String,
-        content: Vec<Content>,
+        content: CustomContent,
         display: bool,
         details: Option<Value>,
     },

@@ -254,7 +254,7 @@ fn body(step: Step, model: &Model) -> Option<EntryBody> {
         },
         Step::Note(text) => EntryBody::CustomMessage {
             custom_type: "note".into(),
-            content: vec![Content::text(text)],
+            content: vec![Content::text(text)].into(),
             display: true,
             details: None,
         },

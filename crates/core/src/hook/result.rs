@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::custom_content::CustomContent;
 use crate::message::{Arguments, Content, CustomMessage, Message};
 use crate::usage::Usage;
 
@@ -95,7 +96,7 @@ pub struct StartAdditions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomMessageDraft {
     pub custom_type: String,
-    pub content: Vec<Content>,
+    pub content: CustomContent,
     pub display: bool,
     pub details: Option<Value>,
 }

@@ -162,7 +162,7 @@ fn discarded_message(report: &DiscardReport, timestamp: u64) -> CustomMessage {
     );
     CustomMessage {
         custom_type: DISCARDED_MESSAGE.to_owned(),
-        content: vec![Content::text(text)],
+        content: vec![Content::text(text)].into(),
         display: false,
         details: None,
         timestamp,

@@ -123,7 +123,7 @@ impl Session {
         let names: Vec<_> = rules.iter().map(|rule| rule.name.as_str()).collect();
         self.record_hidden(CustomMessage {
             custom_type: INJECTION.to_owned(),
-            content: vec![Content::text(text)],
+            content: vec![Content::text(text)].into(),
             display: false,
             details: Some(json!({ "rules": names })),
             timestamp: self.now(),

@@ -110,7 +110,7 @@ impl Session {
     fn remind(&mut self, custom_type: &str, text: &str) {
         self.record_hidden(CustomMessage {
             custom_type: custom_type.to_owned(),
-            content: vec![Content::text(format!("<system-reminder>\n{text}\n</system-reminder>"))],
+            content: vec![Content::text(format!("<system-reminder>\n{text}\n</system-reminder>"))].into(),
             display: false,
             details: None,
             timestamp: self.now(),

@@ -366,7 +366,7 @@ impl Shared {
 pub(super) fn message(event: HookEventName, text: String, display: bool) -> CustomMessageDraft {
     CustomMessageDraft {
         custom_type: MESSAGE_TYPE.to_owned(),
-        content: vec![Content::text(text)],
+        content: vec![Content::text(text)].into(),
         display,
         details: Some(json!({"event": event.as_str()})),
     }

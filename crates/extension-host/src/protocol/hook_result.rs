@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bowline_core::custom_content::CustomContent;
 use bowline_core::hook::{
     CustomMessageDraft, DiscoveredPaths, EntryDraft, HookEvent, HookKind, HookResult, HookRole, ShellAnswer,
     StartAdditions, SummaryDraft, ToolResultChange, TreeChange,
@@ -446,6 +447,15 @@ fn patched(mut messages: Vec<Arc<Message>>, patches: Vec<Patch>) -> Result<Vec<A
     Ok(messages)
 }
 
+impl From<TextOrBlocks> for CustomContent {
+    fn from(content: TextOrBlocks) -> Self {
+        match content {
+            TextOrBlocks::Text(text) => Self::text(text),
+            TextOrBlocks::Blocks(blocks) => blocks.into(),
+        }
+    }
+}
+
 impl TextOrBlocks {
     /// Returns the blocks.
     pub fn into_blocks(self) -> Vec<Content> {
@@ -459,7 +469,7 @@ impl TextOrBlocks {
 impl From<CustomMessageResult> for CustomMessageDraft {
     fn from(message: CustomMessageResult) -> Self {
         let CustomMessageResult { custom_type, content, display, details } = message;
-        Self { custom_type, content: content.into_blocks(), display, details }
+        Self { custom_type, content: content.into(), display, details }
     }
 }
 
