@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::flags::{Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
+use crate::one_shot::Format;
 use crate::similar::nearest;
 use crate::subcommands::{self, Subcommand};
 
@@ -26,6 +27,7 @@ const REPEATABLE: &[&str] = &[
     "--skill",
     "--prompt-template",
     "--writable",
+    "--print",
 ];
 
 /// Flags that look at an empty value themselves: it means something, or is an error. A limit or a guard that is silently
@@ -46,11 +48,16 @@ const TAKES_EMPTY: &[&str] = &[
     "--max-turns",
     "--max-tool-calls",
     "--max-time",
+    "--output",
+    "--print",
 ];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
     &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
+
+/// What to do about messages and files without a mode.
+const MESSAGE_WITHOUT_MODE: &str = "to run a message once, add -p (see bowline help)";
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +66,8 @@ pub(crate) enum Action {
     #[default]
     Nothing,
     Rpc,
+    /// Runs the messages of the command line and ends.
+    OneShot,
     Demo,
     Sessions,
     Auth,
@@ -86,6 +95,16 @@ pub(crate) struct Arguments {
     pub wants_help: bool,
     pub wants_version: bool,
     pub lists_models: bool,
+    /// Whether a one-shot mode was chosen, and not only by the name of the program.
+    pub is_one_shot: bool,
+    /// What a one-shot mode writes.
+    pub format: Option<&'static Format>,
+    /// The messages of a one-shot mode, in order.
+    pub messages: Vec<String>,
+    /// The files for the first message.
+    pub file_arguments: Vec<String>,
+    /// The session that is exported by a flag, as in pi.
+    pub export: Option<String>,
     /// The folder to work in instead of the current one.
     pub working_directory: Option<String>,
     pub provider: Option<String>,
@@ -165,6 +184,8 @@ pub(crate) struct Arguments {
     /// The long names of the flags that were given, in order.
     used: Vec<&'static str>,
     unknown: Vec<Unknown>,
+    /// Whether words are messages even if no mode is named.
+    takes_messages: bool,
     /// Files and folders with extensions.
     pub extension_paths: Vec<String>,
     /// Whether only these extensions are loaded.
@@ -224,12 +245,22 @@ impl Arguments {
     }
 
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
-    pub fn parse(words: Vec<String>, dialect: &str, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
-        let mut arguments = Self::default();
+    /// `is_pi` says that the program was started under the name of pi, so that its arguments are messages.
+    pub fn parse(
+        words: Vec<String>,
+        dialect: &str,
+        short_flags: &[(&str, &str)],
+        is_pi: bool,
+    ) -> Result<Self, Failure> {
+        let mut arguments = Self { takes_messages: is_pi, ..Self::default() };
         let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
         while let Some((word, is_first)) = words.next() {
             if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command()) {
                 arguments.command = Some(words.map(|(word, _)| word).collect());
+                break;
+            }
+            if word == "--" && arguments.subcommand.is_none() {
+                words.for_each(|(word, _)| arguments.take_message(word));
                 break;
             }
             if word.starts_with('-') && word.len() > 1 {
@@ -276,7 +307,7 @@ impl Arguments {
                 return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
             }
             let next_word = words.peek().map(|(word, _)| word.clone());
-            let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with('-'));
+            let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with(['-', '@']));
             let name = name.trim_start_matches('-').to_owned();
             self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word }));
             return Ok(());
@@ -291,18 +322,21 @@ impl Arguments {
             self.words.push(word);
             return Ok(());
         }
-        let is_serving = self.action == Action::Rpc;
-        if let Some(subcommand) = subcommands::find(&word).filter(|_| !is_serving) {
+        let has_mode = self.action == Action::Rpc || self.is_one_shot;
+        // Started as pi, only the first word can be a subcommand: others are messages.
+        let may_be_subcommand = !has_mode && (is_first || !self.takes_messages);
+        if let Some(subcommand) = subcommands::find(&word).filter(|_| may_be_subcommand) {
             self.subcommand = Some(subcommand);
         } else if word.starts_with('@') {
-            return Err(Failure::Usage(
-                "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
-            ));
+            self.take_message(word);
         } else {
             let follows_unknown = matches!(
                 self.unknown.last(),
                 Some(Unknown::Flag(GivenFlag { next_word: Some(next), .. })) if *next == word
             );
+            if !follows_unknown {
+                self.messages.push(word.clone());
+            }
             self.unknown.push(match (is_first, follows_unknown) {
                 (true, _) => Unknown::First(word),
                 (false, true) => Unknown::Value,
@@ -310,6 +344,14 @@ impl Arguments {
             });
         }
         Ok(())
+    }
+
+    /// Takes a word that is a message, or names a file for the first one.
+    fn take_message(&mut self, word: String) {
+        match word.strip_prefix('@') {
+            Some(path) => self.file_arguments.push(path.to_owned()),
+            None => self.messages.push(word),
+        }
     }
 
     /// Decides what to do, now that everything was read.
@@ -329,15 +371,50 @@ impl Arguments {
             self.warnings.extend(idle);
             return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
         }
-        if self.action != Action::Rpc {
-            return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
+        if self.action == Action::Rpc {
+            if !self.file_arguments.is_empty() {
+                return Err(Failure::Usage(
+                    "@file arguments are not supported in RPC mode: send the file's content or its path with the \
+                     prompt"
+                        .to_owned(),
+                ));
+            }
+        } else if let Some(file) = &self.export {
+            self.words.push(file.clone());
+            self.out = self.out.take().or_else(|| self.messages.first().cloned());
+            self.action = Action::Export;
+            return Ok(());
+        } else if self.is_one_shot || self.takes_messages {
+            self.action = Action::OneShot;
+            self.warn_of_idle("with messages");
+            return Ok(());
+        } else {
+            return self.nothing_known();
         }
         // Unknown flags may belong to extensions, and must not stop a client.
         let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
         self.warnings.extend(unknown.map(Unknown::warning));
-        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
-        self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
+        self.warn_of_idle("in RPC mode");
+        if let Some(format) = self.format {
+            self.warnings.push(format!("--output {} has no effect in RPC mode", format.name));
+        }
         Ok(())
+    }
+
+    /// Warns of flags that only subcommands have.
+    fn warn_of_idle(&mut self, place: &str) {
+        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
+        self.warnings.extend(idle.map(|flag| format!("{} has no effect {place}", flag.long)));
+    }
+
+    /// Returns the error for a command line that names no mode and no subcommand, if it has arguments.
+    fn nothing_known(&self) -> Result<(), Failure> {
+        match (self.unknown.first(), self.file_arguments.first()) {
+            (Some(unknown), _) => Err(unknown.error(None)),
+            (None, Some(_)) => Err(Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned())),
+            (None, None) if !self.messages.is_empty() => Err(Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned())),
+            (None, None) => Ok(()),
+        }
     }
 
     fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
@@ -389,7 +466,9 @@ fn take_value(
         Takes::Nothing if attached.is_some() => Err(Failure::Usage(format!("{name} takes no value"))),
         Takes::Nothing => Ok(String::new()),
         Takes::Optional(_) => {
-            let next = || words.next_if(|(next, _)| !next.starts_with(['-', '@'])).map(|(word, _)| word);
+            // As in pi, a text that begins with a line of dashes is none.
+            let is_value = |word: &str| !word.starts_with(['-', '@']) || word.starts_with("---");
+            let next = || words.next_if(|(next, _)| is_value(next)).map(|(word, _)| word);
             Ok(attached.or_else(next).unwrap_or_default())
         }
         Takes::Value(what) => attached
@@ -411,7 +490,11 @@ impl Unknown {
                 (format!("Unknown option: {name}"), nearest(name, fitting))
             }
             Self::First(word) => {
-                (format!("unknown subcommand \"{word}\""), nearest(word, subcommands::names()))
+                let near = nearest(word, subcommands::names());
+                if near.is_none() && word.contains(char::is_whitespace) {
+                    return Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned());
+                }
+                (format!("unknown subcommand \"{word}\""), near)
             }
             Self::Word | Self::Value => {
                 ("an argument is neither an option nor a subcommand".to_owned(), None)
@@ -447,7 +530,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, String> {
-        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[])
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[], false)
             .map_err(|failure| failure.to_string())
     }
 

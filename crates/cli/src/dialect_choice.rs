@@ -38,8 +38,8 @@ impl Choice {
                 ("--dialect", name) => named = Some(name),
                 ("--rpc", _) => (is_rpc, is_serving) = (true, true),
                 ("--mode", value) => {
-                    is_serving = true;
-                    let _ = value.is_empty().then(|| words.next());
+                    let value = if value.is_empty() { words.next().unwrap_or_default() } else { value };
+                    is_serving = !matches!(value, "text" | "json");
                 }
                 (flag, "") if takes_value(flag) => drop(words.next()),
                 _ => {}
@@ -53,6 +53,11 @@ impl Choice {
     /// Tells whether a mode was named, so that a client expects records on stdout.
     pub fn is_serving(&self) -> bool {
         self.is_serving
+    }
+
+    /// Tells whether the program was started under the name of pi.
+    pub fn is_pi(&self) -> bool {
+        self.program.is_some_and(|program| program.name == DEFAULT)
     }
 
     /// Returns the name of the chosen dialect, which may be unknown.
