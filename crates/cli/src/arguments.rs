@@ -57,7 +57,7 @@ const LISTING: &[&str] =
     &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
 
 /// What to do about messages and files without a mode.
-const MESSAGE_WITHOUT_MODE: &str = "to run a message once, add -p (see bowline help)";
+const MESSAGE_WITHOUT_MODE: &str = "to run a message, add -p (see bowline help)";
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -304,7 +304,8 @@ impl Arguments {
         }
         let Some(flag) = foreign_flags::find(dialect, name) else {
             if !name.starts_with("--") {
-                return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
+                let help = if self.takes_messages { "" } else { " (see bowline --help)" };
+                return Err(Failure::Usage(format!("Unknown option: {name}{help}")));
             }
             let next_word = words.peek().map(|(word, _)| word.clone());
             let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with(['-', '@']));
@@ -496,9 +497,10 @@ impl Unknown {
                 }
                 (format!("unknown subcommand \"{word}\""), near)
             }
-            Self::Word | Self::Value => {
-                ("an argument is neither an option nor a subcommand".to_owned(), None)
-            }
+            Self::Word | Self::Value => (
+                "an argument is neither an option nor a subcommand; to run a message, add -p".to_owned(),
+                None,
+            ),
         };
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         Failure::Usage(format!("{what}{hint} (see {help})"))
@@ -621,7 +623,7 @@ mod tests {
     #[test]
     fn bad_arguments_are_refused() {
         assert_eq!(refused("-Z"), "Unknown option: -Z (see bowline --help)");
-        assert_eq!(refused("--mode json"), "--mode: \"json\" is not a mode; the only one is rpc");
+        assert_eq!(refused("--mode xml"), "--mode: \"xml\" is not a mode; there are rpc, text and json");
         assert_eq!(refused("--mode rpc --model"), "--model needs a value: --model PROVIDER/ID[:LEVEL]");
         assert!(refused("--mode rpc @file.txt").starts_with("@file arguments are not supported in RPC mode"));
         assert_eq!(refused("--session a --continue"), "--session and --continue cannot be used together");
@@ -646,9 +648,54 @@ mod tests {
         assert_eq!(refused("demo x"), "bowline demo takes no arguments (see bowline help demo)");
         assert_eq!(
             refused("--no-session sk-secret"),
-            "an argument is neither an option nor a subcommand (see bowline help)"
+            "an argument is neither an option nor a subcommand; to run a message, add -p (see bowline help)"
         );
         assert_eq!(parse("--mode rpc demo").unwrap().action, Action::Rpc);
+    }
+
+    #[test]
+    fn messages_are_the_words_of_a_one_shot_mode() {
+        for (line, messages, files) in [
+            ("-p one two @a @b/c", &["one", "two"][..], &["a", "b/c"][..]),
+            ("one -p --no-session two", &["one", "two"], &[]),
+            ("--mode json -p -- -x @f", &["-x"], &["f"]),
+            ("-p --- --print", &["---"], &[]),
+            ("--output json --planet earth one", &["one"], &[]),
+            ("--mode text demo", &["demo"], &[]),
+        ] {
+            let arguments = parse(line).unwrap();
+            assert_eq!(arguments.action, Action::OneShot, "{line}");
+            assert_eq!(
+                (&arguments.messages[..], &arguments.file_arguments[..]),
+                (&owned(messages)[..], &owned(files)[..]),
+                "{line}"
+            );
+        }
+        assert_eq!(parse("-p one --mode rpc").unwrap().action, Action::Rpc);
+        assert_eq!(refused("@file"), "to run a message, add -p (see bowline help)");
+    }
+
+    #[test]
+    fn started_as_pi_words_are_messages() {
+        let parse = |line: &str| {
+            let words = line.split_whitespace().map(ToOwned::to_owned).collect();
+            Arguments::parse(words, "pi", &[], true).map_err(|failure| failure.to_string())
+        };
+        let arguments = parse("--no-session sessions").unwrap();
+        assert_eq!((arguments.action, arguments.is_one_shot), (Action::OneShot, false));
+        assert_eq!(arguments.messages, ["sessions"]);
+        assert_eq!(parse("sessions list").unwrap().action, Action::Sessions);
+        assert_eq!(parse("").unwrap().action, Action::OneShot);
+        assert_eq!(parse("-z x").unwrap_err(), "Unknown option: -z");
+        let export = parse("--export a.jsonl b.html").unwrap();
+        assert_eq!(
+            (export.action, &export.words[..], export.out.as_deref()),
+            (Action::Export, &owned(&["a.jsonl"])[..], Some("b.html"))
+        );
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     #[test]

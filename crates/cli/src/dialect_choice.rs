@@ -39,7 +39,7 @@ impl Choice {
                 ("--rpc", _) => (is_rpc, is_serving) = (true, true),
                 ("--mode", value) => {
                     let value = if value.is_empty() { words.next().unwrap_or_default() } else { value };
-                    is_serving = !matches!(value, "text" | "json");
+                    is_serving = value.starts_with("rpc");
                 }
                 (flag, "") if takes_value(flag) => drop(words.next()),
                 _ => {}

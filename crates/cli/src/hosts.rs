@@ -15,7 +15,7 @@ use bowline_extension_host::{
 use bowline_tools::Options;
 use serde_json::Value;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Action, Arguments};
 use crate::environment::{self, Environment};
 use crate::settings::SettingsFile;
 use crate::terminal::note;
@@ -67,6 +67,15 @@ pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &Se
     }
 }
 
+/// Returns how bowline runs, as extensions are told.
+fn mode(arguments: &Arguments) -> &'static str {
+    match arguments.action {
+        Action::OneShot if arguments.format.is_some_and(|format| format.streams) => "json",
+        Action::OneShot => "print",
+        _ => "rpc",
+    }
+}
+
 pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
     let Materials { arguments, environment, file, resources, options, entry, policy, .. } = materials;
     // Without extensions, nobody can know these flags.
@@ -86,6 +95,7 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
         resources: (*resources).clone(),
         options: Arc::clone(options),
         version: env!("CARGO_PKG_VERSION"),
+        mode: mode(arguments),
         dialect: entry.name,
         has_ui: policy.questions == Questions::Asked,
         start_limit: file.extension_start_timeout_ms.map_or(DEFAULT_START_LIMIT, Duration::from_millis),
