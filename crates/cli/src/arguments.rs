@@ -52,6 +52,9 @@ const TAKES_EMPTY: &[&str] = &[
     "--print",
 ];
 
+/// Flags that run something once.
+const ONE_SHOT: &[&str] = &["--print", "--output", "--export"];
+
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
     &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
@@ -396,9 +399,8 @@ impl Arguments {
         let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
         self.warnings.extend(unknown.map(Unknown::warning));
         self.warn_of_idle("in RPC mode");
-        if let Some(format) = self.format {
-            self.warnings.push(format!("--output {} has no effect in RPC mode", format.name));
-        }
+        let idle = ONE_SHOT.iter().filter(|flag| self.used.contains(flag));
+        self.warnings.extend(idle.map(|flag| format!("{flag} has no effect in RPC mode")));
         Ok(())
     }
 
