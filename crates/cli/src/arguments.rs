@@ -146,6 +146,8 @@ pub(crate) struct Arguments {
     pub no_tools: bool,
     pub no_builtin_tools: bool,
     pub allow_mutating: bool,
+    /// Whether no MCP server is used.
+    pub no_mcp: bool,
     pub sandbox: Option<SandboxMode>,
     pub network: Option<SandboxNetwork>,
     pub workspace: Option<SandboxWorkspace>,

@@ -36,11 +36,12 @@ pub(crate) struct Materials<'start> {
 
 /// Returns the hosts of sessions. Command hooks come first, so that extensions see what they have changed.
 pub(crate) fn choose(materials: &Materials<'_>) -> Vec<Arc<dyn Host>> {
-    vec![
-        Arc::new(command_hooks(materials)),
-        Arc::new(ProcessHost::new(plan(materials))),
-        Arc::new(McpHost::new(materials.mcp.clone())),
-    ]
+    let mut hosts: Vec<Arc<dyn Host>> =
+        vec![Arc::new(command_hooks(materials)), Arc::new(ProcessHost::new(plan(materials)))];
+    if !materials.arguments.no_mcp {
+        hosts.push(Arc::new(McpHost::new(materials.mcp.clone())));
+    }
+    hosts
 }
 
 fn command_hooks(materials: &Materials<'_>) -> CommandHooks {

@@ -33,9 +33,19 @@ pub(super) struct Ends {
     pub output: Output,
 }
 
+/// Who reads what is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Audience {
+    /// Whether errors are expected to look like pi's.
+    pub is_pis: bool,
+    /// Whether stdout is a terminal.
+    pub has_terminal: bool,
+}
+
 /// The conversation with an agent.
 pub(super) struct Conversation {
     format: &'static Format,
+    audience: Audience,
     ends: Ends,
     /// What is not written yet.
     outbox: Outbox,
@@ -43,8 +53,6 @@ pub(super) struct Conversation {
     lines: Lines,
     summary: Summary,
     header: String,
-    is_pi: bool,
-    is_shown: bool,
     /// Whether the run that was last waited for is over.
     has_settled: bool,
     /// The exit code that a signal asked for.
@@ -92,33 +100,22 @@ struct ExtensionError {
 }
 
 impl Conversation {
-    pub fn new(format: &'static Format, opening: Opening, ends: Ends) -> Self {
+    pub fn new(format: &'static Format, opening: Opening, audience: Audience, ends: Ends) -> Self {
         Self {
             format,
+            audience,
             ends,
             outbox: Outbox::new(DEFAULT_OUTBOX_BOUND),
             received: Vec::new(),
             lines: Lines::new(usize::MAX),
             summary: Summary::new(opening.id, opening.file),
             header: opening.header,
-            is_pi: false,
-            is_shown: false,
             has_settled: false,
             interrupted: None,
             is_over: false,
             is_refused: false,
             is_unwritable: false,
         }
-    }
-
-    /// Chooses whether errors look like pi's.
-    pub fn is_pi(self, is_pi: bool) -> Self {
-        Self { is_pi, ..self }
-    }
-
-    /// Chooses whether a terminal shows the output.
-    pub fn is_shown(self, is_shown: bool) -> Self {
-        Self { is_shown, ..self }
     }
 
     /// Has the messages run in order, ends the agent, and returns the exit code.
@@ -221,7 +218,8 @@ impl Conversation {
         match error.strip_prefix(UNKNOWN_FLAG.1).and_then(|rest| rest.split(':').next()) {
             Some(name) if extension_path == UNKNOWN_FLAG.0 => {
                 self.is_refused = true;
-                self.summary.fail(format!("Unknown option: --{name}"), None);
+                let prefix = if self.audience.is_pis { "Error: " } else { "" };
+                self.summary.fail(format!("{prefix}Unknown option: --{name}"), None);
             }
             _ => note(format_args!("Extension error ({extension_path}): {error}")),
         }
@@ -233,13 +231,13 @@ impl Conversation {
             self.summary.fail("interrupted", Some("aborted"));
         }
         let ending = (self.format.ending)(&self.summary);
-        let ending = if self.is_shown { plain(&ending).into_owned() } else { ending };
+        let ending = if self.audience.has_terminal { plain(&ending).into_owned() } else { ending };
         if let Some(ending) = ending.strip_suffix('\n') {
             self.write(ending);
         }
         let is_silent = self.format.tolerates_failures && !self.is_refused && self.interrupted.is_none();
         if let Some(failure) = self.summary.failure().filter(|_| !is_silent && !self.is_unwritable) {
-            let prefix = if self.is_pi { "" } else { "bowline: " };
+            let prefix = if self.audience.is_pis { "" } else { "bowline: " };
             note(format_args!("{prefix}{failure}"));
         }
     }

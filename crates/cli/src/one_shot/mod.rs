@@ -26,7 +26,7 @@ use crate::hosts;
 use crate::serving::{Interruptions, Service};
 use crate::settings::SettingsFile;
 
-use conversation::Conversation;
+use conversation::{Audience, Conversation, Ends};
 pub(crate) use format::{FORMATS, Format, PI_EVENTS, find, names};
 use message::Attachments;
 
@@ -109,7 +109,7 @@ async fn converse(
     let Conversing { format, messages, opening, is_pi } = conversing;
     // The terminal of stdin is not read: whoever types there is not asked for anything.
     let is_typed = std::io::stdin().is_terminal();
-    let is_shown = std::io::stdout().is_terminal();
+    let audience = Audience { is_pis: is_pi, has_terminal: std::io::stdout().is_terminal() };
     let (input, output) = bowline_wire::take_over().map_err(Failure::io("taking over stdin and stdout"))?;
     let mut signals = signals;
     let piped = match is_typed {
@@ -129,8 +129,8 @@ async fn converse(
     let (interruptions, forwarded) = tokio::sync::mpsc::unbounded_channel();
     let serving = tokio::spawn(connection.serve(agent_input, agent_output, forwarded));
     let conversation =
-        Conversation::new(format, opening, conversation::Ends { client, signals, interruptions, output });
-    let code = conversation.is_pi(is_pi).is_shown(is_shown).hold(prompts).await;
+        Conversation::new(format, opening, audience, Ends { client, signals, interruptions, output });
+    let code = conversation.hold(prompts).await;
     match serving.await {
         Ok(_) => Ok(code),
         Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -79,6 +79,7 @@ fn events_that_nobody_reads_end_the_run() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the extension needs the PATH of the test")]
 fn answer_precedes_the_end_of_slow_extensions() {
     let (server, workspace) = Workspace::with_server();
     server.reply(Reply::text("done"));

@@ -1,6 +1,7 @@
 //! Messages that are run once: what is written, how it ends, and that it is what the real pi does.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
 #[path = "../extensions/actor.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
