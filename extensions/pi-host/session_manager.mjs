@@ -233,13 +233,9 @@ export class SessionManager {
   }
 
   #append(type, fields) {
-    const entry = {
-      type,
-      id: entryId(this.#index.byId),
-      parentId: this.#leafId,
-      timestamp: new Date().toISOString(),
-      ...fields,
-    };
+    const place = { id: entryId(this.#index.byId), parentId: this.#leafId, timestamp: new Date().toISOString() };
+    // The order of fields in the file is pi's.
+    const entry = type.startsWith("custom") ? { type, ...fields, ...place } : { type, ...place, ...fields };
     this.#index.add(entry);
     this.#leafId = entry.id;
     if (this.#isPersisted && this.#sessionFile) {

@@ -45,8 +45,10 @@ class Installation:
         if not os.access(self.node, os.X_OK):
             # A script of this package puts the program in its place.
             npm_install(self.cache / "node", f"node@{NODE_VERSION}", scripts=True)
-        if not (self.package / "package.json").exists():
-            npm_install(self.prefix, f"{PI}@{VERSION}", *EXAMPLE_DEPENDENCIES)
+        wanted = [f"{PI}@{VERSION}", *EXAMPLE_DEPENDENCIES]
+        names = [package.rsplit("@", 1)[0] for package in wanted]
+        if not all((self.prefix / "node_modules" / name / "package.json").exists() for name in names):
+            npm_install(self.prefix, *wanted)
         found = json.loads((self.package / "package.json").read_text())["version"]
         if found != VERSION:
             raise SystemExit(f"pi {found} is installed in {self.prefix}, not {VERSION}")

@@ -1,17 +1,20 @@
 // Keeps `extensions/pi-host/shims/names.json`, the list of names that the packages served to pi extensions export.
 //
 //   node export_names.mjs [--check | --update] FOLDER...
+//   node export_names.mjs --published FOLDER
 //
 // A FOLDER is an installed package (it has a package.json) or holds several: directly, in scope folders, or in node_modules.
 // Several versions of one package are united, because an extension may be written for any of them.
 // `values` and `types` are of the releases from OLDEST_CURRENT on. `old` are names that only earlier releases had: pi itself
 // answers an import of them with undefined, but Node refuses a module that imports a missing name, so the shims export them.
 // --update  rewrites names.json.
-// --check   fails with a list if the published packages export a name that names.json or our shim file lacks.
-// Without either: prints the JSON.
-// With --check and no FOLDER only names.json and the shim files are compared.
+// --check   fails with a list if the published packages export a name that names.json lacks, and tells how many of the names
+//           our shim files serve; the host makes functions of the others that say so. Without a FOLDER only the latter.
+// --published  downloads the packages of the RELEASES into FOLDER and checks them.
+// Without any: prints the JSON.
 
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { exportsOf } from "./declared_exports.mjs";
@@ -19,6 +22,14 @@ import { exportsOf } from "./declared_exports.mjs";
 const SHIMS = resolve(dirname(fileURLToPath(import.meta.url)), "../../extensions/pi-host/shims");
 const NAMES = join(SHIMS, "names.json");
 const OLDEST_CURRENT = [0, 87];
+const SCOPE = "@earendil-works";
+const RELEASES = {
+  // npm has no pi-tui 1.5.0.
+  "pi-tui": ["0.87.1"],
+  "pi-ai": ["0.87.1", "1.5.0"],
+  "pi-agent-core": ["0.87.1", "1.5.0"],
+  "pi-coding-agent": ["0.87.1", "1.5.0"],
+};
 
 /**
  * What is read of each package. Key: the specifier under which names.json lists the names, without scope.
@@ -50,14 +61,37 @@ const SERVED = {
 async function main(args) {
   const mode = args.find((argument) => argument.startsWith("--"));
   const folders = args.filter((argument) => !argument.startsWith("--"));
-  if (mode !== undefined && mode !== "--check" && mode !== "--update") throw new Error(`unknown option ${mode}`);
+  if (mode !== undefined && !["--check", "--update", "--published"].includes(mode)) throw new Error(`unknown option ${mode}`);
   if (folders.length === 0 && mode !== "--check") throw new Error("give the folders of the installed packages");
 
+  if (mode === "--published") download(resolve(folders[0]));
   const published = namesOf(folders.flatMap((folder) => packagesIn(resolve(folder))));
   const text = `${JSON.stringify(published, null, 1)}\n`;
   if (mode === "--update") writeFileSync(NAMES, text);
-  else if (mode === "--check") process.exitCode = (await check(published)) ? 0 : 1;
+  else if (mode !== undefined) process.exitCode = (await check(published)) ? 0 : 1;
   else process.stdout.write(text);
+}
+
+/** Downloads the packages of pi, and the TypeBox that they use, unless they are there. */
+function download(folder) {
+  for (const [name, releases] of Object.entries(RELEASES)) {
+    for (const release of releases) {
+      const manifest = unpack(`${SCOPE}/${name}`, release, folder);
+      if (manifest.dependencies?.typebox !== undefined) unpack("typebox", manifest.dependencies.typebox, folder);
+    }
+  }
+}
+
+/** Downloads a package and returns its manifest. */
+function unpack(name, version, folder) {
+  const target = join(folder, `${basename(name)}-${version}`);
+  const manifestPath = join(target, "package.json");
+  if (!existsSync(manifestPath)) {
+    mkdirSync(target, { recursive: true });
+    const packed = execFileSync("npm", ["pack", `${name}@${version}`, "--silent", "--pack-destination", folder], { encoding: "utf8" });
+    execFileSync("tar", ["-xzf", join(folder, packed.trim().split("\n").at(-1)), "-C", target, "--strip-components=1"]);
+  }
+  return JSON.parse(readFileSync(manifestPath, "utf8"));
 }
 
 /** Returns the packages that `folder` is or holds. */
@@ -136,18 +170,15 @@ async function check(published) {
   const listed = JSON.parse(readFileSync(NAMES, "utf8"));
   const problems = [];
   for (const [key, { shim }] of Object.entries(SERVED)) {
-    const known = allNames(listed[key]);
-    const now = allNames(published[key]);
-    report(problems, `names.json, ${key}`, now, new Set(known));
+    const known = new Set(allNames(listed[key]));
+    const missing = allNames(published[key]).filter((name) => !known.has(name));
+    if (missing.length > 0) problems.push(`names.json, ${key}: missing ${missing.join(", ")}`);
 
     const path = join(SHIMS, shim);
-    if (!existsSync(path)) {
-      problems.push(`shims/${shim}: no such file (serves ${key})`);
-      continue;
-    }
-    const module = await import(pathToFileURL(path));
-    report(problems, `shims/${shim}, ${key}`, known, new Set(Object.keys(module)));
-    for (const name of listed[key]?.values ?? []) {
+    const module = existsSync(path) ? await import(pathToFileURL(path)) : {};
+    const values = listed[key]?.values ?? [];
+    console.log(`${key}: ${values.filter((name) => module[name] !== undefined).length} of ${values.length} values served`);
+    for (const name of values) {
       if (name in module && module[name] === undefined) problems.push(`shims/${shim}, ${key}: ${name} is a value, not a type, but is undefined`);
     }
   }
@@ -157,11 +188,6 @@ async function check(published) {
 
 function allNames({ values = [], types = [], old = [] } = {}) {
   return [...values, ...types, ...old];
-}
-
-function report(problems, where, wanted, present) {
-  const missing = wanted.filter((name) => !present.has(name));
-  if (missing.length > 0) problems.push(`${where}: missing ${missing.join(", ")}`);
 }
 
 await main(process.argv.slice(2));

@@ -6,10 +6,12 @@
   --only NAME...              only these examples
   --show NAME                 prints both runs of an example
   --pi-only                   checks that the scenarios themselves work with the real pi
+  --reuse                     takes the real pi's side from the run before, if the scenario is the same
 
 Installs Node and pi below target/ if they are missing. BOWLINE names the program to test.
 """
 import argparse
+import pickle
 import shutil
 import sys
 import time
@@ -25,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "target" / "pi-extensions"
 DOCUMENT = ROOT / "docs" / "pi-extensions.md"
 BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
+LINE = 600  # Characters shown of a differing line.
 SAME, DIFFERS, NOT_SERVED = "same", "differs", "not served"
 
 
@@ -61,7 +64,7 @@ def main():
         outcomes = list(pool.map(lambda name: outcome_of(installation, examples[name], played, options), names))
     if options.show:
         return show(outcomes[0])
-    report(outcomes, options)
+    report(outcomes)
     if options.update:
         update(outcomes)
     return 1 if any(outcome.status == DIFFERS for outcome in outcomes) else 0
@@ -72,6 +75,7 @@ def parse():
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--show", metavar="NAME")
     parser.add_argument("--pi-only", action="store_true")
+    parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     return parser.parse_args()
@@ -88,7 +92,7 @@ def outcome_of(installation, example, played, options):
     outcome, begin = Outcome(example), time.time()
     if not example.unserved:
         for name in played:
-            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name)
+            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name, options.reuse)
         outcome.differing = stuck(outcome)
         if len(played) == 2:
             judge(outcome)
@@ -98,15 +102,22 @@ def outcome_of(installation, example, played, options):
     return outcome
 
 
-def lines_of(installation, example, name):
-    source = installation.examples / example.name
-    extension = source if source.is_dir() else source.with_suffix(".ts")
+def lines_of(installation, example, name, is_reused=False):
+    extension = installation.examples / example.name / "index.ts"
+    if not extension.exists():
+        extension = installation.examples / f"{example.name}.ts"
     replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
     lines, errors = [], ""
     for number, script in enumerate(example.scripts):
-        started = agents.agent(installation, name, [extension, *script.companions])
-        played = agents.play(started, script)
-        shutil.rmtree(played[3], ignore_errors=True)
+        played = None
+        store = CACHE / "played" / f"{example.name}-{number}-{script.digest()}"
+        if name == "pi" and is_reused and store.exists():
+            played = pickle.loads(store.read_bytes())
+        if played is None:
+            played = agents.play(agents.agent(installation, name, [extension, *script.companions]), script)
+        if name == "pi":
+            store.parent.mkdir(exist_ok=True)
+            store.write_bytes(pickle.dumps(played))
         lines.append(f"── run {number + 1}")
         lines += wire.normalise(played, script, replacements)
         errors += played[4]
@@ -130,20 +141,16 @@ def judge(outcome):
 def show(outcome):
     for name, lines in outcome.lines.items():
         print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
-    print("════ differences", *outcome.differing, *outcome.reasons, sep="\n")
+    print("════ differences", *wire.explained(outcome.differing), *outcome.reasons, sep="\n")
     return 0
 
 
-def report(outcomes, options):
+def report(outcomes):
     for outcome in outcomes:
-        for line in outcome.differing:
-            print(f"{outcome.example.name}: {line[:options_width()]}")
+        for line in wire.explained(outcome.differing):
+            print(f"{outcome.example.name}: {line[:LINE]}")
     counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS, NOT_SERVED)}
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
-
-
-def options_width():
-    return max(160, shutil.get_terminal_size((600, 24)).columns)
 
 
 def update(outcomes):

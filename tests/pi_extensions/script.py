@@ -3,6 +3,7 @@
 The steps have the format of tests/conformance/scenario.py. The model is scripted by the prompts: `prompt("text", …)`
 takes the model's answers, each a string or a `call`.
 """
+import hashlib
 import json
 
 # Comes before all records that tell how the run went on.
@@ -51,6 +52,10 @@ class Script:
             self.setup = "chmod +x {HOME}/bin/* && " + (setup or "true")
         # The extensions have started when this is answered.
         self.ask("get_commands")
+
+    def digest(self):
+        """Names what is played, so that a run of it can be found again."""
+        return hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def send(self, type, **fields):
         """Sends a command without waiting."""

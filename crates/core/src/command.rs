@@ -11,11 +11,13 @@ use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
 use crate::pending_changes::{PendingQuery, PendingSelection};
+use crate::policy::ForkPoint;
 use crate::sandbox::AskMode;
 use crate::sandbox::SandboxChange;
 use crate::subagent::Subscription;
 use crate::thinking::ThinkingLevel;
 use crate::todo::TodoPhase;
+use crate::ui::{Screen, WidgetInput};
 
 /// A command and its origin.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,9 +133,11 @@ pub enum Command {
     Compact {
         instructions: Option<String>,
     },
-    /// Starts another session with what came before a user's message.
+    /// Starts another session with what came before a user's message, or with everything up to an entry; which of the two,
+    /// the policy says if the command does not.
     Fork {
         entry: String,
+        point: Option<ForkPoint>,
     },
     /// Starts another session with the conversation as it is.
     Clone,
@@ -236,6 +240,13 @@ pub enum Command {
     SetClientCapabilities {
         approvals: Option<ApprovalForm>,
         changes: Option<bool>,
+        /// The place that it has for components of extensions; inner `None` if it shows them no longer.
+        screen: Option<Option<Screen>>,
+    },
+    /// Passes on what the user does with a component of an extension.
+    WidgetInput {
+        key: String,
+        input: WidgetInput,
     },
     /// Answers a question about a tool call. What is neither an id nor an option is a no.
     AnswerApproval {

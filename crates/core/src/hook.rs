@@ -116,6 +116,8 @@ impl HookKind {
         Duration::from_secs(match self {
             Self::ProjectTrust | Self::SessionStart | Self::ResourcesDiscover => 10,
             Self::SessionShutdown => 3,
+            // It may run the command itself, which takes as long as it takes.
+            Self::UserBash => 24 * 60 * 60,
             _ => 30,
         })
     }

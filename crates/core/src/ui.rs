@@ -90,6 +90,8 @@ pub enum Display {
         key: String,
         lines: Option<Vec<String>>,
         placement: Option<WidgetPlacement>,
+        /// Whether it is a component, which the client passes the user's keys on to.
+        takes_keys: bool,
     },
     Title {
         title: String,
@@ -166,6 +168,23 @@ impl WidgetPlacement {
     pub fn parse(name: &str) -> Option<Self> {
         [Self::AboveEditor, Self::BelowEditor].into_iter().find(|placement| placement.as_str() == name)
     }
+}
+
+/// The place that a client has for components of extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// In characters.
+    pub columns: u16,
+    pub rows: u16,
+}
+
+/// What the user does with a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WidgetInput {
+    /// Presses keys, as a terminal sends them.
+    Keys(String),
+    /// Closes it.
+    Close,
 }
 
 /// A failure of an extension, as clients are told of it.

@@ -17,7 +17,7 @@ use bowline_core::model::Model;
 use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
-use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError};
+use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError, Screen, WidgetInput};
 use bowline_llm::Providers;
 use bowline_tools::{BoxFuture, CallContext, Tool};
 use tokio::sync::oneshot;
@@ -110,6 +110,11 @@ pub trait Extension: fmt::Debug + Send + Sync {
     /// added to the session's file.
     fn mirror(&self, _session: &Arc<Mirror>, _entries: &[Arc<str>]) {}
 
+    /// Takes what the user does with a component, and returns whether it shows one under this key.
+    fn widget_input(&self, _key: &str, _input: &WidgetInput) -> bool {
+        false
+    }
+
     /// Returns whether it wants the lines that are added to the session's file.
     fn wants_entries(&self) -> bool {
         false
@@ -142,6 +147,8 @@ pub struct Mirror {
     pub directory: PathBuf,
     pub leaf: Option<Arc<str>>,
     pub context: Option<ContextUsage>,
+    /// The place that the client has for components, if it shows them.
+    pub screen: Option<Screen>,
 }
 
 /// A tool that a session knows, enabled or not.

@@ -101,6 +101,18 @@ impl Providers {
         Self { inner: Arc::clone(&self.inner), registry }
     }
 
+    /// Returns the providers without those that extensions have added.
+    pub fn without_additions(&self) -> Self {
+        let registry = self.registry();
+        let registry = registry.without(|_| true).map_or(registry, Arc::new);
+        Self { inner: Arc::clone(&self.inner), registry: Arc::new(Mutex::new(registry)) }
+    }
+
+    /// Tells whether whoever added a provider answers its requests.
+    pub fn is_foreign(&self, provider: &str) -> bool {
+        self.registry().source(provider).is_some()
+    }
+
     /// Sends a request to a model. Dropping the stream cancels it.
     pub fn stream(&self, request: ModelRequest) -> AnswerStream {
         self.stream_with(request, None)

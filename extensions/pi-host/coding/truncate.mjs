@@ -92,7 +92,9 @@ export function truncateTail(content, options) {
   const { lines, maxBytes } = measured;
   const { count, by } = countFitting([...lines].reverse(), measured);
   if (count === 0 && by === "bytes") {
-    const fields = { truncatedBy: "bytes", outputLines: 1, lastLinePartial: true };
+    // One line is then as many as are wanted, which counts as the limit that was reached.
+    const truncatedBy = measured.maxLines > 1 ? "bytes" : "lines";
+    const fields = { truncatedBy, outputLines: 1, lastLinePartial: true };
     return outcome(measured, endOf(lines.at(-1), maxBytes), fields);
   }
   const kept = lines.slice(lines.length - count);

@@ -15,18 +15,22 @@ const remembered = new Map();
 
 let tables;
 
-// Built on first use: most extensions never measure anything but ASCII.
+const IGNORED = "\\p{Default_Ignorable_Code_Point}\\p{Control}\\p{Mark}\\p{Surrogate}";
+// Spacing marks, and those that the older width tables of terminals give a cell too.
+const CELL_MARK =
+  "^(?:[\\p{Spacing_Mark}--[\\u1734\\u302E\\u302F]]|[\\u065F\\u0F7F\\u102B\\u102C\\u1031\\u1033-\\u1035\\u1038\\u103A-\\u103E])$";
+
+// Built on first use, because most extensions never measure anything but ASCII; and not written as
+// literals, because those are compiled when the module is loaded, which takes ten milliseconds.
 function unicode() {
   tables ??= {
     graphemes: new Intl.Segmenter(undefined, { granularity: "grapheme" }),
     words: new Intl.Segmenter(undefined, { granularity: "word" }),
-    invisible: /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}\p{Surrogate}]+$/u,
-    unprinted: /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Mark}\p{Surrogate}]$/u,
-    mark: /^\p{Mark}$/u,
-    // Spacing marks, and those that the older width tables of terminals give a cell too.
-    cellMark:
-      /^(?:[\p{Spacing_Mark}--[\u1734\u302E\u302F]]|[\u065F\u0F7F\u102B\u102C\u1031\u1033-\u1035\u1038\u103A-\u103E])$/v,
-    emoji: /^\p{RGI_Emoji}$/v,
+    invisible: new RegExp(`^[${IGNORED}]+$`, "u"),
+    unprinted: new RegExp(`^[${IGNORED}\\p{Format}]$`, "u"),
+    mark: new RegExp("^\\p{Mark}$", "u"),
+    cellMark: new RegExp(CELL_MARK, "v"),
+    emoji: new RegExp("^\\p{RGI_Emoji}$", "v"),
   };
   return tables;
 }

@@ -3,13 +3,13 @@
 import { ActiveStyle } from "./style.mjs";
 import { cellsOf, visibleWidth } from "./width.mjs";
 
+const SCRIPTS = ["Han", "Hiragana", "Katakana", "Hangul", "Bopomofo"];
 let breakable;
 
-// Between ideographs and syllables a line may end anywhere, without a space.
-function isBreakable(grapheme) {
+/** Returns whether a line may end at the grapheme without a space: ideographs and syllables. */
+export function isBreakable(grapheme) {
   if (grapheme.charCodeAt(0) < 0x300 && grapheme.length === 1) return false;
-  breakable ??=
-    /[\p{Script_Extensions=Han}\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\p{Script_Extensions=Hangul}\p{Script_Extensions=Bopomofo}]/u;
+  breakable ??= new RegExp(`[${SCRIPTS.map((script) => `\\p{Script_Extensions=${script}}`).join("")}]`, "u");
   return breakable.test(grapheme);
 }
 

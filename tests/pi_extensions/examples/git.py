@@ -35,7 +35,7 @@ GIT_CHECKPOINT = (
 
 CONFLICT = (
     "git init -q {HOME}/origin && cd {HOME}/origin && printf 'one\\ntwo\\nthree\\n' > a.txt && git add . && git commit -qm start"
-    " && rmdir {CWD} && git clone -q {HOME}/origin {CWD} && printf 'one\\ntheirs\\nthree\\n' > a.txt && git commit -qam theirs"
+    " && cd {CWD} && git clone -q {HOME}/origin . && cd {HOME}/origin && printf 'one\\ntheirs\\nthree\\n' > a.txt && git commit -qam theirs"
     " && cd {CWD} && printf 'one\\nours\\nthree\\n' > a.txt && git commit -qam ours")
 
 GIT_MERGE_AND_RESOLVE = [

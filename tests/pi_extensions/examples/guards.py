@@ -10,7 +10,7 @@ PERMISSION_GATE = (
     .dialog("select", value="No").settled()
     .begin("become root", call("bash", command="sudo true"), "not root")
     .dialog("select", cancelled=True).settled()
-    .begin("two", [call("bash", command="echo one"), call("bash", command="chmod 777 other")], "done")
+    .begin("two", [call("bash", command="echo one"), call("bash", command="sleep 0.3; chmod 777 other")], "done")
     .dialog("select", value="Yes").settled()
     .shell("ls; stat -c %a other"))
 
@@ -53,7 +53,7 @@ TIMED_CONFIRM = (
     .send("prompt", message="/timed-select").dialog("select", cancelled=True).responded()
     .send("prompt", message="/timed-signal").dialog("confirm", confirmed=False).responded()
     # Nobody answers these two in time.
-    .send("prompt", message="/timed").send("prompt", message="/timed-signal")
+    .send("prompt", message="/timed").sleep(0.4).send("prompt", message="/timed-signal")
     .notified(message="Cancelled or timed out").notified(message="Dialog timed out (auto-cancelled)")
     .ask("get_state"))
 

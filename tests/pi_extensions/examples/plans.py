@@ -25,7 +25,7 @@ PRESET = [
     .ask("new_session").ask("switch_session", sessionPath="${FILE}").prompt("again", "again"),
 ]
 
-PLAN = "I looked around.\n\nPlan:\n1. Create the **first** file\n2. Update the second file\n3. ok\n"
+PLAN = "I looked around.\n\nPlan:\n1. Create the first file\n2) **Update** the second file\n3. ok\n"
 
 PLAN_MODE = [
     Script()

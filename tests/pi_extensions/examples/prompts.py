@@ -9,7 +9,7 @@ INPUT_TRANSFORM = (
     Script()
     .command("ping").command("PING")
     .command("?quick ")
-    .command("time").notified()
+    .command("time")
     .prompt("?quick what is this", "a test")
     .prompt("ordinary", "also a test")
     .sees("Respond briefly in 1-2 sentences: what is this"))
@@ -21,7 +21,7 @@ INPUT_TRANSFORM_STREAMING = (
     .begin("take your time", {"n": 12, "delay": 0.1}, "heard")
     .until(type="message_update")
     .ask("steer", message="stop the changes").settled()
-    .sees("what changes are there", "Current uncommitted changes:\n```\n a.txt | 1 +\n 1 file changed, 1 insertion(+)\n```"))
+    .sees("what changes are there", "Current uncommitted changes:\n```\na.txt | 1 +\n 1 file changed, 1 insertion(+)\n```"))
 
 INLINE_BASH = (
     Script(files={"work/a.txt": "content of the file\n"})

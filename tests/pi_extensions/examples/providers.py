@@ -16,6 +16,7 @@ globalThis.fetch = (input, init) => {
 export default function () {}
 """
 
+WRONG = '{"type":"error","error":{"type":"invalid_request_error","message":"wrong"}}'
 FILES = {"redirect.mjs": REDIRECT}
 COMPANIONS = ["{HOME}/redirect.mjs"]
 
@@ -24,8 +25,8 @@ ANTHROPIC = [
     .ask("set_model", provider="custom-anthropic", modelId="claude-sonnet-4-5")
     .prompt("hello", {"think": "I should greet", "text": "hello"})
     .prompt("work", call("bash", command="echo worked"), "done")
-    .prompt("fail", {"status": 400}, "never")
-    .begin("endless", {"n": 3, "hang": 2}).until(type="message_update").ask("abort").settled()
+    .prompt("fail", {"status": 400, "body": WRONG}, "never")
+    .begin("endless", {"n": 3, "hang": 2}).until(type="message_update").ask("abort")
     .sees("worked"),
     # With a token of a subscription.
     Script(files=FILES, companions=COMPANIONS, environment={"CUSTOM_ANTHROPIC_API_KEY": "sk-ant-oat-token"})
@@ -38,13 +39,13 @@ ANTHROPIC = [
 
 GITLAB = [
     Script(files=FILES, companions=COMPANIONS, environment={"GITLAB_TOKEN": "right"})
-    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-sonnet-4-5")
+    .ask("set_model", provider="gitlab-duo", modelId="claude-sonnet-4-6")
     .prompt("hello", call("bash", command="echo worked"), "hello")
-    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-gpt-5-1")
+    .ask("set_model", provider="gitlab-duo", modelId="gpt-5.1-2025-11-13")
     .prompt("hello again", call("bash", command="echo more"), "hello")
     .sees("worked", "more"),
     Script(files=FILES, companions=COMPANIONS, environment={"GITLAB_TOKEN": "wrong"})
-    .ask("set_model", provider="gitlab-duo", modelId="duo-chat-sonnet-4-5").prompt("hello", "never"),
+    .ask("set_model", provider="gitlab-duo", modelId="claude-sonnet-4-6").prompt("hello", "never"),
 ]
 
 EXAMPLES = [

@@ -49,7 +49,7 @@ TOOL_OVERRIDE = (
     .prompt("read", [call("read", path="a.txt", offset=2, limit=1), call("read", path=".env"),
                      call("read", path="secrets.json"), call("read", path="missing")], "read")
     .command("/read-log")
-    .shell("wc -l < {HOME}/agent/read-access.log"))
+    .shell("wc -l < $HOME/agent/read-access.log"))
 
 SEARCH = """#!/bin/sh
 # Stands in for ripgrep: answers by the pattern.
@@ -107,9 +107,9 @@ SSH = [
             call("write", path="made/by.txt", content="hand\n"),
             call("edit", path="made/by.txt", edits=[{"oldText": "hand", "newText": "ssh"}]),
             call("read", path="here.txt"), call("bash", command="exit 5"),
-            call("bash", command="sleep 9", timeout=1), "worked")
+            call("bash", command="exec sleep 9", timeout=1), "worked")
     .ask("bash", command="pwd; ls made")
-    .shell("cat {HOME}/remote/made/by.txt; ls"),
+    .shell("cat $HOME/remote/made/by.txt; ls"),
     Script(files={"work/here.txt": "near\n"})
     .prompt("work here", call("read", path="here.txt"), call("bash", command="ls"), "worked")
     .ask("bash", command="ls"),
@@ -118,6 +118,8 @@ SSH = [
 ]
 
 AGENTS = {
+    # Something that asks for trust, so that the agents of the project are asked about.
+    "work/.pi/prompts/local.md": "Local.\n",
     "agent/agents/scout.md": "---\nname: scout\ndescription: looks around\ntools: read, bash\n---\nYou look around.\n",
     "agent/agents/worker.md": "---\nname: worker\ndescription: works\nmodel: mock/m2\n---\nYou work.\n",
     "agent/agents/broken.md": "---\nname: 7\n---\nNobody.\n",

@@ -173,6 +173,7 @@ impl Trial {
             directory: self.directory.clone(),
             leaf: None,
             context: None,
+            screen: Some(bowline_core::ui::Screen { columns: 80, rows: 24 }),
         }
     }
 

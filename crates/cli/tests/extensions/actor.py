@@ -17,6 +17,8 @@ PLAN = json.load(open(PLACE + ".json"))
 LOG = open(PLACE + ".log", "a")
 ANSWERED = {"hook", "tool", "command", "complete"}
 names = {}
+# The extension that the current record names, in a process that serves several.
+address = {}
 counts = {}
 
 
@@ -42,9 +44,9 @@ def act(action, call):
         if kind == "send":
             write(json.dumps(fill_in(value, call)) + "\n")
         elif kind == "result":
-            write(json.dumps({"type": "result", "id": call, "result": value}) + "\n")
+            write(json.dumps({"type": "result", "id": call, "result": value, **address}) + "\n")
         elif kind == "error":
-            write(json.dumps({"type": "result", "id": call, "error": {"message": value}}) + "\n")
+            write(json.dumps({"type": "result", "id": call, "error": {"message": value}, **address}) + "\n")
         elif kind == "raw":
             write(value)
         elif kind == "repeat":
@@ -99,6 +101,7 @@ for line in sys.stdin:
     LOG.flush()
     record = json.loads(line)
     key, call = key_of(record), record.get("id")
+    address = {"ext": record["ext"]} if "ext" in record else {}
     names[key] = call
     actions = PLAN.get("on", {}).get(key)
     if record["type"] == "init" and actions is None:

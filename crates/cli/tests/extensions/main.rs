@@ -21,5 +21,6 @@ mod reload;
 mod requests;
 mod results;
 mod sessions;
+mod shared_process;
 mod tools;
 mod trust;

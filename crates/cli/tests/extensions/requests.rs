@@ -66,6 +66,62 @@ fn model_answers_in_pieces() {
 }
 
 #[test]
+fn model_that_is_not_listed_is_called_with_the_key_and_headers_of_the_caller() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::text("elsewhere"));
+    let model =
+        json!({ "provider": "mine", "id": "x1", "api": "anthropic-messages", "baseUrl": server.base_url() });
+    let params = json!({
+        "model": model,
+        "prompt": "go",
+        "apiKey": "key-of-the-caller",
+        "headers": { "x-extra": "yes", "x-none": null },
+    });
+    let mut asking = Asking::new(&workspace, "model.complete", params);
+    let response = asking.ask();
+    assert_eq!(response["result"]["content"][0]["text"], "elsewhere", "{response}");
+    assert_eq!(response["result"]["provider"], "mine");
+    let request = &server.requests()[0];
+    assert_eq!(request.body["model"], "x1");
+    assert_eq!(request.header("x-api-key"), Some("key-of-the-caller"));
+    assert_eq!(request.header("x-extra"), Some("yes"));
+}
+
+#[test]
+fn extension_of_a_project_cannot_describe_a_model_of_a_provider_that_the_user_has() {
+    let (server, workspace) = Workspace::with_server();
+    let model =
+        json!({ "provider": "mock", "id": "m1", "api": "anthropic-messages", "baseUrl": server.base_url() });
+    let request = json!({
+        "type": "request",
+        "id": "q",
+        "method": "model.complete",
+        "params": { "model": model, "prompt": "go" },
+    });
+    let on = json!({
+        "command:ask": [{ "send": request }],
+        "response:q": [{ "send": { "type": "result", "id": "$id of command:ask" } }],
+    });
+    let folder = workspace.work().join(".bowline/extensions");
+    let plan = json!({ "registration": { "commands": [{ "name": "ask" }] }, "on": on });
+    let actor = Actor::in_folder(&folder, "a", plan);
+    let mut agent = start_with(&workspace, &["--approve"]);
+    agent.send(json!({ "type": "prompt", "message": "/ask" }));
+    let response = actor.wait_for(|record| record["type"] == "response");
+    let error = response["error"]["message"].as_str().unwrap_or_default();
+    assert!(error.contains("cannot change a provider that you have"), "{response}");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn system_prompt_is_known_before_the_first_call_of_a_model() {
+    let (_server, workspace) = Workspace::with_server();
+    let response = Asking::new(&workspace, "session.systemPrompt", json!({})).ask();
+    let text = response["result"]["systemPrompt"].as_str().unwrap();
+    assert!(text.contains("bowline") && text.contains("read"), "{text}");
+}
+
+#[test]
 fn failures_of_requests_are_errors() {
     let cases = [
         ("model.complete", json!({ "prompt": "x", "model": "no/such" }), "there is no model no/such"),

@@ -246,7 +246,7 @@ pub(crate) const FORK: Row = Row {
     about: "Starts a session with the conversation before an earlier user message. A run in progress is aborted first.",
     fields: &[Field::required("entryId", Text, "The entry of the message, one of `get_fork_messages`.")],
     result: Some(schema_of::<Forked<'_>>()),
-    action: Engine(|mut fields| Command::Fork { entry: fields.text("entryId") }),
+    action: Engine(|mut fields| Command::Fork { entry: fields.text("entryId"), point: None }),
 };
 
 pub(crate) const GET_FORK_MESSAGES: Row = Row {

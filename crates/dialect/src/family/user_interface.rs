@@ -123,6 +123,9 @@ enum Request<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(extend("enum" = ["aboveEditor", "belowEditor"]))]
         widget_placement: Option<&'static str>,
+        /// `true` for a component: the client passes keys on with `widget_input`. Only for clients that declared `render`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        takes_keys: Option<bool>,
     },
     /// Sets the title of the window.
     SetTitle { title: &'event str },
@@ -252,10 +255,11 @@ impl UserInterface {
             Display::Status { key, text } => {
                 Request::SetStatus { status_key: key, status_text: text.as_deref() }
             }
-            Display::Widget { key, lines, placement } => Request::SetWidget {
+            Display::Widget { key, lines, placement, takes_keys } => Request::SetWidget {
                 widget_key: key,
                 widget_lines: lines.as_deref(),
                 widget_placement: placement.map(WidgetPlacement::as_str),
+                takes_keys: takes_keys.then_some(true),
             },
             Display::Title { .. } if self.style == (Style::Omp { titles: false }) => return None,
             Display::Title { title } => Request::SetTitle { title },

@@ -347,8 +347,8 @@ mod tests {
     fn table_has_the_29_commands_of_the_document() {
         // And `get_protocol_info`, `get_messages_page`, `get_available_commands`, `negotiate_protocol`, `set_todos`, two for
         // host tools, three about subagents, two about logins, two about the sandbox, two about limits, two about approvals,
-        // three about changes of files, three about pending changes, one for the client's capabilities and one for completions.
-        assert_eq!(commands::TABLE.len(), 29 + 26);
+        // three about changes of files, three about pending changes, two for what the client shows and one for completions.
+        assert_eq!(commands::TABLE.len(), 29 + 27);
     }
 
     #[test]

@@ -83,7 +83,7 @@ const fn table(results: &Results) -> [Row; 19] {
             about: "Starts a session with the conversation up to and including an entry.",
             fields: const { &[Field::required("entry_id", FilledText, "The last entry to include.").echoed()] },
             result: Some(schema_of::<Forked<'_>>()),
-            action: Engine(|mut fields| Command::Fork { entry: fields.text("entry_id") }),
+            action: Engine(|mut fields| Command::Fork { entry: fields.text("entry_id"), point: None }),
         },
         Row {
             name: "switch_session",

@@ -193,5 +193,6 @@ pub(super) const TABLE: &[Row] = &[
     host::SET_HOST_URI_SCHEMES,
     approvals::SET_APPROVALS,
     capabilities::SET_CLIENT_CAPABILITIES,
+    capabilities::WIDGET_INPUT,
     approvals::APPROVAL_RESPONSE,
 ];

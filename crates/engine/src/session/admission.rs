@@ -199,7 +199,7 @@ impl Session {
             Command::NewSession { .. } | Command::Clone | Command::Compact { .. } => true,
             Command::SwitchSession { path } => self.working_directory.join(path).exists(),
             Command::NavigateTree { summarize: false, instructions: Some(_), .. } => false,
-            Command::Fork { entry } | Command::NavigateTree { entry, .. } => {
+            Command::Fork { entry, .. } | Command::NavigateTree { entry, .. } => {
                 self.transcript.file().has_entry(entry)
             }
             _ => false,

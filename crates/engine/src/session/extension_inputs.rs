@@ -128,12 +128,17 @@ impl Session {
                 self.release_idle_waiters();
             }
             ExtensionInput::GetContext { reply } => {
-                let system_prompt = match self.system_prompt() {
-                    Prompt::Built(built) => built.text,
-                    Prompt::Unbuilt(_) => Arc::default(),
-                };
                 let messages = self.transcript.messages().to_vec();
-                let _ = reply.send(SessionContext { system_prompt, messages });
+                match self.system_prompt() {
+                    Prompt::Built(built) => {
+                        let _ = reply.send(SessionContext { system_prompt: built.text, messages });
+                    }
+                    // Files are read for it.
+                    Prompt::Unbuilt(unbuilt) => drop(tokio::spawn(async move {
+                        let system_prompt = unbuilt.build_in_background().await.text;
+                        let _ = reply.send(SessionContext { system_prompt, messages });
+                    })),
+                }
             }
             ExtensionInput::FindTool { name, reply } => {
                 let _ = reply.send(self.find_tool(&name));

@@ -44,6 +44,7 @@ impl Session {
             directory: self.transcript.working_directory().to_owned(),
             leaf: self.transcript.leaf(),
             context: self.context_usage(),
+            screen: self.switches.screen,
         }
     }
 
@@ -64,6 +65,7 @@ impl Session {
             directory,
             leaf,
             context,
+            screen,
         } = last;
         let is_same_model = match (model, self.models.current()) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
@@ -82,6 +84,7 @@ impl Session {
             && directory == self.transcript.working_directory()
             && leaf.as_deref() == self.transcript.file().leaf().map(|leaf| leaf.as_str())
             && *context == self.context_usage()
+            && *screen == self.switches.screen
     }
 }
 

@@ -57,7 +57,7 @@ use bowline_core::event::Event;
 use bowline_core::hook::{CustomMessageDraft, SessionReason};
 use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
-use bowline_core::ui::DialogAnswer;
+use bowline_core::ui::{DialogAnswer, Screen};
 use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
@@ -167,6 +167,8 @@ struct Switches {
     interrupt_mode: InterruptMode,
     /// Whether the client wants to know what runs change in files.
     shows_changes: bool,
+    /// The place that the client has for components of extensions, if it shows them.
+    screen: Option<Screen>,
 }
 
 impl Session {
@@ -196,6 +198,7 @@ impl Session {
             auto_retry: settings.retry.enabled,
             interrupt_mode: agent.policy().interrupt_mode,
             shows_changes: false,
+            screen: None,
         };
         let subagents = Roster::new(settings.subagents.max_parallel);
         let built_in = unsandboxed_commands::with_unsandboxed(&agent, agent.toolbox().clone());
@@ -251,6 +254,7 @@ impl Session {
 
     /// Handles one input to completion.
     pub fn handle(&mut self, input: Input) {
+        let may_change_state = matches!(input, Input::Request(_) | Input::Extension { .. });
         match input {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
@@ -270,6 +274,9 @@ impl Session {
             }
             Input::InputEnded => self.input_ended(),
             Input::Shutdown => self.shut_down(),
+        }
+        if may_change_state && self.attachment.is_started() {
+            self.mirror();
         }
         self.begin_reload_if_due();
         self.work_off_backlog();

@@ -97,8 +97,8 @@ impl Session {
                 let target = Some(self.working_directory.join(path));
                 HookEvent::SessionBeforeSwitch { reason: SessionReason::Resume, target }
             }
-            Command::Fork { entry } => {
-                let position = match self.agent.policy().fork_point {
+            Command::Fork { entry, point } => {
+                let position = match point.unwrap_or_else(|| self.agent.policy().fork_point) {
                     ForkPoint::BeforeUserMessage => ForkPosition::Before,
                     ForkPoint::AfterEntry => ForkPosition::At,
                 };

@@ -65,7 +65,7 @@ async fn unknown_entry_is_refused_without_ending_the_run() {
     let (mut driver, _) = with_two_exchanges([]).await;
     driver.prompt("p", "three?");
     driver.send("n", navigate("none", true));
-    driver.send("f", Command::Fork { entry: "none".to_owned() });
+    driver.send("f", Command::Fork { entry: "none".to_owned(), point: None });
     assert!(driver.replies("n")[0].is_err() && driver.replies("f")[0].is_err());
     assert_eq!(driver.until_settled().await["aborted"], false);
     driver.finish();

@@ -116,7 +116,7 @@ async fn clone_and_fork_continue_in_a_copy() {
     assert_eq!(driver.conversation(), ["user: one?", "assistant: one", "user: two?", "assistant: two"]);
 
     driver.carry_out(switch(&original)).await;
-    driver.send("f", Command::Fork { entry });
+    driver.send("f", Command::Fork { entry, point: None });
     driver.prompt("p", "other?");
     driver.until_settled().await;
     let Some(Ok(Answer::Forked { text })) = driver.replies("f").pop() else { panic!() };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bowline_core::hook::HookEvent;
+use bowline_core::ui::WidgetInput;
 use bowline_tools::Progress;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -33,6 +34,8 @@ pub(crate) struct Connection {
     pub requests: Mutex<HashMap<String, CancellationToken>>,
     /// Whether dialogs have their default at once.
     refuses_dialogs: AtomicBool,
+    /// The components that are shown, by their keys: the request of each, and what is cancelled when the user closes it.
+    components: Mutex<HashMap<String, (String, CancellationToken)>>,
 }
 
 /// Whether an extension has a process of its own.
@@ -93,6 +96,26 @@ impl CancelReason {
     }
 }
 
+/// A component that is shown, until this is dropped.
+pub(crate) struct Component {
+    connection: Arc<Connection>,
+    key: String,
+    closed: CancellationToken,
+}
+
+impl Component {
+    /// Waits until the user closes it.
+    pub async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+}
+
+impl Drop for Component {
+    fn drop(&mut self) {
+        lock(&self.connection.components).remove(&self.key);
+    }
+}
+
 impl Connection {
     /// Returns a connection to the only extension of a process, or to one of several, which records name then.
     pub fn new(name: Arc<str>, pipe: Arc<Pipe>, sharing: Sharing) -> Self {
@@ -111,6 +134,7 @@ impl Connection {
             calls: Mutex::default(),
             requests: Mutex::default(),
             refuses_dialogs: AtomicBool::new(false),
+            components: Mutex::default(),
         }
     }
 
@@ -171,6 +195,32 @@ impl Connection {
     /// Tells whether the user can be asked.
     pub fn allows_dialogs(&self) -> bool {
         !self.refuses_dialogs.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a component is shown for a request; `None` if one has this key already.
+    pub fn open_component(self: &Arc<Self>, key: &str, request: &str) -> Option<Component> {
+        let mut components = lock(&self.components);
+        if components.contains_key(key) {
+            return None;
+        }
+        let closed = CancellationToken::new();
+        components.insert(key.to_owned(), (request.to_owned(), closed.clone()));
+        Some(Component { connection: Arc::clone(self), key: key.to_owned(), closed })
+    }
+
+    /// Tells whether a component is shown under a key.
+    pub fn shows_component(&self, key: &str) -> bool {
+        lock(&self.components).contains_key(key)
+    }
+
+    /// Passes on what the user does with a component. Returns whether one is shown under this key.
+    pub fn widget_input(&self, key: &str, input: &WidgetInput) -> bool {
+        let Some((request, closed)) = lock(&self.components).get(key).cloned() else { return false };
+        match input {
+            WidgetInput::Keys(data) => self.send(&ToExtension::Input { id: &request, data }),
+            WidgetInput::Close => closed.cancel(),
+        }
+        true
     }
 
     /// Registers a call and sends the record that `write` appends for its id; `None` if the process has ended.

@@ -10,7 +10,7 @@ use bowline_core::completion::Completion;
 use bowline_core::extension_info::{ExtensionInfo, ExtensionStatus};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, Subscription};
 use bowline_core::slash_command::Scope;
-use bowline_core::ui::ExtensionError;
+use bowline_core::ui::{ExtensionError, WidgetInput};
 use bowline_dialect::write_json;
 use bowline_engine::{About, CommandResult, Extension, ExtensionInput, Mirror, SessionLink};
 use bowline_llm::{AddedBy, Additions};
@@ -25,6 +25,7 @@ use crate::process::connection::{CallEnd, CallGuard, Connection, OpenCall, exite
 use crate::process::discovery::{Found, Launch, NotLoaded};
 use crate::process::host::Group;
 use crate::process::mirror;
+use crate::process::pipe::Told;
 use crate::process::plan::Plan;
 use crate::process::registration::Registered;
 use crate::protocol::{self, HookEventRecord, State as StateRecord, ToExtension};
@@ -317,6 +318,10 @@ impl Extension for ProcessExtension {
         }
     }
 
+    fn widget_input(&self, key: &str, input: &WidgetInput) -> bool {
+        self.connection().is_some_and(|connection| connection.widget_input(key, input))
+    }
+
     fn wants_entries(&self) -> bool {
         lock(&self.state).registered.wants_entries
     }
@@ -349,8 +354,19 @@ fn is_of_user(found: &Found) -> bool {
 
 /// Sends what has changed of the session.
 fn tell(connection: &Connection, session: &Arc<Mirror>, entries: &[Arc<str>]) {
-    let before = lock(&connection.pipe.told).replace(Arc::clone(session));
-    let patch = mirror::changes(before.as_deref(), session);
+    let (patch, are_entries_known);
+    let before = {
+        let mut told = lock(&connection.pipe.told);
+        let before = told.take();
+        // Extensions that share a process are told one after the other, but the process needs to know only once.
+        are_entries_known =
+            before.as_ref().is_some_and(|told| Arc::ptr_eq(&told.mirror, session) && told.has_entries);
+        let has_entries = are_entries_known || !entries.is_empty();
+        *told = Some(Told { mirror: Arc::clone(session), has_entries });
+        before
+    };
+    let entries = if are_entries_known { &[] } else { entries };
+    patch = mirror::changes(before.as_ref().map(|told| &*told.mirror), session);
     let entries: Vec<&RawValue> = entries.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if !mirror::is_empty(&patch) || !entries.is_empty() {
         connection.send_to_all(&ToExtension::State { patch: Box::new(patch), entries });

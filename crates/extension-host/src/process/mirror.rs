@@ -7,7 +7,7 @@ use bowline_core::reply::ContextUsage;
 use bowline_core::slash_command::CommandKind;
 use bowline_engine::{KnownTool, Mirror, ToolSource};
 
-use crate::protocol::{CommandInfo, ContextInfo, State, ToolInfo};
+use crate::protocol::{CommandInfo, ContextInfo, Render, State, ToolInfo};
 
 /// Returns what has changed between two states; all of it if there was none before.
 pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) -> State<'mirror> {
@@ -17,6 +17,7 @@ pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) ->
             name: &command.name,
             description: command.description.as_deref(),
             source: kind_name(command.kind),
+            source_info: (&command.source_info).into(),
         });
         commands.collect()
     };
@@ -40,6 +41,8 @@ pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) ->
             .then_some(session_file.as_deref()),
         cwd: differs(|one, other| one.directory == other.directory).then_some(Path::new(&now.directory)),
         leaf_id: differs(|one, other| one.leaf == other.leaf).then_some(leaf.as_deref()),
+        render: differs(|one, other| one.screen == other.screen)
+            .then_some(now.screen.map(|screen| Render { columns: screen.columns, rows: screen.rows })),
         context_usage: differs(|one, other| one.context == other.context)
             .then(|| context.as_ref().map(context_info)),
         trusted: None,
@@ -63,6 +66,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
         cwd,
         leaf_id,
         context_usage,
+        render,
         trusted,
         flags,
     } = state;
@@ -79,6 +83,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
         && cwd.is_none()
         && leaf_id.is_none()
         && context_usage.is_none()
+        && render.is_none()
         && trusted.is_none()
         && flags.is_none()
 }

@@ -30,14 +30,19 @@ pub(crate) async fn carry_out(extension: &Arc<ProcessExtension>, displays: &mut 
             }),
         },
         NotificationBody::SetStatus(params) => Display::Status { key: params.key, text: params.text },
-        NotificationBody::SetWidget(params) => Display::Widget {
-            key: params.key,
-            lines: params.lines,
-            placement: params.placement.map(|placement| match placement {
-                Placement::AboveEditor => WidgetPlacement::AboveEditor,
-                Placement::BelowEditor => WidgetPlacement::BelowEditor,
-            }),
-        },
+        NotificationBody::SetWidget(params) => {
+            let connection = extension.connection();
+            let takes_keys = connection.is_some_and(|connection| connection.shows_component(&params.key));
+            Display::Widget {
+                key: params.key,
+                lines: params.lines,
+                placement: params.placement.map(|placement| match placement {
+                    Placement::AboveEditor => WidgetPlacement::AboveEditor,
+                    Placement::BelowEditor => WidgetPlacement::BelowEditor,
+                }),
+                takes_keys,
+            }
+        }
         NotificationBody::SetTitle(params) => Display::Title { title: params.title },
         NotificationBody::SetEditorText(params) => Display::EditorText { text: params.text },
         NotificationBody::OpenUrl(OpenUrlParams { url, launch_url, instructions }) => {

@@ -29,6 +29,9 @@ const LONGEST_PACKED: usize = 64 * 1024 * 1024;
 /// The programs that can run it, in the order in which they are looked for.
 const RUNTIMES: [&str; 2] = ["node", "bun"];
 
+/// The variable that names a folder with other files of the host, for those who work on them.
+const FOLDER_VARIABLE: &str = "BOWLINE_PI_HOST";
+
 /// The variable with the folder that the host keeps transformed sources in.
 const CACHE_VARIABLE: &str = "BOWLINE_PI_CACHE";
 
@@ -41,12 +44,15 @@ pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String
         Some(runtime) => runtime.clone(),
         None => find_runtime(&path).ok_or("pi extensions need Node 22.15 or later, or Bun, and neither is in PATH; the setting nodePath can name it")?,
     };
-    let folder = unpack(&hosting.cache).map_err(|error| {
-        format!(
-            "the files of the host for pi extensions cannot be written to {}: {error}",
-            hosting.cache.display()
-        )
-    })?;
+    let folder = match (plan.variable)(FOLDER_VARIABLE) {
+        Some(folder) => PathBuf::from(folder),
+        None => unpack(&hosting.cache).map_err(|error| {
+            format!(
+                "the files of the host for pi extensions cannot be written to {}: {error}",
+                hosting.cache.display()
+            )
+        })?,
+    };
     environment.push((CACHE_VARIABLE.to_owned(), hosting.cache.join("pi-extensions").display().to_string()));
     // Extensions that start agents of their own start this program, with the same models and keys.
     if let Some(commands) = commands(hosting) {

@@ -9,12 +9,20 @@ use tokio_util::sync::CancellationToken;
 use crate::process::connection::lock;
 use crate::process::outgoing::{Outgoing, Sent};
 
+/// What a process was last told of the session.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub mirror: Arc<Mirror>,
+    /// Whether it has the entries that came with it.
+    pub has_entries: bool,
+}
+
 /// The way to a process.
 pub(crate) struct Pipe {
     pub outgoing: Outgoing,
     last_call: AtomicU64,
     /// What the process was last told of the session.
-    pub told: Mutex<Option<Arc<Mirror>>>,
+    pub told: Mutex<Option<Told>>,
     /// Cancelled if the process cannot be spoken to any longer.
     pub broken: CancellationToken,
     cause: Mutex<Option<String>>,

@@ -18,6 +18,8 @@ pub(crate) struct ProcessTool {
     extension: Arc<ProcessExtension>,
     definition: ToolDefinition,
     mode: ExecutionMode,
+    /// Whether the extension checks the arguments itself.
+    is_unchecked: bool,
 }
 
 impl ProcessTool {
@@ -27,7 +29,7 @@ impl ProcessTool {
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
         };
-        Self { extension, definition, mode: tool.execution_mode }
+        Self { extension, definition, mode: tool.execution_mode, is_unchecked: tool.prepare_arguments }
     }
 }
 
@@ -42,7 +44,11 @@ impl Tool for ProcessTool {
 
     fn call(&self, context: CallContext, arguments: Arguments) -> BoxFuture<'static, Outcome> {
         let name = &self.definition.name;
-        let arguments = match argument_check::check(name, &self.definition.parameters, arguments) {
+        let checked = match self.is_unchecked {
+            true => Ok(arguments),
+            false => argument_check::check(name, &self.definition.parameters, arguments),
+        };
+        let arguments = match checked {
             Ok(arguments) => arguments,
             Err(problem) => return Box::pin(std::future::ready(Outcome::error(problem))),
         };

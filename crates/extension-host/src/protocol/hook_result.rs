@@ -118,6 +118,8 @@ enum InputResult {
 struct BeforeAgentStartResult {
     /// Follows the message of the user.
     message: Option<CustomMessageResult>,
+    /// Several of them, instead of `message`.
+    messages: Option<Vec<CustomMessageResult>>,
     /// Replaces the system prompt for this run.
     system_prompt: Option<String>,
     /// Changes parts of the system prompt for this run.
@@ -354,7 +356,20 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
             InputResult::Handled => HookResult::Handled,
         },
         HookKind::BeforeAgentStart => {
-            HookResult::Start(read::<BeforeAgentStartResult>(hook, value)?.try_into()?)
+            let mut result: BeforeAgentStartResult = read(hook, value)?;
+            let mut messages: Vec<_> = result.messages.take().unwrap_or_default().into_iter().collect();
+            if !messages.is_empty() {
+                result.message = Some(messages.remove(0));
+            }
+            let mut starts = vec![HookResult::Start(result.try_into()?)];
+            let more = messages.into_iter();
+            starts.extend(more.map(|message| {
+                HookResult::Start(StartAdditions {
+                    message: Some(message.into()),
+                    ..StartAdditions::default()
+                })
+            }));
+            HookResult::All(starts)
         }
         HookKind::TurnEnd | HookKind::AgentBeforeSettle => {
             let result: BoundaryResult = read(hook, value)?;

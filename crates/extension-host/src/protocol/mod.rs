@@ -26,16 +26,16 @@ pub use registration::{
     ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
-    CompactParams, Compacted, ConfirmParams, ContextBody, EditorParams, EntriesParams, ExecParams,
-    ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, InputParams, ListModelsParams, ModelAuth,
-    ModelParams, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams,
-    Switched,
+    CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel, EditorParams,
+    EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, ForkPlace,
+    InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams, NewSessionParams,
+    RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;
 pub use to_extension::{
-    CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, State,
-    ToExtension, ToolDeclaration, ToolInfo,
+    CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, Render,
+    State, ToExtension, ToolDeclaration, ToolInfo,
 };
 
 /// The version of the protocol.

@@ -75,6 +75,10 @@ pub struct ToolRegistration {
     /// Whether it is enabled at once.
     #[serde(default = "yes")]
     pub default_active: bool,
+    /// Whether the extension prepares and checks the arguments itself. Otherwise they are converted to what `parameters` say
+    /// and checked before the tool is called.
+    #[serde(default)]
+    pub prepare_arguments: bool,
 }
 
 /// Whether calls of a tool run beside others.

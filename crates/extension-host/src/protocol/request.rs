@@ -1,5 +1,6 @@
 //! What an extension can ask for: the table of requests.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bowline_core::message::{Arguments, AssistantMessage, Content, Message};
@@ -9,6 +10,8 @@ use bowline_core::usage::Usage;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::registration::ModelRegistration;
 
 /// Describes a method: its name, what it does, its parameters and its result.
 #[derive(Debug)]
@@ -60,6 +63,9 @@ requests! {
     "ui.input" => Input(InputParams) -> Option<String>,
     "Lets the user edit a text. `null` if they cancelled it."
     "ui.editor" => Editor(EditorParams) -> Option<String>,
+    "Shows a component until the client closes it, or until the request is cancelled. `ui.setWidget` with its key shows \
+     other lines. Refused if `render` of the state is `null`."
+    "ui.custom" => Custom(CustomParams) -> (),
     "Calls a model and waits for its answer. Nothing of it becomes part of the session."
     "model.complete" => Complete(Box<ModelParams>) -> AssistantMessage,
     "The same, and sends the answer as it arrives in records of the type `chunk`."
@@ -86,6 +92,8 @@ requests! {
     "session.waitIdle" => WaitIdle(NoParams) -> (),
     "Returns the entries of the session's file, those after `since` if it is given."
     "session.entries" => Entries(EntriesParams) -> SessionEntries,
+    "Returns the system prompt."
+    "session.systemPrompt" => SystemPrompt(NoParams) -> SystemPromptBody,
     "Returns the system prompt and the conversation."
     "session.context" => Context(NoParams) -> ContextBody,
     "Compacts the conversation."
@@ -129,6 +137,14 @@ pub struct ConfirmParams {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `ui.custom`.")]
+pub struct CustomParams {
+    /// Different for every component that is open.
+    pub key: String,
+    pub lines: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(description = "The parameters of `ui.input`.")]
 pub struct InputParams {
     pub title: String,
@@ -153,8 +169,13 @@ pub struct EditorParams {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelParams {
-    /// `provider/id`; the model of the session if absent.
-    pub model: Option<String>,
+    /// `provider/id`, or a description of a model; the model of the session if absent.
+    pub model: Option<NamedModel>,
+    /// The key to use, instead of that of the provider.
+    pub api_key: Option<String>,
+    /// Headers to send, in addition to those of the provider.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Option<String>>,
     pub system_prompt: Option<String>,
     /// A message of the user, instead of `messages`.
     pub prompt: Option<String>,
@@ -163,6 +184,23 @@ pub struct ModelParams {
     pub thinking_level: Option<ThinkingLevel>,
     #[serde(default)]
     pub tools: Vec<DeclaredTool>,
+}
+
+/// A model to call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum NamedModel {
+    Name(String),
+    /// bowline talks to its `baseUrl` in the protocol `api`, whatever provider has this name.
+    Described(Box<DescribedModel>),
+}
+
+/// A model that need not be listed.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DescribedModel {
+    pub provider: String,
+    #[serde(flatten)]
+    pub model: ModelRegistration,
 }
 
 /// A tool that a model may call. The extension has to carry out the calls.
@@ -180,6 +218,9 @@ pub struct ListModelsParams {
     /// Whether providers of extensions list their models anew first.
     #[serde(default)]
     pub refresh: bool,
+    /// Whether models of providers without a key are listed, too.
+    #[serde(default)]
+    pub all: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -228,8 +269,18 @@ pub struct NewSessionParams {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The parameters of `session.fork`.")]
 pub struct ForkParams {
-    /// A message of the user.
+    /// A message of the user, or any entry with the position `at`.
     pub entry_id: String,
+    /// Whether the new session begins with what came before the entry, or with the entry as well.
+    pub position: Option<ForkPlace>,
+}
+
+/// What a fork begins with.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkPlace {
+    Before,
+    At,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -274,9 +325,15 @@ pub struct SessionEntries {
 /// The system prompt and the conversation.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SystemPrompt")]
+pub struct SystemPromptBody {
+    pub system_prompt: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "SessionContext")]
 pub struct ContextBody {
-    /// Empty before the first call of a model.
     pub system_prompt: String,
     pub messages: Vec<std::sync::Arc<Message>>,
 }

@@ -101,6 +101,12 @@ pub enum ToExtension<'record> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorBody<'record>>,
     },
+    /// The user presses keys while a component of the extension is shown: the `id` is that of its `ui.custom`.
+    Input {
+        id: &'record str,
+        /// What a terminal sends for the keys.
+        data: &'record str,
+    },
     /// What was asked for is no longer wanted. The `result` is still expected, soon.
     Cancel {
         id: &'record str,
@@ -227,6 +233,10 @@ pub struct State<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<NullOr<ContextInfo>>")]
     pub context_usage: Option<Option<ContextInfo>>,
+    /// The place that the client has for components; `null` if it shows none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<NullOr<Render>>")]
+    pub render: Option<Option<Render>>,
     /// Whether the project is trusted, if that was decided only after the extension was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trusted: Option<bool>,
@@ -267,6 +277,15 @@ pub struct CommandInfo<'record> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<&'record str>,
     pub source: &'record str,
+    #[serde(rename = "sourceInfo")]
+    pub source_info: SourceInfoRecord<'record>,
+}
+
+/// The place that a client has for components.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Render {
+    pub columns: u16,
+    pub rows: u16,
 }
 
 /// How much of the model's window is used.

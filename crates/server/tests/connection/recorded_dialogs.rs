@@ -108,6 +108,7 @@ async fn use_everything(link: SessionLink, log: Log) {
         key: "w".to_owned(),
         lines: lines.map(|lines| lines.iter().map(|line| (*line).to_owned()).collect()),
         placement,
+        takes_keys: false,
     };
     for display in [
         notify("plain", None),

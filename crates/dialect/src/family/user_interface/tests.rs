@@ -82,6 +82,7 @@ fn requests_have_the_form_of_the_recordings() {
         key: "w".to_owned(),
         lines: lines.map(|lines| lines.iter().map(|line| (*line).to_owned()).collect()),
         placement,
+        takes_keys: false,
     };
     for (display, expected) in [
         (Display::Notify { message: message(), level: None }, r#""notify","message":"m""#),

@@ -3,6 +3,7 @@
 use bowline_core::ask::{ApprovalForm, AskAnswer, AskId, Decision, Question, Remembered};
 use bowline_core::reply::{Answer, ApprovalState, Refusal, RefusalCode};
 use bowline_core::sandbox::AskMode;
+use bowline_core::ui::{Screen, WidgetInput};
 
 use crate::pending::Awaited;
 use crate::session::Session;
@@ -32,6 +33,7 @@ impl Session {
         &mut self,
         approvals: Option<ApprovalForm>,
         changes: Option<bool>,
+        screen: Option<Option<Screen>>,
     ) -> Answer {
         if let Some(form) = approvals {
             self.approvals.client_declared(form == ApprovalForm::Record);
@@ -39,7 +41,22 @@ impl Session {
         if let Some(changes) = changes {
             self.switches.shows_changes = changes;
         }
+        if let Some(screen) = screen {
+            self.switches.screen = screen;
+            self.mirror();
+        }
         Answer::Done
+    }
+
+    /// Passes what the user does on to the extension that shows the component.
+    pub(super) fn widget_input(&self, key: &str, input: &WidgetInput) -> Result<Answer, Refusal> {
+        if self.extensions.iter().any(|extension| extension.widget_input(key, input)) {
+            return Ok(Answer::Done);
+        }
+        Err(Refusal::new(
+            RefusalCode::InvalidArgument,
+            format!("No component is shown under the key {key:?}"),
+        ))
     }
 
     /// Takes the answer to a question about a call. An answer that cannot be understood is a no.

@@ -136,9 +136,10 @@ impl Session {
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetApprovals { ask } => self.set_approvals(ask),
-            Command::SetClientCapabilities { approvals, changes } => {
-                Ok(self.set_client_capabilities(approvals, changes))
+            Command::SetClientCapabilities { approvals, changes, screen } => {
+                Ok(self.set_client_capabilities(approvals, changes, screen))
             }
+            Command::WidgetInput { key, input } => self.widget_input(&key, &input),
             Command::AnswerApproval { approval, decision, message } => {
                 self.answer_approval(&approval, &decision, message)
             }

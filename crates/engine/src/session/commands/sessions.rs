@@ -33,7 +33,7 @@ impl Session {
                 self.reply(origin, result);
             }
             Command::SwitchSession { path } => self.switch_session(origin, &path),
-            Command::Fork { entry } => self.fork(origin, entry),
+            Command::Fork { entry, point } => self.fork(origin, entry, point),
             Command::Clone => self.clone_session(origin),
             _ => {}
         }
@@ -48,8 +48,8 @@ impl Session {
 
     /// Starts another session with what came before a message of the user, or, where the policy says so, with
     /// everything up to an entry.
-    fn fork(&mut self, origin: Origin, entry: String) {
-        let point = self.agent.policy().fork_point;
+    fn fork(&mut self, origin: Origin, entry: String, point: Option<ForkPoint>) {
+        let point = point.unwrap_or_else(|| self.agent.policy().fork_point);
         self.copy_session(origin, move |file| match point {
             ForkPoint::AfterEntry => Ok((file.fork_after(&entry)?, Answer::Forked { text: String::new() })),
             ForkPoint::BeforeUserMessage => {

@@ -8,15 +8,21 @@ use bowline_core::model::Model;
 use bowline_core::stream::{BlockKind, StreamEvent, TokenCounts};
 use bowline_core::tool::ToolDefinition;
 use bowline_core::usage::Usage;
-use bowline_llm::{Assembly, ModelRequest, RequestOptions};
+use bowline_llm::{AddedBy, Assembly, ModelRequest, NewProvider, Providers, RequestOptions};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use super::{Asked, CANCELLED, json};
-use crate::protocol::{Chunk, ListModelsParams, ModelAuth, ModelParams, ToExtension};
+use crate::protocol::{
+    Chunk, DescribedModel, ListModelsParams, ModelAuth, ModelParams, NamedModel, ProviderRegistration,
+    ToExtension,
+};
 
 /// How long providers may take to list their models anew.
 const REFRESH_LIMIT: Duration = Duration::from_secs(30);
+
+/// The API of scripted models.
+const SCRIPTED: &str = "scripted";
 
 /// How an answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +38,10 @@ pub(super) async fn answer(
     delivery: Delivery,
 ) -> Result<Value, String> {
     let _pause = asked.connection.clock.pause();
-    let request = request(asked, params)?;
+    let Call { request, providers } = call(asked, params)?;
     let mut assembly = Assembly::new(Arc::clone(&request.model), now());
     let mut kinds = Kinds::default();
-    let mut stream = asked.extension.about.providers.stream(request);
+    let mut stream = providers.stream(request);
     loop {
         let batch = tokio::select! {
             batch = stream.next() => batch,
@@ -78,7 +84,9 @@ pub(super) async fn list(asked: &Asked<'_>, params: &ListModelsParams) -> Result
     }
     let providers = asked.extension.about.providers.clone();
     // The catalog is parsed when it is first needed.
-    let models = tokio::task::spawn_blocking(move || providers.available()).await;
+    let all = params.all;
+    let list = move || if all { providers.known_models() } else { providers.available() };
+    let models = tokio::task::spawn_blocking(list).await;
     json(&models.map_err(|error| error.to_string())?)
 }
 
@@ -90,14 +98,23 @@ pub(super) async fn auth(asked: &Asked<'_>, provider: &str) -> Result<Value, Str
     json(&ModelAuth { api_key: key.map(|key| key.expose().to_owned()) })
 }
 
-/// Returns the request that the parameters mean.
-fn request(asked: &Asked<'_>, params: ModelParams) -> Result<ModelRequest, String> {
-    let mirror = asked.extension.mirrored();
-    let model = match &params.model {
-        Some(name) => find(asked, name)?,
+/// A call of a model.
+struct Call {
+    request: ModelRequest,
+    /// The providers that know the model.
+    providers: Providers,
+}
+
+/// Returns the call that the parameters mean.
+fn call(asked: &Asked<'_>, mut params: ModelParams) -> Result<Call, String> {
+    let (model, providers) = match params.model.take() {
+        Some(NamedModel::Described(described)) => describe(asked, *described, &mut params)?,
+        Some(NamedModel::Name(name)) => with_access(asked, find(asked, &name)?, &mut params)?,
         None => {
+            let mirror = asked.extension.mirrored();
             let current = mirror.as_ref().and_then(|mirror| mirror.model.clone());
-            current.ok_or_else(|| "the session has no model; name one".to_owned())?
+            let model = current.ok_or_else(|| "the session has no model; name one".to_owned())?;
+            with_access(asked, model, &mut params)?
         }
     };
     let messages = match (params.messages, params.prompt) {
@@ -114,7 +131,7 @@ fn request(asked: &Asked<'_>, params: ModelParams) -> Result<ModelRequest, Strin
             parameters: tool.parameters,
         })
         .collect();
-    Ok(ModelRequest {
+    let request = ModelRequest {
         model,
         system: params.system_prompt.unwrap_or_default().into(),
         messages,
@@ -124,7 +141,57 @@ fn request(asked: &Asked<'_>, params: ModelParams) -> Result<ModelRequest, Strin
         session_id: asked.extension.about.session_id.clone(),
         cache: false,
         options: RequestOptions::default(),
-    })
+    };
+    Ok(Call { request, providers })
+}
+
+/// Returns a model with the key and the headers of the caller, if there are any.
+fn with_access(
+    asked: &Asked<'_>,
+    model: Arc<Model>,
+    params: &mut ModelParams,
+) -> Result<(Arc<Model>, Providers), String> {
+    let providers = &asked.extension.about.providers;
+    let is_plain = params.api_key.is_none() && params.headers.values().all(Option::is_none);
+    // Whoever answers itself has its own access, and scripts need none.
+    if is_plain || providers.is_foreign(&model.provider) || model.api == SCRIPTED {
+        return Ok((model, providers.clone()));
+    }
+    let described = serde_json::to_value(&*model).and_then(serde_json::from_value);
+    describe(asked, described.map_err(|error| error.to_string())?, params)
+}
+
+/// Returns a model that the caller describes, and the providers that know it for this call.
+fn describe(
+    asked: &Asked<'_>,
+    described: DescribedModel,
+    params: &mut ModelParams,
+) -> Result<(Arc<Model>, Providers), String> {
+    let DescribedModel { provider, model } = described;
+    let id = model.id.clone();
+    let registration = ProviderRegistration {
+        name: provider.clone(),
+        stream: false,
+        refresh: false,
+        base_url: model.base_url.clone(),
+        api: model.api.clone(),
+        api_key: params.api_key.take(),
+        headers: std::mem::take(&mut params.headers)
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect(),
+        auth_header: false,
+        models: vec![model],
+    };
+    let settings = serde_json::to_value(&registration).map_err(|error| error.to_string())?;
+    let by = if asked.extension.is_of_user() { AddedBy::User } else { AddedBy::Project };
+    let providers = asked.extension.about.providers.without_additions();
+    let additions = providers.additions(by);
+    additions.add(&provider, NewProvider { settings, source: None })?;
+    let model = providers.find(&provider, &id);
+    // The handle is of this call alone, so nothing is to be removed.
+    let found = model.map(|model| (model, providers.for_session()));
+    found.ok_or_else(|| format!("the model {provider}/{id} cannot be used"))
 }
 
 fn find(asked: &Asked<'_>, name: &str) -> Result<Arc<Model>, String> {

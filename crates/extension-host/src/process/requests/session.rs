@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bowline_core::command::Command;
+use bowline_core::policy::ForkPoint;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_engine::{Extension as _, ExtensionInput, FoundTool};
+use bowline_engine::{Extension as _, ExtensionInput, FoundTool, SessionContext};
 use bowline_tools::Outcome;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -12,7 +13,7 @@ use tokio::sync::oneshot;
 use super::{Asked, CANCELLED, NO_SESSION, json};
 use crate::protocol::{
     CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool, ForkParams,
-    NavigateParams, NewSessionParams, SessionEntries, SwitchParams, Switched,
+    ForkPlace, NavigateParams, NewSessionParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
 };
 
 pub(super) async fn new(asked: &Asked<'_>, params: NewSessionParams) -> Result<Value, String> {
@@ -20,7 +21,11 @@ pub(super) async fn new(asked: &Asked<'_>, params: NewSessionParams) -> Result<V
 }
 
 pub(super) async fn fork(asked: &Asked<'_>, params: ForkParams) -> Result<Value, String> {
-    change(asked, Command::Fork { entry: params.entry_id }).await
+    let point = params.position.map(|position| match position {
+        ForkPlace::Before => ForkPoint::BeforeUserMessage,
+        ForkPlace::At => ForkPoint::AfterEntry,
+    });
+    change(asked, Command::Fork { entry: params.entry_id, point }).await
 }
 
 pub(super) async fn switch(asked: &Asked<'_>, params: SwitchParams) -> Result<Value, String> {
@@ -70,10 +75,19 @@ pub(super) async fn entries(asked: &Asked<'_>, params: EntriesParams) -> Result<
     }
 }
 
-pub(super) async fn context(asked: &Asked<'_>) -> Result<Value, String> {
+pub(super) async fn system_prompt(asked: &Asked<'_>) -> Result<Value, String> {
+    json(&SystemPromptBody { system_prompt: known(asked).await?.system_prompt.to_string() })
+}
+
+/// Returns the system prompt and the conversation.
+async fn known(asked: &Asked<'_>) -> Result<SessionContext, String> {
     let (reply, context) = oneshot::channel();
     send(asked, ExtensionInput::GetContext { reply }).await?;
-    let context = wait(asked, context).await?;
+    wait(asked, context).await
+}
+
+pub(super) async fn context(asked: &Asked<'_>) -> Result<Value, String> {
+    let context = known(asked).await?;
     json(&ContextBody { system_prompt: context.system_prompt.to_string(), messages: context.messages })
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use bowline_core::ui::{Dialog, DialogAnswer, DialogKind};
+use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display};
+use bowline_engine::ExtensionInput;
 use serde_json::Value;
 
 use super::Asked;
-use crate::protocol::{ConfirmParams, EditorParams, InputParams, SelectParams};
+use crate::protocol::{ConfirmParams, CustomParams, EditorParams, InputParams, SelectParams};
 
 pub(super) async fn select(asked: &Asked<'_>, params: SelectParams) -> Result<Value, String> {
     let descriptions = params.option_details.into_iter().map(|detail| detail.description).collect();
@@ -28,6 +29,33 @@ pub(super) async fn input(asked: &Asked<'_>, params: InputParams) -> Result<Valu
 pub(super) async fn editor(asked: &Asked<'_>, params: EditorParams) -> Result<Value, String> {
     let kind = DialogKind::Editor { prefill: params.prefill, is_prompt: params.prompt_style };
     Ok(text(ask(asked, kind, params.title, params.timeout).await))
+}
+
+pub(super) async fn custom(asked: &Asked<'_>, params: CustomParams) -> Result<Value, String> {
+    let Asked { extension, connection, cancel, .. } = asked;
+    if extension.mirrored().is_none_or(|mirror| mirror.screen.is_none()) {
+        return Err("the client does not show components".to_owned());
+    }
+    if !connection.allows_dialogs() {
+        return Ok(Value::Null);
+    }
+    let CustomParams { key, lines } = params;
+    let component = connection
+        .open_component(&key, asked.id)
+        .ok_or_else(|| format!("a component is shown under the key {key:?} already"))?;
+    let _pause = connection.clock.pause();
+    let show = |lines| {
+        let display = Display::Widget { key: key.clone(), lines, placement: None, takes_keys: true };
+        extension.link.send(ExtensionInput::Display(display))
+    };
+    show(Some(lines)).await;
+    tokio::select! {
+        () = component.closed() => {}
+        () = cancel.cancelled() => {}
+    }
+    drop(component);
+    show(None).await;
+    Ok(Value::Null)
 }
 
 async fn ask(asked: &Asked<'_>, kind: DialogKind, title: String, timeout: Option<u64>) -> DialogAnswer {

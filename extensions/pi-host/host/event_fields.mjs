@@ -1,0 +1,74 @@
+// What pi's events have beside what the engine sends: made of the session when it is used.
+
+import { createRequire } from "node:module";
+
+const load = createRequire(import.meta.url);
+
+const ADDITIONS = {
+  session_before_compact(host, event, call) {
+    lazily(event, "branchEntries", () => host.services.sessionManager().getBranch());
+    event.signal = call?.signal;
+    const operations = event.preparation?.fileOps;
+    if (operations && !(operations.read instanceof Set)) {
+      // Of a file that was changed it is not known whether it was written or edited.
+      Object.assign(operations, {
+        read: new Set(operations.readFiles),
+        written: new Set(),
+        edited: new Set(operations.modifiedFiles),
+      });
+    }
+  },
+
+  session_before_tree(host, event, call) {
+    event.signal = call?.signal;
+    const preparation = event.preparation;
+    if (!preparation || "entriesToSummarize" in preparation) return;
+    const branch = (id) => (id ? host.services.sessionManager().getBranch(id) : []);
+    let parts;
+    const split = () => {
+      if (parts) return parts;
+      const target = new Set(branch(preparation.targetId).map((entry) => entry.id));
+      const old = branch(preparation.oldLeafId);
+      const common = old.filter((entry) => target.has(entry.id)).at(-1)?.id ?? null;
+      parts = { common, left: old.filter((entry) => !target.has(entry.id)) };
+      return parts;
+    };
+    lazily(preparation, "commonAncestorId", () => split().common);
+    lazily(preparation, "entriesToSummarize", () => split().left);
+  },
+
+  turn_end: boundary,
+  agent_before_settle: boundary,
+};
+
+function boundary(host, event) {
+  const context = (event.context ??= { canContinue: true });
+  const manager = () => host.services.sessionManager();
+  lazily(context, "contextEntries", () => manager().buildSessionProjection().entries ?? manager().buildContextEntries());
+  lazily(context, "contextMessages", () => manager().buildSessionContext().messages);
+  lazily(context, "llmMessages", () => load("../session/messages.mjs").convertToLlm(context.contextMessages));
+  lazily(context, "pendingMessages", () => []);
+}
+
+/** Returns the event with all fields that pi gives it. */
+export function decorate(host, event, call) {
+  ADDITIONS[event.type]?.(host, event, call);
+  return event;
+}
+
+/** Defines a field that is computed when it is first used, unless it exists. */
+function lazily(object, name, compute) {
+  if (name in object) return;
+  Object.defineProperty(object, name, {
+    configurable: true,
+    enumerable: true,
+    get() {
+      const value = compute();
+      Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+      return value;
+    },
+    set(value) {
+      Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+    },
+  });
+}

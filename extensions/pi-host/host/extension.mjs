@@ -1,0 +1,107 @@
+// One extension: its factory, the instance of it that is in use, and what the engine knows of it.
+
+import { runAs } from "./current.mjs";
+import { messageOf, stackOf } from "./errors.mjs";
+import { asFields, difference, offered } from "./registration.mjs";
+import { Runtime } from "./runtime.mjs";
+
+const NOTHING = { tools: new Map(), commands: new Map(), flags: new Map(), hooks: new Map(), providers: new Map() };
+
+/** An extension of pi. */
+export class Extension {
+  #host;
+  #factory;
+  #announced = NOTHING;
+  #isAnnounced = false;
+  #onReplaced = new Set();
+
+  constructor(host, { id, path, sourceInfo }) {
+    this.#host = host;
+    this.id = id;
+    this.path = path;
+    this.sourceInfo = sourceInfo ?? { path, source: "local", scope: "temporary", origin: "top-level" };
+    /** The instance in use. */
+    this.runtime = new Runtime(this);
+    /** The answer of the model that is being streamed, as the events of this extension tell it. */
+    this.streamed = undefined;
+  }
+
+  /** Evaluates the module and calls its factory. Throws if either fails. */
+  async load() {
+    await runAs(this.runtime, undefined, async () => {
+      this.#factory = await this.#host.loadFactory(this.path);
+      await this.#build(this.runtime);
+    });
+  }
+
+  async #build(runtime) {
+    try {
+      await this.#factory(this.#host.createApi(runtime));
+    } catch (error) {
+      runtime.fail();
+      throw error;
+    }
+  }
+
+  /** Returns what is registered, for the record `registered`. */
+  registration() {
+    this.#announced = offered(this.runtime);
+    this.#isAnnounced = true;
+    return { ext: this.id, ...asFields(this.#announced) };
+  }
+
+  /** Tells the engine what has changed of the registrations. */
+  announce() {
+    if (!this.#isAnnounced || this.runtime.isLoading) return;
+    const offers = offered(this.runtime);
+    const { register, unregister } = difference(this.#announced, offers);
+    this.#announced = offers;
+    if (unregister) this.#host.send({ type: "unregister", ext: this.id, ...unregister });
+    if (register) this.#host.send({ type: "register", ext: this.id, ...register });
+  }
+
+  /** Calls the factory again if another session took the place of the one of the instance. */
+  async renew() {
+    if (!this.runtime.isStale) return;
+    const runtime = new Runtime(this);
+    this.runtime = runtime;
+    this.streamed = undefined;
+    try {
+      await runAs(runtime, undefined, () => this.#build(runtime));
+    } catch (error) {
+      this.report("load", error);
+      this.runtime = new Runtime(this);
+    }
+    this.runtime.activate();
+    this.announce();
+  }
+
+  /** Returns when the instance in use is not this one any more and its session has begun. */
+  replaced(runtime, milliseconds) {
+    return new Promise((resolve) => {
+      const isReplaced = () => this.runtime !== runtime && this.isStarted;
+      if (isReplaced()) return resolve();
+      const timer = setTimeout(finish, milliseconds);
+      const check = () => isReplaced() && finish();
+      this.#onReplaced.add(check);
+      const set = this.#onReplaced;
+      function finish() {
+        clearTimeout(timer);
+        set.delete(check);
+        resolve();
+      }
+      return undefined;
+    });
+  }
+
+  /** Notes that the session of the instance has begun or ended. */
+  noteSession(isStarted) {
+    this.isStarted = isStarted;
+    for (const check of [...this.#onReplaced]) check();
+  }
+
+  /** Reports an error that belongs to no call, or to one that goes on. */
+  report(where, error) {
+    this.#host.send({ type: "error", ext: this.id, where, message: messageOf(error), stack: stackOf(error) });
+  }
+}

@@ -1,0 +1,122 @@
+// What extensions and shims ask the host for that is made on demand: models, tools, commands, the system prompt.
+
+import { createRequire } from "node:module";
+import { normalizedOptions } from "./prompt_event.mjs";
+
+/** How long the list of models is trusted, in milliseconds. */
+const MODELS_FRESH_MS = 5000;
+
+// Modules that are large and not always needed are loaded when they are.
+const load = createRequire(import.meta.url);
+
+/** The services of the host. */
+export class Services {
+  #host;
+  #models;
+  #listedAt = 0;
+  #registry;
+  #manager;
+  #prompt;
+
+  constructor(host) {
+    this.#host = host;
+  }
+
+  /** Returns the module that serves providers. */
+  providers() {
+    return load("../model/provider.mjs");
+  }
+
+  modelRegistry() {
+    this.#registry ??= load("../model/registry.mjs").createModelRegistry();
+    return this.#registry;
+  }
+
+  sessionManager() {
+    this.#manager ??= load("../session_manager.mjs").readOnlySessionManager();
+    return this.#manager;
+  }
+
+  /** Returns the models that can be used. */
+  models() {
+    const { state, requests } = this.#host;
+    if (state.models) return state.models;
+    if (!this.#models || Date.now() - this.#listedAt > MODELS_FRESH_MS) {
+      this.#models = requests.requestSync(this.#host.attributed(), "model.list");
+      this.#listedAt = Date.now();
+    }
+    return this.#models;
+  }
+
+  invalidateModels() {
+    this.#models = undefined;
+  }
+
+  /** Returns the level that the model in use has in place of one that it does not have. */
+  clampThinkingLevel(level) {
+    const { model } = this.#host.state;
+    return model && !model.reasoning ? "off" : level;
+  }
+
+  /** Returns all tools as pi describes them. */
+  tools() {
+    return (this.#host.state.allTools ?? []).map((tool) => {
+      const extension = this.#host.extension(tool.extension);
+      const definition = extension?.runtime.tools.get(tool.name);
+      return {
+        name: tool.name,
+        description: tool.description,
+        parameters: definition?.parameters ?? tool.parameters,
+        promptGuidelines: definition?.promptGuidelines ?? tool.promptGuidelines,
+        sourceInfo: tool.sourceInfo ?? extension?.sourceInfo ?? builtInSource(tool),
+      };
+    });
+  }
+
+  /** Adds a tool that an extension has just registered, which is enabled at once. */
+  expectTool(extension, { name, description, parameters, defaultActive }) {
+    const { state, mirror } = this.#host;
+    const others = (state.allTools ?? []).filter((tool) => tool.name !== name);
+    const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.id }];
+    const active = state.activeTools ?? [];
+    const activeTools = defaultActive === false || active.includes(name) ? active : [...active, name];
+    mirror.expect({ allTools, activeTools });
+  }
+
+  /** Returns the commands of the session as pi describes them. */
+  commands() {
+    const known = (this.#host.state.commands ?? []).filter(({ source }) => source !== "builtin");
+    return known.map(({ name, description, source, sourceInfo, extension }) => ({
+      name,
+      description,
+      source,
+      sourceInfo: sourceInfo ?? this.#host.extension(extension)?.sourceInfo ?? this.#host.ownerOf(name)?.sourceInfo ?? unknownSource(name),
+    }));
+  }
+
+  /** Returns the system prompt of the session. */
+  systemPrompt(ext) {
+    return this.#host.requests.requestSync(ext, "session.systemPrompt")?.systemPrompt ?? "";
+  }
+
+  /** Remembers what the prompt of a run is made of. */
+  notePrompt({ systemPromptOptions }) {
+    this.#prompt = systemPromptOptions;
+  }
+
+  /** Returns what the system prompt is made of. */
+  systemPromptOptions() {
+    const { state } = this.#host;
+    const known = state.systemPromptOptions ?? this.#prompt ?? {};
+    return structuredClone(normalizedOptions({ ...known, cwd: state.cwd, selectedTools: state.activeTools ?? [] }));
+  }
+}
+
+function builtInSource({ name, source }) {
+  const path = `<${source ?? "builtin"}:${name}>`;
+  return { path, source: source ?? "builtin", scope: "temporary", origin: "top-level" };
+}
+
+function unknownSource(name) {
+  return { path: `<${name}>`, source: "local", scope: "temporary", origin: "top-level" };
+}
