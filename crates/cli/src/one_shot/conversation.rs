@@ -21,6 +21,10 @@ pub(super) const PROMPT: &str = "prompt";
 const STATE: &str = r#"{"id":"state","type":"get_state"}"#;
 const STATE_ID: &str = "state";
 
+/// The id and the command that is answered when extensions have registered.
+const COMMANDS: &str = r#"{"id":"commands","type":"get_commands"}"#;
+const COMMANDS_ID: &str = "commands";
+
 /// How the report of a flag begins that no extension knows, after which extension it names.
 const UNKNOWN_FLAG: (&str, &str) = ("<runtime>", "unknown option --");
 
@@ -124,8 +128,10 @@ impl Conversation {
             let header = std::mem::take(&mut self.header);
             self.write(header);
         }
+        // No model is called before it is known whether somebody has the unknown flags.
+        self.ask(COMMANDS, COMMANDS_ID).await;
         for prompt in prompts {
-            if !self.run(&prompt).await {
+            if !self.may_go_on() || !self.run(&prompt).await {
                 break;
             }
         }

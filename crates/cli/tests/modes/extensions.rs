@@ -6,7 +6,7 @@ use bowline_testkit::{Reply, Workspace, types};
 use serde_json::{Value, json};
 
 use crate::actor::{Actor, hooks};
-use crate::{once, parts};
+use crate::{launch, once, parts};
 
 fn request(id: &str, method: &str, params: Value) -> Value {
     json!({ "send": { "type": "request", "id": id, "method": method, "params": params } })
@@ -81,9 +81,16 @@ fn flags_of_extensions_are_known_and_others_are_not() {
     assert_eq!(parts(&finished), (0, "done\n", ""));
     let state = actor.wait_for(|record| record["patch"]["flags"].is_object());
     assert_eq!(state["patch"]["flags"], json!({ "depth": "3" }));
-    let finished = once(&workspace, &["-p", "--planet", "x", "hi"]);
-    assert_eq!((finished.code, finished.stdout.as_str()), (1, ""));
-    assert!(finished.stderr.contains("Unknown option: --planet"), "{}", finished.stderr);
+    for words in [
+        &["-p", "--planet", "x", "hi"][..],
+        &["--mode", "json", "--planet=x", "hi"],
+        &["-p", "--planet", "x"],
+    ] {
+        let finished = launch(&workspace, words).program_name("pi").run();
+        assert_eq!(finished.code, 1, "{words:?}");
+        assert!(finished.stderr.ends_with("Error: Unknown option: --planet\n"), "{}", finished.stderr);
+    }
+    assert_eq!(server.requests().len(), 1, "the model is called only for the flag that is known");
 }
 
 #[test]
