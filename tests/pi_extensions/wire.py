@@ -63,7 +63,8 @@ def normalise(played, script, replacements):
             continue
         record = mask(record, replacements)
         if is_loose(record, script):
-            loose.add(json.dumps({"at some time": record}, ensure_ascii=False, sort_keys=True))
+            text = json.dumps({"at some time": record}, ensure_ascii=False, sort_keys=True)
+            loose.add(re.sub(script.loose[record["method"]], "…", text))
             continue
         comparison.mask_snapshots(record)
         if not comparison.join_delta(result, record):
@@ -228,5 +229,7 @@ def fields_that_differ(expected, found, path=""):
         for index, (one, other) in enumerate(zip(expected, found)):
             yield from fields_that_differ(one, other, f"{path}[{index}]")
     elif expected != found:
-        yield (f"{path} pi {json.dumps(expected, ensure_ascii=False)[:240]}"
-               f" bowline {json.dumps(found, ensure_ascii=False)[:240]}")
+        one, other = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in (expected, found))
+        same = next((at for at, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+        begin = max(0, same - 30)
+        yield f"{path} pi {one[begin:begin + 200]!r} bowline {other[begin:begin + 200]!r}"

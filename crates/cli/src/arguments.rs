@@ -13,6 +13,7 @@ use crate::flags::{Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
 use crate::one_shot::Format;
+use crate::packages;
 use crate::similar::nearest;
 use crate::subcommands::{self, Subcommand};
 
@@ -76,6 +77,8 @@ pub(crate) enum Action {
     Auth,
     ListModels,
     Extension,
+    /// Installs, removes, lists or updates packages.
+    Packages(packages::Verb),
     /// Writes a session as a web page.
     Export,
     /// Lists, tests and calls MCP servers.
@@ -165,6 +168,7 @@ pub(crate) struct Arguments {
     /// The text to search for in listed names.
     pub search: String,
     pub local: bool,
+    pub temporary: bool,
     pub json: bool,
     pub online: bool,
     pub all: bool,
@@ -448,8 +452,8 @@ impl Arguments {
         if self.system_prompt.is_some() && self.system_file.is_some() {
             return Err(Failure::Usage("--system and --system-prompt cannot be used together".to_owned()));
         }
-        if self.local && self.action != Action::ListModels {
-            return Err(Failure::Usage("--local is for --list-models".to_owned()));
+        if self.local && !matches!(self.action, Action::ListModels | Action::Packages(_) | Action::Help) {
+            return Err(Failure::Usage("--local is for --list-models, install and remove".to_owned()));
         }
         if self.api_key.is_some() && self.model.is_none() && self.provider.is_none() {
             return Err(Failure::Usage(
@@ -576,7 +580,10 @@ mod tests {
             let arguments = parse(line).unwrap();
             assert_eq!((arguments.action, arguments.search.as_str()), (Action::ListModels, search), "{line}");
         }
-        assert_eq!(parse("--mode rpc --local").unwrap_err(), "--local is for --list-models");
+        assert_eq!(
+            parse("--mode rpc --local").unwrap_err(),
+            "--local is for --list-models, install and remove"
+        );
     }
 
     #[test]

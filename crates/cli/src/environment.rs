@@ -57,6 +57,14 @@ impl Environment {
         Ok(environment)
     }
 
+    /// Returns the folder of pi's settings, extensions and packages, whether or not it is there.
+    pub fn pi_folder(&self) -> Option<PathBuf> {
+        match self.variable("PI_CODING_AGENT_DIR") {
+            Some(folder) => Some(self.expand(folder)),
+            None => self.user_home.as_ref().map(|home| home.join(".pi").join("agent")),
+        }
+    }
+
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }

@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     Sandbox(String),
     #[error(transparent)]
     Approvals(#[from] bowline_approval::Error),
+    #[error("{0}")]
+    Package(String),
     #[error("{path}: {problem}")]
     Settings { path: String, problem: String },
     #[error("{doing}: {error}")]

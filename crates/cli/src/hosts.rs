@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::arguments::{Action, Arguments};
 use crate::environment::{self, Environment};
+use crate::pi_folder;
 use crate::settings::SettingsFile;
 use crate::terminal::note;
 
@@ -60,11 +61,13 @@ fn command_hooks(materials: &Materials<'_>) -> CommandHooks {
 /// Returns where extensions are.
 pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &SettingsFile) -> Places {
     Places {
-        named: arguments.extension_paths.iter().map(|path| environment.expand(path)).collect(),
+        named: pi_folder::named(arguments, environment, file),
         only_named: arguments.no_extensions,
         settings: file.extensions.clone(),
         own_folder: environment.home.clone(),
         home: environment.user_home.clone(),
+        pi: file.pi.as_ref().map(|pi| pi.extensions.clone()),
+        packages: pi_folder::packages(file),
     }
 }
 

@@ -31,6 +31,8 @@ mod mcp_servers;
 mod models;
 mod one_shot;
 mod online_check;
+mod packages;
+mod pi_folder;
 mod resources;
 mod rpc;
 mod sandbox;
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),
+        Action::Packages(verb) => return finish(packages::main(verb, &arguments)),
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

@@ -1,9 +1,11 @@
 //! What the command line and the settings say about skills, prompt templates and trust.
 
 use bowline_extension::{ResourceOptions, Resources, Wanted};
+use bowline_extension_host::Named;
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
+use crate::pi_folder;
 use crate::settings::SettingsFile;
 use crate::terminal::note;
 
@@ -19,6 +21,11 @@ pub(crate) fn options(
     environment: &Environment,
     file: &SettingsFile,
 ) -> ResourceOptions {
+    let named = pi_folder::named(arguments, environment, file);
+    let root = |named: Named| match named {
+        Named::Path(path) => Some(path),
+        Named::Package { root, .. } => root.ok(),
+    };
     let expand = |path: &String| environment.expand(path);
     ResourceOptions {
         own_folder: environment.home.clone(),
@@ -33,6 +40,8 @@ pub(crate) fn options(
             entries: file.prompts.clone(),
             is_off: arguments.no_templates,
         },
+        packages: pi_folder::packages(file),
+        named_packages: named.into_iter().filter_map(root).collect(),
         skill_names: arguments.skill_names.clone(),
         without_skill_commands: file.skill_commands == Some(false),
         approval: arguments.approval,

@@ -2,7 +2,7 @@
 
 use crate::arguments::Action;
 use crate::similar::nearest;
-use crate::{auth, extension, mcp, sandbox, sessions, trust};
+use crate::{auth, extension, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -131,6 +131,50 @@ bowline extension list
         ],
         takes_words: true,
         flags: &[],
+    },
+    Subcommand {
+        name: "install",
+        action: Action::Packages(packages::Verb::Install),
+        about: "install a package of extensions, skills and prompt templates",
+        usage: packages::INSTALL_USAGE,
+        examples: "\
+bowline install npm:pi-subagents
+bowline install git:github.com/NAME/REPOSITORY@v1
+bowline install --local ./tools/my-package
+",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--local", "--temporary", "--approve", "--no-approve"],
+    },
+    Subcommand {
+        name: "remove",
+        action: Action::Packages(packages::Verb::Remove),
+        about: "remove a package",
+        usage: packages::REMOVE_USAGE,
+        examples: "bowline remove npm:pi-subagents\n",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--local", "--approve", "--no-approve"],
+    },
+    Subcommand {
+        name: "list",
+        action: Action::Packages(packages::Verb::List),
+        about: "list the packages",
+        usage: packages::LIST_USAGE,
+        examples: "bowline list --json\n",
+        verbs: &[],
+        takes_words: false,
+        flags: &["--json", "--approve", "--no-approve"],
+    },
+    Subcommand {
+        name: "update",
+        action: Action::Packages(packages::Verb::Update),
+        about: "update packages",
+        usage: packages::UPDATE_USAGE,
+        examples: "bowline update\nbowline update npm:pi-subagents\n",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--approve", "--no-approve"],
     },
     Subcommand {
         name: "export",
@@ -289,6 +333,8 @@ impl Subcommand {
 
 /// Returns the subcommand with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Subcommand> {
+    // pi has both names.
+    let name = if name == "uninstall" { "remove" } else { name };
     SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name)
 }
 

@@ -129,8 +129,23 @@ impl Search<'_> {
     }
 }
 
+/// Returns the paths in a folder whose names do not begin with a dot, sorted, without installed packages and what its own
+/// ignore files leave out.
+pub(crate) fn entries(folder: &Path, budget: &mut Budget) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut search = Search { loose: LooseFiles::AtTop, budget, rules: Vec::new(), found: &mut Vec::new() };
+    search.read_rules(folder);
+    for name in names(folder, search.budget) {
+        let path = folder.join(&name);
+        if name != "node_modules" && !search.is_ignored(&path, path.is_dir()) {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// Returns the names in a folder that do not begin with a dot, sorted.
-fn names(folder: &Path, budget: &mut Budget) -> Vec<OsString> {
+pub(crate) fn names(folder: &Path, budget: &mut Budget) -> Vec<OsString> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names = Vec::new();
     for entry in entries.flatten() {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::packages::Configured;
 use crate::trust::DefaultTrust;
 
 /// What the user chose on the command line and in the settings.
@@ -13,6 +14,10 @@ pub struct ResourceOptions {
     pub home: Option<PathBuf>,
     pub skills: Wanted,
     pub prompts: Wanted,
+    /// The packages that the user's settings name.
+    pub packages: Vec<Configured>,
+    /// Folders of packages that the command line names.
+    pub named_packages: Vec<PathBuf>,
     /// If any, only skills with these names are used; `*` and `?` are wildcards.
     pub skill_names: Option<Vec<String>>,
     /// Whether a prompt cannot name skills.

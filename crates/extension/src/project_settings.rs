@@ -1,4 +1,4 @@
-//! What a trusted project's `settings.json` says about skills, templates and extensions. Nothing else in it has an effect: a project
+//! What a trusted project's `settings.json` says about skills, templates, extensions and packages. Nothing else in it has an effect: a project
 //! does not choose the user's models, keys or commands.
 
 use std::path::Path;
@@ -10,26 +10,37 @@ const LARGEST: u64 = 1024 * 1024;
 
 /// Returns the list under a key in the settings of a project, whose folder is `folder`.
 pub fn list(folder: &Path, key: &str, problems: &mut Vec<String>) -> Vec<String> {
+    let settings = read(folder, problems);
+    list_in(&settings, folder, key, problems)
+}
+
+/// Returns the settings of a project, whose folder is `folder`; nothing if they cannot be read.
+pub fn read(folder: &Path, problems: &mut Vec<String>) -> Value {
     let path = folder.join("settings.json");
     let mut refuse = |problem: String| {
         problems.push(format!("{}: {problem}", path.display()));
-        Vec::new()
+        Value::Null
     };
-    let text = match bowline_files::read_text(&path, LARGEST) {
-        Ok(text) => text,
-        Err(error) if error.is_not_found() => return Vec::new(),
-        Err(error) => return refuse(error.to_string()),
-    };
-    let settings: Value = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
-        Ok(settings) => settings,
-        Err(error) => return refuse(format!("this is not JSON: {error}")),
-    };
+    match bowline_files::read_text(&path, LARGEST) {
+        Ok(text) => serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .unwrap_or_else(|error| refuse(format!("this is not JSON: {error}"))),
+        Err(error) if error.is_not_found() => Value::Null,
+        Err(error) => refuse(error.to_string()),
+    }
+}
+
+/// Returns the list under a key in settings that were read from `folder`.
+pub fn list_in(settings: &Value, folder: &Path, key: &str, problems: &mut Vec<String>) -> Vec<String> {
     match settings.get(key) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(entries)) if entries.iter().all(Value::is_string) => {
             entries.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
         }
-        Some(_) => refuse(format!("{key} must be a list of texts")),
+        Some(_) => {
+            let path = folder.join("settings.json");
+            problems.push(format!("{}: {key} must be a list of texts", path.display()));
+            Vec::new()
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
 use crate::folder_search::{self, Budget, LooseFiles, SKILL_FILE};
 use crate::list_filter::{PathList, absolute};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
+use crate::packages::{self, Configured, Installed, Place, Root};
 use crate::project_settings;
 use crate::trust;
 
@@ -39,11 +40,20 @@ pub(crate) fn find(
     for path in &wanted.paths {
         finder.named(path, &PathList::default(), &origin("cli", Scope::Temporary, None));
     }
+    for folder in &options.named_packages {
+        finder.named_package(folder);
+    }
     if !wanted.is_off {
+        let mut packages = Vec::new();
         if is_trusted {
             for folder in trust::project_folders(working, &options.own_folder) {
-                let entries = project_settings::list(&folder, kind.folder_name(), finder.problems);
+                let settings = project_settings::read(&folder, finder.problems);
+                let entries =
+                    project_settings::list_in(&settings, &folder, kind.folder_name(), finder.problems);
                 finder.scope(&entries, &folder, home, Scope::Project);
+                let place = Place { folder, scope: Scope::Project };
+                // Who looks for extensions reports what is wrong with the list.
+                packages.extend(Configured::list(&settings, &place, &mut Vec::new()));
             }
             if kind == ResourceKind::Skill {
                 for folder in trust::agents_folders(working, home) {
@@ -55,6 +65,8 @@ pub(crate) fn find(
         if let (ResourceKind::Skill, Some(home)) = (kind, home) {
             finder.agents_folder(home.join(".agents"), Scope::User);
         }
+        packages.extend(options.packages.iter().cloned());
+        finder.packages(&packages::installed(&packages, home));
     }
     for extra in discovered.iter().filter(|extra| extra.kind == kind) {
         let name = Path::new(&extra.extension).file_stem().unwrap_or_default().to_string_lossy();
@@ -117,6 +129,33 @@ impl Finder<'_> {
         }
     }
 
+    /// Searches packages that settings name.
+    fn packages(&mut self, packages: &[Installed]) {
+        if packages.is_empty() {
+            return;
+        }
+        for file in packages::files(packages, self.kind.into()) {
+            let package = &packages[file.package];
+            let base_folder = match &package.root {
+                Ok(Root::Folder(folder)) => Some(folder.clone()),
+                Ok(Root::File(_)) | Err(_) => None,
+            };
+            let mut source = origin(&package.source, package.scope, base_folder);
+            source.packaging = Packaging::Package;
+            self.take_found(file.path, &PathList::default(), &source);
+        }
+    }
+
+    /// Searches a package that the command line names.
+    fn named_package(&mut self, folder: &Path) {
+        if packages::is_package(folder) {
+            let package = Installed::unfiltered(folder.to_owned());
+            for file in packages::files(std::slice::from_ref(&package), self.kind.into()) {
+                self.take_found(file.path, &PathList::default(), &origin("cli", Scope::Temporary, None));
+            }
+        }
+    }
+
     /// Searches a path that somebody named: a file, or a folder.
     fn named(&mut self, path: &Path, list: &PathList, source: &SourceInfo) {
         if path.is_dir() {
@@ -136,9 +175,13 @@ impl Finder<'_> {
             ResourceKind::PromptTemplate => folder_search::templates(folder, &mut self.budget),
         };
         for path in found {
-            let is_loose = path.file_name().is_none_or(|name| name != SKILL_FILE);
-            self.take(path, list, source, is_loose);
+            self.take_found(path, list, source);
         }
+    }
+
+    fn take_found(&mut self, path: PathBuf, list: &PathList, source: &SourceInfo) {
+        let is_loose = path.file_name().is_none_or(|name| name != SKILL_FILE);
+        self.take(path, list, source, is_loose);
     }
 
     fn take(&mut self, path: PathBuf, list: &PathList, source: &SourceInfo, is_loose: bool) {

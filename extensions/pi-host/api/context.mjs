@@ -54,14 +54,16 @@ export function createContext(host, runtime, call, overrides = {}) {
   return ctx;
 }
 
-/** Returns the context of `project_trust`, which is asked before there is a session. */
-export function projectTrustContext(host, runtime, cwd) {
-  const { select, confirm, input, notify } = host.uiOf(runtime);
-  return { cwd, mode: host.mode, hasUI: false, ui: { select, confirm, input, notify } };
+/** Returns the context of `project_trust`, which is asked before there is anybody to ask or to show anything to. */
+export function projectTrustContext(host, cwd) {
+  const ui = { select: async () => undefined, confirm: async () => false, input: async () => undefined, notify() {} };
+  return { cwd, mode: host.mode, hasUI: false, ui };
 }
 
 async function compact(host, runtime, { customInstructions, onComplete, onError } = {}) {
   const { extension } = runtime;
+  // What is being answered comes first.
+  await new Promise((resolve) => setImmediate(resolve));
   try {
     const result = await host.requests.request(extension.id, "agent.compact", { customInstructions });
     await onComplete?.(result);

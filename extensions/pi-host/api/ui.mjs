@@ -5,6 +5,8 @@ import { createRequire } from "node:module";
 import { currentCall } from "../host/current.mjs";
 
 const load = createRequire(import.meta.url);
+/** How many components were shown, so that each has a key of its own. */
+let lastCustom = 0;
 const KEYS_OF_WIDGET = ["aboveEditor", "belowEditor"];
 
 /** Returns `ctx.ui` for an instance of an extension. */
@@ -121,19 +123,20 @@ async function drawCustom(host, runtime, factory, options, { columns, rows }) {
   const inputs = new Set();
   const resizes = new Set();
   let id;
-  const show = (lines, { overlay } = {}) => {
+  lastCustom += 1;
+  const key = `${ext}:${lastCustom}`;
+  const show = (lines) => {
     if (closed.signal.aborted) return;
     if (id !== undefined) {
-      host.requests.notify(ext, "ui.customLines", { id, lines });
+      host.requests.notify(ext, "ui.setWidget", { key, lines });
       return;
     }
-    const params = { title: optional(options?.title), lines, overlay: overlay ? true : undefined };
     const sent = (requestId) => {
       id = requestId;
       host.customInputs.set(id, (data) => inputs.forEach((callback) => callback(data)));
     };
     host.requests
-      .request(ext, "ui.custom", params, { signal: withdrawn.signal, onSent: sent })
+      .request(ext, "ui.custom", { key, lines }, { signal: withdrawn.signal, onSent: sent })
       .catch(() => {})
       .finally(() => closed.abort());
   };

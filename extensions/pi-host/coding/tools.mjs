@@ -31,6 +31,7 @@ const CHANGING = ["operations", "spawnHook", "commandPrefix", "shellPath"];
 function isEngines(name, cwd, options) {
   if (typeof bridge.request !== "function" || CHANGING.some((option) => options?.[option] !== undefined)) return false;
   if (resolve(cwd) !== resolve(currentCwd())) return false;
+  if (bridge.currentExtension?.()?.runtime?.tools?.has(name)) return false;
   return (bridge.state.allTools ?? []).some((tool) => tool.name === name && tool.source === "builtin");
 }
 

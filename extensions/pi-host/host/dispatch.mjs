@@ -54,7 +54,7 @@ export async function dispatch(host, extension, event, call) {
 const COMBINERS = {
   async project_trust(calls) {
     let answer;
-    calls.ctx = projectTrustContext(calls.host, calls.runtime, calls.event.cwd);
+    calls.ctx = projectTrustContext(calls.host, calls.event.cwd);
     await calls.each((result) => {
       if (result?.trusted !== "yes" && result?.trusted !== "no") return false;
       answer = { trusted: result.trusted, remember: result.remember === true };
@@ -98,7 +98,7 @@ const COMBINERS = {
   },
 
   async before_agent_start(calls) {
-    const { event, options, forced, force } = promptEvent(calls.event);
+    const { event, options, before, forced, force } = promptEvent(calls.host.services.withSkills(calls.event));
     const messages = [];
     calls.ctx = calls.host.createContext(calls.runtime, calls.call, { getSystemPrompt: () => event.systemPrompt });
     await calls.each(
@@ -109,7 +109,7 @@ const COMBINERS = {
       () => event,
     );
     const [message] = messages;
-    const systemPromptOptions = changedOptions(calls.event.systemPromptOptions, options);
+    const systemPromptOptions = changedOptions(before, options);
     if (!message && forced() === undefined && !systemPromptOptions) return null;
     return { message, messages: messages.length > 1 ? messages : undefined, systemPrompt: forced(), systemPromptOptions };
   },

@@ -1,7 +1,7 @@
 // The entries of the running session, as far as they are known here. The engine has them; they are asked for when they are used.
 
-import { closeSync, openSync, readSync } from "node:fs";
-import { CURRENT_SESSION_VERSION, loadEntriesFromFile } from "../session/file.mjs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { CURRENT_SESSION_VERSION, parseSessionEntries } from "../session/file.mjs";
 
 /** How long entries are trusted while nothing is heard from the engine, in milliseconds. */
 const FRESH_MS = 50;
@@ -95,8 +95,12 @@ export class Entries {
   }
 
   #read() {
-    const file = this.#state.sessionFile;
-    return { entries: file ? loadEntriesFromFile(file) : [] };
+    try {
+      return { entries: parseSessionEntries(readFileSync(this.#state.sessionFile, "utf8")) };
+    } catch {
+      // There is none in memory, and none before there is a conversation.
+      return { entries: [] };
+    }
   }
 }
 

@@ -14,7 +14,7 @@ export function normalizedOptions(options = {}) {
   };
 }
 
-/** Returns the event, its options to edit, and how the whole prompt is replaced. */
+/** Returns the event, its options to edit and as they were, and how the whole prompt is replaced. */
 export function promptEvent(sent) {
   const options = structuredClone(normalizedOptions(sent.systemPromptOptions));
   const before = normalizedOptions(sent.systemPromptOptions);
@@ -30,7 +30,7 @@ export function promptEvent(sent) {
     enumerable: true,
     get: () => forced() ?? preview(sent.systemPrompt ?? "", before, options),
   });
-  return { event, options, forced, force };
+  return { event, options, before, forced, force };
 }
 
 /** Returns the prompt with what handlers have added, at about the place where it will be. */

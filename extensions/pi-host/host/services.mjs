@@ -1,6 +1,7 @@
 // What extensions and shims ask the host for that is made on demand: models, tools, commands, the system prompt.
 
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { normalizedOptions } from "./prompt_event.mjs";
 
 /** How long the list of models is trusted, in milliseconds. */
@@ -99,6 +100,24 @@ export class Services {
     return this.#host.requests.requestSync(ext, "session.systemPrompt")?.systemPrompt ?? "";
   }
 
+  /** Returns an event with the skills among the options of its prompt. */
+  withSkills(event) {
+    const { systemPromptOptions } = event;
+    return { ...event, systemPromptOptions: { skills: this.#skills(), ...systemPromptOptions } };
+  }
+
+  #skills() {
+    const skills = (this.#host.state.commands ?? []).filter(({ source }) => source === "skill");
+    return skills.map(({ name, description, sourceInfo }) => ({
+      name: name.replace(/^skill:/, ""),
+      description,
+      filePath: sourceInfo?.path,
+      baseDir: sourceInfo?.path && dirname(sourceInfo.path),
+      sourceInfo,
+      disableModelInvocation: false,
+    }));
+  }
+
   /** Remembers what the prompt of a run is made of. */
   notePrompt({ systemPromptOptions }) {
     this.#prompt = systemPromptOptions;
@@ -108,7 +127,7 @@ export class Services {
   systemPromptOptions() {
     const { state } = this.#host;
     const known = state.systemPromptOptions ?? this.#prompt ?? {};
-    return structuredClone(normalizedOptions({ ...known, cwd: state.cwd, selectedTools: state.activeTools ?? [] }));
+    return structuredClone(normalizedOptions({ skills: this.#skills(), ...known, cwd: state.cwd, selectedTools: state.activeTools ?? [] }));
   }
 }
 

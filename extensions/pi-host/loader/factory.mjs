@@ -1,5 +1,6 @@
 // Loads the module of an extension and returns its factory.
 
+import module from "node:module";
 import { messageOf } from "../host/errors.mjs";
 import { loadWithJiti } from "./jiti.mjs";
 import { addMissingName, entryUrl, installHooks, resolvedFrom } from "./node_hooks.mjs";
@@ -17,6 +18,9 @@ export async function prepareLoader(cache) {
     const { installPlugin } = await import("./bun.mjs");
     await installPlugin();
   } else {
+    if (typeof module.registerHooks !== "function" || typeof module.stripTypeScriptTypes !== "function") {
+      throw new Error(`extensions of pi need Node 22.15 or later; this is ${process.version}`);
+    }
     installHooks();
   }
 }

@@ -100,6 +100,15 @@ export const keyHint = lazily("./display.mjs", "keyHint");
 export const keyText = lazily("./display.mjs", "keyText");
 export const rawKeyHint = lazily("./display.mjs", "rawKeyHint");
 
+// Agents beside the user's session.
+export const createAgentSession = lazily("./sdk/create.mjs", "createAgentSession");
+export const AgentSession = lazyClass("./sdk/agent_session.mjs", "AgentSession");
+export const DefaultResourceLoader = lazyClass("./sdk/resource_loader.mjs", "DefaultResourceLoader");
+export const ModelRuntime = lazyClass("./sdk/model_runtime.mjs", "ModelRuntime");
+export const createExtensionRuntime = lazily("./sdk/inline_extensions.mjs", "createExtensionRuntime");
+export const resolveCliModel = lazily("./sdk/model_names.mjs", "resolveCliModel");
+export const resolveModelScopeWithDiagnostics = lazily("./sdk/model_names.mjs", "resolveModelScopeWithDiagnostics");
+
 // Names of old versions for the same functions.
 export const appKey = keyText;
 export const appKeyHint = keyHint;

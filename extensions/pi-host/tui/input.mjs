@@ -75,7 +75,6 @@ export class Input {
       return;
     }
     const typed = decodeKittyPrintable(data) ?? data;
-    // eslint-disable-next-line no-control-regex
     if (!/[\u0000-\u001f\u007f-\u009f]/.test(typed)) this.#type(typed);
   }
 

@@ -25,10 +25,10 @@ GITHUB = [
     Script(setup="git init -q && git remote add origin https://example.org/a.git").prompt("hello", "hello"),
     Script(setup="git init -q && git remote add origin git@github.com:ada/engine.git",
            programs={"gh": "#!/bin/sh\necho not logged in >&2\nexit 4\n"})
-    .notified().prompt("hello", "hello"),
+    .prompt("hello", "hello").sleep(0.3).loosely("notify", "failed to"),
     Script(setup="git init -q && git remote add origin https://github.com/ada/engine",
            programs={"gh": "#!/bin/sh\necho not json\n"})
-    .notified().prompt("hello", "hello"),
+    .prompt("hello", "hello").sleep(0.3).loosely("notify", "failed to"),
 ]
 
 OPENAI = {"agent/models.json": json.dumps({"providers": {

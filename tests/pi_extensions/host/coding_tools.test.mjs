@@ -45,8 +45,13 @@ test("a failed result of bowline is thrown, as pi's tools do", async (t) => {
 test("a tool that an extension has replaced does not call itself", async (t) => {
   const root = folder(t, { "a.txt": "content" });
   const request = async () => assert.fail("bowline would run the extension's own tool");
+  const read = async () => textOf(await createReadTool(root).execute("1", { path: "a.txt" }));
   withBridge(t, { state: { cwd: root, allTools: [{ name: "read", source: "extension" }] }, request });
-  assert.equal(textOf(await createReadTool(root).execute("1", { path: "a.txt" })), "content");
+  assert.equal(await read(), "content");
+  // What the engine says of the tools may be older than the registration.
+  const currentExtension = () => ({ runtime: { tools: new Map([["read", {}]]) } });
+  withBridge(t, { state: { cwd: root, allTools: builtIn("read") }, request, currentExtension });
+  assert.equal(await read(), "content");
 });
 
 test("read works over an extension's operations", async () => {

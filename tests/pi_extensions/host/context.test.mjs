@@ -282,3 +282,15 @@ test("extensions talk to each other with the values themselves", async () => {
     assert.match(engine.log, /one fails/);
   });
 });
+
+test("entries are read from the file while the session waits for the extension", async () => {
+  const more = `pi.on("session_start", (event, ctx) => { pi.appendEntry("seen", ctx.sessionManager.getBranch().map((entry) => entry.id)); });`;
+  await withHost(showing("return null", more), async (engine) => {
+    const lines = [{ type: "session", version: 3, id: "session-1" }, { type: "custom", id: "1", parentId: null }, { type: "custom", id: "2", parentId: "1" }];
+    engine.write("session.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join("") + '{"type":');
+    engine.state({ sessionFile: `${engine.folder}/session.jsonl`, leafId: "2" });
+    await engine.hook({ type: "session_start", reason: "resume" });
+    assert.deepEqual(engine.of("notify")[0].params.data, ["1", "2"]);
+    assert.deepEqual(engine.of("request"), []);
+  });
+});

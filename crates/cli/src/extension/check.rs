@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bowline_core::hook::{HookEvent, HookKind, HookRole, Subscription};
 use bowline_engine::Extension;
-use bowline_extension_host::{Direction, Found, NotLoaded, Places};
+use bowline_extension_host::{Direction, Found, Named, NotLoaded, Places};
 use bowline_tools::CallContext;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -38,11 +38,11 @@ pub(super) fn check(
     // An extension is tried out where it can do no harm, unless the user names a folder.
     let scratch = Scratch::new(environment, arguments.working_directory.is_some())?;
     let places = Places {
-        named: vec![environment.expand(path)],
+        named: vec![Named::Path(environment.expand(path))],
         only_named: true,
-        settings: Vec::new(),
         own_folder: environment.home.clone(),
         home: environment.user_home.clone(),
+        ..Places::default()
     };
     let found = places.discover(&scratch.directory, true);
     let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;

@@ -52,8 +52,8 @@ pub(super) const FLAGS: &[Flag] = &[
         Prompt,
         "--extension",
         Some("-e"),
-        Value("PATH"),
-        "Load an extension from this file or folder; may be repeated",
+        Value("PATH|SOURCE"),
+        "Load an extension from this file or folder, or a package; may be repeated",
         |arguments, value| {
             arguments.extension_paths.push(value);
             Ok(())

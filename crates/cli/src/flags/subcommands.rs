@@ -34,11 +34,22 @@ pub(super) const FLAGS: &[Flag] = &[
     flag(
         Subcommand,
         "--local",
-        None,
+        Some("-l"),
         Nothing,
-        "With --list-models: query the model servers on this machine",
+        "With --list-models: query the model servers on this machine; with install and remove: for this project",
         |arguments, _| {
             arguments.local = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Subcommand,
+        "--temporary",
+        None,
+        Nothing,
+        "With install: for --extension only, without adding it to settings",
+        |arguments, _| {
+            arguments.temporary = true;
             Ok(())
         },
     ),

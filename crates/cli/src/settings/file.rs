@@ -8,6 +8,7 @@ use bowline_core::ThinkingLevel;
 use bowline_core::command::QueueMode;
 use bowline_core::limits::LimitSet;
 use bowline_core::thinking::ThinkingBudgets;
+use bowline_extension::packages::Configured;
 use bowline_extension::trust::DefaultTrust;
 use bowline_session::Durability;
 use bowline_tools::Inherit;
@@ -19,6 +20,7 @@ use super::table::{KEYS_OF_PI, Setting, settings};
 use super::value::Wrong;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::pi_folder::{self, PiSettings};
 use crate::sandbox_wishes::SandboxSettings;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -81,6 +83,15 @@ pub(crate) struct SettingsFile {
     pub imports_claude_hooks: bool,
     /// Paths of extensions, and what to leave out.
     pub extensions: Vec<String>,
+    /// Whether the extensions and packages in pi's own folder are used.
+    pub pi_folder: Option<bool>,
+    /// The packages of pi, not checked yet, and those that passed.
+    pub packages: Vec<Value>,
+    pub own_packages: Vec<Configured>,
+    /// The program that stands for npm, and its first arguments.
+    pub npm_command: Option<Vec<String>>,
+    /// What the settings in pi's own folder say.
+    pub pi: Option<PiSettings>,
     pub extension_start_timeout_ms: Option<u64>,
     pub node_path: Option<String>,
     pub pi_extension_environment: Option<Vec<String>>,
@@ -105,10 +116,16 @@ impl SettingsFile {
     /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
     pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
         let path = Self::path(environment);
-        let file = Self::read(&path)?;
+        let mut file = Self::read(&path)?;
         for warning in &file.warnings {
             note(format_args!("bowline: {}: {warning}", path.display()));
         }
+        let mut problems = Vec::new();
+        file.own_packages = pi_folder::own_packages(environment, &file, &mut problems);
+        for problem in problems {
+            note(format_args!("bowline: {problem}"));
+        }
+        file.pi = PiSettings::read(environment, &file);
         Ok(file)
     }
 

@@ -11,6 +11,8 @@ pub(crate) enum Kind {
     Texts(fn(&mut SettingsFile, Vec<String>)),
     /// A list of objects, which whoever uses them checks.
     Objects(fn(&mut SettingsFile, Vec<Value>)),
+    /// A list of texts and objects, which whoever uses them checks.
+    TextsAndObjects(fn(&mut SettingsFile, Vec<Value>)),
     /// A whole number up to a limit.
     Number(u64, fn(&mut SettingsFile, u64)),
     /// A number with or without a fraction up to a limit.
@@ -32,7 +34,7 @@ pub(crate) struct Wrong {
     pub found: String,
 }
 
-use Kind::{Amount, Choice, Named, Number, Objects, Switch, Text, Texts};
+use Kind::{Amount, Choice, Named, Number, Objects, Switch, Text, Texts, TextsAndObjects};
 
 impl Kind {
     /// Checks a value and applies it.
@@ -48,6 +50,11 @@ impl Kind {
                 set(file, texts);
             }
             (Objects(set), Value::Array(values)) if values.iter().all(Value::is_object) => {
+                set(file, values.clone());
+            }
+            (TextsAndObjects(set), Value::Array(values))
+                if values.iter().all(|value| value.is_object() || value.is_string()) =>
+            {
                 set(file, values.clone());
             }
             (Number(most, set), value) => set(file, whole_number(value, *most)?),
@@ -70,6 +77,7 @@ impl Kind {
             Text(_) => "a text".to_owned(),
             Texts(_) => "a list of texts".to_owned(),
             Objects(_) => "a list of objects".to_owned(),
+            TextsAndObjects(_) => "a list of texts and objects".to_owned(),
             Number(most, _) => expected_number(*most),
             Amount(most, _) => expected_amount(*most),
             Choice(words, _) => {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::process::executable;
 
-/// How much of a file is looked at, in bytes.
-const BEGINNING: u64 = 256 * 1024;
+/// How much of a file is looked at, in bytes. What a bundle exports is at its end.
+const BEGINNING: u64 = 4 * 1024 * 1024;
 
 /// The endings of files that are run by a program, and the program.
 pub(crate) const ENDINGS: [(&str, &str); 7] = [
@@ -61,7 +61,51 @@ fn is_module_of_pi(file: File, path: &Path) -> Result<bool, String> {
     let beginning =
         bowline_files::read_beginning(file, path, BEGINNING).map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&beginning.bytes);
-    Ok(text.lines().any(|line| {
-        line.starts_with("export default") || line.starts_with("export {") && line.contains(" as default")
-    }))
+    Ok(exports_default(&text))
+}
+
+/// Tells whether a text exports something by default: as the language has it, or as compilers write it.
+fn exports_default(text: &str) -> bool {
+    let begins_so = |line: &str| {
+        ["export default", "export{", "export {", "module.exports", "exports.default"]
+            .iter()
+            .find(|beginning| line.starts_with(**beginning))
+            .is_some_and(|beginning| !beginning.ends_with('{') || names_default(text))
+    };
+    text.lines().any(begins_so) || text.rsplit_once("export{").is_some_and(|(_, rest)| names_default(rest))
+}
+
+/// Tells whether a list of exports gives one the name `default`.
+fn names_default(text: &str) -> bool {
+    text.split(['\n', ',', '{', '}', ';']).any(|part| {
+        let mut words = part.split_whitespace().rev();
+        words.next() == Some("default") && words.next() == Some("as")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_exports_are_recognized_in_the_forms_of_the_language_and_of_compilers() {
+        for text in [
+            "import x from \"y\";\nexport default function (pi) {}\n",
+            "const a = 1;\nexport { a as default };\n",
+            "export {\n  a,\n  main as default,\n};\n",
+            "const a=1;export{a as default};\n",
+            "\"use strict\";\nexports.default = activate;\n",
+            "module.exports = (pi) => {};\n",
+        ] {
+            assert!(exports_default(text), "{text}");
+        }
+        for text in [
+            "",
+            "export { a };\nconst b = 1;\n",
+            "// export default\nimport { Extension } from \"./bowline_extension.mjs\";\n",
+            "export const a = 1;\n",
+        ] {
+            assert!(!exports_default(text), "{text}");
+        }
+    }
 }

@@ -38,7 +38,7 @@ mod supervisor;
 mod tool;
 mod trust_question;
 
-pub use discovery::{Found, Launch, NotLoaded, Places, Program};
+pub use discovery::{Found, Launch, Named, NotLoaded, PiFolder, Places, Program};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
 pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, PiHosting, Plan, Trace};

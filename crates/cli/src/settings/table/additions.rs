@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{LONGEST_MS, MOST_TOKENS, Setting};
 use crate::settings::file::SettingsFile;
 use crate::settings::groups::Limits;
-use crate::settings::value::Kind::{Choice, Named, Number, Switch, Text, Texts};
+use crate::settings::value::Kind::{Choice, Named, Number, Switch, Text, Texts, TextsAndObjects};
 use crate::settings::value::{Wrong, whole_number};
 
 /// The settings, in the order of the documentation.
@@ -61,6 +61,27 @@ pub(super) const SETTINGS: &[Setting] = &[
         example: r#"["~/shared/gate.py", "-extensions/old.py"]"#,
         about: "further files and folders with extensions, and what to leave out: \
             [the list](skills-and-templates.md#lists-in-the-settings)",
+    },
+    Setting {
+        path: "packages",
+        kind: TextsAndObjects(|file, value| file.packages = value),
+        default: "none",
+        example: r#"["npm:pi-subagents", {"source": "git:github.com/me/tools@v1", "skills": []}]"#,
+        about: "[packages](packages.md) of extensions, skills and prompt templates; `bowline install` adds to the list of pi",
+    },
+    Setting {
+        path: "piFolder",
+        kind: Switch(|file, value| file.pi_folder = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether the extensions and [packages](packages.md#where-packages-are) in pi's own folder, `~/.pi/agent`, are used, too",
+    },
+    Setting {
+        path: "npmCommand",
+        kind: Texts(|file, value| file.npm_command = Some(value)),
+        default: r#"`["npm"]`"#,
+        example: r#"["pnpm"]"#,
+        about: "the program that installs [packages](packages.md), and its first arguments",
     },
     Setting {
         path: "extensionStartTimeoutMs",

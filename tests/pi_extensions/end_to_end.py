@@ -1,0 +1,257 @@
+"""An extension of pi in the real binary: what it can do, and what it cannot do to bowline.
+
+    BOWLINE_TEST_NODE=path/to/node end_to_end.py
+
+Needs Node 22.15 or newer; `./test` installs it.
+"""
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CONFORMANCE = ROOT / "tests" / "conformance"
+BOWLINE = os.path.abspath(os.environ.get("BOWLINE", ROOT / "target" / "debug" / "bowline"))
+NODE = os.path.abspath(os.environ["BOWLINE_TEST_NODE"])
+PATIENCE = 20
+
+
+class Client:
+    """A client of bowline, with a scripted model."""
+
+    def __init__(self, *arguments, files=()):
+        self.folder = tempfile.TemporaryDirectory()
+        home = Path(self.folder.name)
+        (home / "work").mkdir()
+        configuration = home / ".bowline"
+        configuration.mkdir()
+        self.model = subprocess.Popen([sys.executable, CONFORMANCE / "mockllm.py"], stdout=subprocess.PIPE, text=True)
+        port = self.model.stdout.readline().strip()
+        models = (CONFORMANCE / "models.json").read_text()
+        for name, value in {"PROVIDER": "mock", "PORT": port, "API": "anthropic-messages"}.items():
+            models = models.replace("{" + name + "}", value)
+        (configuration / "models.json").write_text(models)
+        (configuration / "settings.json").write_text(json.dumps({"nodePath": NODE}))
+        for name, text in dict(files).items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(text)
+        command = [BOWLINE, "--mode", "rpc", "--model", "mock/m1", *map(str, arguments)]
+        environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        for name in ("BOWLINE_PI_HOST",):
+            if name in os.environ:
+                environment[name] = os.environ[name]
+        self.errors = open(home / "stderr", "w+")
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=home / "work",
+            env=environment, text=True)
+        self.seen, self.arrived, self.number = [], queue.Queue(), 0
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.arrived.put(json.loads(line))
+
+    def send(self, type, **fields):
+        self.number += 1
+        record = {"id": f"c{self.number}", "type": type, **fields}
+        self.process.stdin.write(json.dumps(record) + "\n")
+        self.process.stdin.flush()
+        return record["id"]
+
+    def until(self, **subset):
+        """Waits for a record with these members and returns it."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                record = self.arrived.get(timeout=max(0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"no {subset} among {json.dumps(self.seen, indent=1)[-4000:]}") from None
+            self.seen.append(record)
+            if all(record.get(key) == value for key, value in subset.items()):
+                return record
+
+    def ask(self, type, **fields):
+        return self.until(type="response", id=self.send(type, **fields))
+
+    def begin(self, *answers):
+        self.send("prompt", message="go PLAN " + json.dumps(list(answers)))
+
+    def run(self, *answers):
+        """Sends a prompt with the model's answers. Returns the tool results of the run."""
+        start = len(self.seen)
+        self.begin(*answers)
+        self.until(type="agent_settled")
+        return [record for record in self.seen[start:] if record["type"] == "tool_execution_end"]
+
+    def notification(self):
+        return self.until(type="extension_ui_request", method="notify")["message"]
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        self.model.kill()
+        self.model.wait()
+        self.model.stdout.close()
+        self.errors.seek(0)
+        text = self.errors.read()
+        self.errors.close()
+        self.folder.cleanup()
+        return text
+
+
+def call(tool, **arguments):
+    return {"tools": [{"name": tool, "args": arguments}]}
+
+
+def text_of(result):
+    return result["result"]["content"][0]["text"]
+
+
+class EndToEnd(unittest.TestCase):
+    def start(self, *arguments, **options):
+        client = Client("-e", HERE / "everything.ts", *arguments, **options)
+        self.addCleanup(lambda: client.process.poll() is None and client.stop())
+        return client
+
+    def test_tool_hook_and_command_work(self):
+        client = self.start()
+        [result] = client.run(call("greet", name="you", mood="bad"), {"text": "done"})
+        self.assertEqual(text_of(result), f"Hello, you from {client.folder.name}/work")
+        self.assertEqual(result["result"]["details"], {"mood": "bad"})
+        client.ask("prompt", message="/report a  b")
+        known = [json.loads(record["message"]) for record in client.seen if record.get("method") == "notify"]
+        self.assertEqual(known, [{"args": "a  b", "entries": 1, "prompt": True, "model": "m1", "idle": True}])
+
+    def test_wrong_arguments_are_refused_before_the_tool_runs(self):
+        client = self.start()
+        [result] = client.run(call("greet", mood="bad"), {"text": "done"})
+        self.assertTrue(result["isError"])
+        self.assertIn("name", text_of(result))
+
+    def test_dialog_decides_about_a_call(self):
+        client = self.start()
+        for confirmed, expected in ((False, "The user refused"), (True, "")):
+            client.begin(call("bash", command="rm -rf nothing-there"), {"text": "done"})
+            dialog = client.until(type="extension_ui_request", method="confirm")
+            client.process.stdin.write(json.dumps(
+                {"type": "extension_ui_response", "id": dialog["id"], "confirmed": confirmed}) + "\n")
+            client.process.stdin.flush()
+            result = client.until(type="tool_execution_end")
+            self.assertIn(expected, text_of(result))
+            self.assertEqual(result["isError"], not confirmed)
+            client.until(type="agent_settled")
+
+    def test_component_is_shown_only_to_clients_that_declare_it(self):
+        client = self.start()
+        client.send("prompt", message="/pick")
+        self.assertEqual(client.notification(), "custom: undefined")
+        client.ask("set_client_capabilities", render=True, columns=40, rows=10)
+        client.send("prompt", message="/pick")
+        shown = client.until(type="extension_ui_request", method="setWidget")
+        self.assertTrue(shown["takesKeys"])
+        self.assertEqual([line.strip() for line in shown["widgetLines"]], ["Pick one"])
+        client.ask("widget_input", widgetKey=shown["widgetKey"], data="\x1b[B")
+        while not any("key" in line for line in shown.get("widgetLines") or []):
+            shown = client.until(type="extension_ui_request", method="setWidget")
+        client.send("widget_input", widgetKey=shown["widgetKey"], data="\r")
+        self.assertEqual(client.notification(), "custom: picked")
+
+    def test_component_that_the_client_closes_has_no_result(self):
+        client = self.start()
+        client.ask("set_client_capabilities", render=True)
+        client.send("prompt", message="/pick")
+        shown = client.until(type="extension_ui_request", method="setWidget")
+        client.send("widget_input", widgetKey=shown["widgetKey"], close=True)
+        self.assertEqual(client.notification(), "custom: undefined")
+
+    def test_killed_host_fails_the_call_and_comes_back(self):
+        client = self.start()
+        [result] = client.run(call("greet", name="die"), {"text": "done"})
+        self.assertTrue(result["isError"])
+        self.assertIn("exited", text_of(result))
+        [result] = self.when_running(client, lambda: client.run(call("greet", name="again"), {"text": "done"}))
+        self.assertIn("Hello, again", text_of(result))
+
+    def test_killed_host_blocks_the_tool_that_it_guards(self):
+        client = self.start()
+        [result] = client.run(call("bash", command="kill the host"), {"text": "done"})
+        self.assertTrue(result["isError"])
+        self.assertIn("exited", text_of(result))
+        [result] = self.when_running(client, lambda: client.run(call("bash", command="echo back"), {"text": "done"}))
+        self.assertIn("back", text_of(result))
+
+    def when_running(self, client, action):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            [extension] = client.ask("get_state")["data"]["extensions"]
+            if extension["status"] == "running":
+                return action()
+            time.sleep(0.05)
+        raise AssertionError(extension)
+
+    def test_blocked_host_delays_no_answer(self):
+        client = self.start()
+        client.begin(call("greet", name="block"), {"text": "done"})
+        client.until(type="tool_execution_start")
+        start = time.monotonic()
+        client.ask("get_state")
+        client.ask("abort")
+        self.assertLess(time.monotonic() - start, 8)
+
+    def test_errors_that_nobody_caught_are_reported_once_and_survived(self):
+        client = self.start()
+        for kind, message in (("later", "thrown later"), ("reject", "rejected later")):
+            client.send("prompt", message=f"/misbehave {kind}")
+            error = client.until(type="extension_error")
+            self.assertIn(message, error["error"])
+            self.assertEqual(error["extensionPath"], str(HERE / "everything.ts"))
+        client.ask("prompt", message="/misbehave exit")
+        self.assertIn("greet", json.dumps(client.ask("get_state")["data"]["extensions"]))
+        [result] = client.run(call("greet", name="you"), {"text": "done"})
+        self.assertIn("Hello, you", text_of(result))
+
+    def test_output_of_extensions_does_not_reach_the_protocol(self):
+        client = self.start("--verbose")
+        client.ask("prompt", message="/misbehave print")
+        client.ask("get_state")
+        errors = client.stop()
+        self.assertIn("printed", errors)
+        self.assertIn("written", errors)
+
+    def test_extension_that_cannot_be_loaded_costs_only_itself(self):
+        broken = {
+            "broken/syntax.ts": "export default function (pi) { this is not TypeScript }\n",
+            "broken/nothing.ts": "export const x = 1;\n",
+            "broken/throws.ts": "export default function () { throw new Error('no luck'); }\n",
+            "broken/import.ts": "import x from 'no-such-package';\nexport default function () { x(); }\n",
+        }
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        paths = []
+        for name, text in broken.items():
+            path = Path(folder.name, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            paths += ["-e", path]
+        client = self.start(*paths)
+        [result] = client.run(call("greet", name="you"), {"text": "done"})
+        self.assertIn("Hello, you", text_of(result))
+        listed = client.ask("get_state")["data"]["extensions"]
+        statuses = {extension["name"]: extension["status"] for extension in listed}
+        self.assertEqual(statuses.pop("everything"), "running")
+        self.assertEqual(set(statuses.values()), {"failed"}, listed)
+        reasons = {extension["name"]: extension.get("reason", "") for extension in listed}
+        self.assertIn("no luck", reasons["throws"])
+        self.assertIn("no-such-package", reasons["import"])
+
+
+if __name__ == "__main__":
+    unittest.main()
