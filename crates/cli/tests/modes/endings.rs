@@ -56,6 +56,36 @@ fn interrupt_kills_the_command_that_runs() {
     agent.assert_no_survivors();
 }
 
+/// Runs a command in a terminal and presses Ctrl-C once the file `began` exists. Prints what the terminal showed.
+const TERMINAL: &str = "
+import os, pty, sys, time
+process, terminal = pty.fork()
+if process == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+while not os.path.exists('began'):
+    time.sleep(0.005)
+os.write(terminal, b'\\x03')
+shown = b''
+try:
+    while part := os.read(terminal, 4096):
+        shown += part
+except OSError:
+    pass
+print(shown.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+";
+
+#[test]
+fn control_c_in_a_terminal_ends_the_run() {
+    let (server, workspace) = Workspace::with_server();
+    server.reply(Reply::new().tool("bash", json!({ "command": "touch began; sleep 300" })));
+    let program = bowline().display().to_string();
+    let arguments = ["-c", TERMINAL, &program, "--model", "mock/m1", "-p", "hi"];
+    let finished = Launch::new("python3", &workspace).arguments(&arguments).run();
+    assert_eq!(finished.code, 130, "{finished:?}");
+    assert!(finished.stdout.contains("bowline: interrupted"), "{finished:?}");
+}
+
 #[test]
 fn interrupt_ends_the_wait_for_stdin() {
     let workspace = Workspace::empty();
