@@ -1932,7 +1932,7 @@ class _ContextBase(_Part):
 
     @property
     def mode(self) -> str:
-        """How bowline runs: "rpc"."""
+        """How bowline runs: "rpc", "print" or "json"."""
         return cast(str, self._runtime.init.get("mode", "rpc"))
 
     @property

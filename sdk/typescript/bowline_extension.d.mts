@@ -779,7 +779,7 @@ export declare class Context {
     readonly tools: Tools;
     /** The folder of the session. */
     get cwd(): string;
-    /** How bowline runs: "rpc". */
+    /** How bowline runs: "rpc", "print" or "json". */
     get mode(): string;
     /** Whether dialogs can be answered. */
     get hasUI(): boolean;

@@ -885,7 +885,7 @@ export class Context {
     get cwd() {
         return this.#runtime.state["cwd"] ?? process.cwd();
     }
-    /** How bowline runs: "rpc". */
+    /** How bowline runs: "rpc", "print" or "json". */
     get mode() {
         return this.#runtime.init?.["mode"] ?? "rpc";
     }

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::flags::{Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
+use crate::one_shot::Format;
 use crate::packages;
 use crate::similar::nearest;
 use crate::subcommands::{self, Subcommand};
@@ -27,6 +28,7 @@ const REPEATABLE: &[&str] = &[
     "--skill",
     "--prompt-template",
     "--writable",
+    "--print",
 ];
 
 /// Flags that look at an empty value themselves: it means something, or is an error. A limit or a guard that is silently
@@ -47,11 +49,19 @@ const TAKES_EMPTY: &[&str] = &[
     "--max-turns",
     "--max-tool-calls",
     "--max-time",
+    "--output",
+    "--print",
 ];
+
+/// Flags that run something once.
+const ONE_SHOT: &[&str] = &["--print", "--output", "--export"];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
     &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
+
+/// What to do about messages and files without a mode.
+const MESSAGE_WITHOUT_MODE: &str = "to run a message, add -p (see bowline help)";
 
 /// What bowline does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +70,8 @@ pub(crate) enum Action {
     #[default]
     Nothing,
     Rpc,
+    /// Runs the messages of the command line and ends.
+    OneShot,
     Demo,
     Sessions,
     Auth,
@@ -89,6 +101,16 @@ pub(crate) struct Arguments {
     pub wants_help: bool,
     pub wants_version: bool,
     pub lists_models: bool,
+    /// Whether a one-shot mode was chosen, and not only by the name of the program.
+    pub is_one_shot: bool,
+    /// What a one-shot mode writes.
+    pub format: Option<&'static Format>,
+    /// The messages of a one-shot mode, in order.
+    pub messages: Vec<String>,
+    /// The files for the first message.
+    pub file_arguments: Vec<String>,
+    /// The session that is exported by a flag, as in pi.
+    pub export: Option<String>,
     /// The folder to work in instead of the current one.
     pub working_directory: Option<String>,
     pub provider: Option<String>,
@@ -127,6 +149,8 @@ pub(crate) struct Arguments {
     pub no_tools: bool,
     pub no_builtin_tools: bool,
     pub allow_mutating: bool,
+    /// Whether no MCP server is used.
+    pub no_mcp: bool,
     pub sandbox: Option<SandboxMode>,
     pub network: Option<SandboxNetwork>,
     pub workspace: Option<SandboxWorkspace>,
@@ -169,6 +193,8 @@ pub(crate) struct Arguments {
     /// The long names of the flags that were given, in order.
     used: Vec<&'static str>,
     unknown: Vec<Unknown>,
+    /// Whether words are messages even if no mode is named.
+    takes_messages: bool,
     /// Files and folders with extensions.
     pub extension_paths: Vec<String>,
     /// Whether only these extensions are loaded.
@@ -228,12 +254,22 @@ impl Arguments {
     }
 
     /// Parses the words after the program's name. `short_flags` are those with another meaning in the chosen dialect.
-    pub fn parse(words: Vec<String>, dialect: &str, short_flags: &[(&str, &str)]) -> Result<Self, Failure> {
-        let mut arguments = Self::default();
+    /// `is_pi` says that the program was started under the name of pi, so that its arguments are messages.
+    pub fn parse(
+        words: Vec<String>,
+        dialect: &str,
+        short_flags: &[(&str, &str)],
+        is_pi: bool,
+    ) -> Result<Self, Failure> {
+        let mut arguments = Self { takes_messages: is_pi, ..Self::default() };
         let mut words = words.into_iter().enumerate().map(|(index, word)| (word, index == 0)).peekable();
         while let Some((word, is_first)) = words.next() {
             if word == "--" && arguments.subcommand.is_some_and(|subcommand| subcommand.takes_command()) {
                 arguments.command = Some(words.map(|(word, _)| word).collect());
+                break;
+            }
+            if word == "--" && arguments.subcommand.is_none() {
+                words.for_each(|(word, _)| arguments.take_message(word));
                 break;
             }
             if word.starts_with('-') && word.len() > 1 {
@@ -277,10 +313,11 @@ impl Arguments {
         }
         let Some(flag) = foreign_flags::find(dialect, name) else {
             if !name.starts_with("--") {
-                return Err(Failure::Usage(format!("Unknown option: {name} (see bowline --help)")));
+                let help = if self.takes_messages { "" } else { " (see bowline --help)" };
+                return Err(Failure::Usage(format!("Unknown option: {name}{help}")));
             }
             let next_word = words.peek().map(|(word, _)| word.clone());
-            let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with('-'));
+            let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with(['-', '@']));
             let name = name.trim_start_matches('-').to_owned();
             self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word }));
             return Ok(());
@@ -295,18 +332,21 @@ impl Arguments {
             self.words.push(word);
             return Ok(());
         }
-        let is_serving = self.action == Action::Rpc;
-        if let Some(subcommand) = subcommands::find(&word).filter(|_| !is_serving) {
+        let has_mode = self.action == Action::Rpc || self.is_one_shot;
+        // Started as pi, only the first word can be a subcommand: others are messages.
+        let may_be_subcommand = !has_mode && (is_first || !self.takes_messages);
+        if let Some(subcommand) = subcommands::find(&word).filter(|_| may_be_subcommand) {
             self.subcommand = Some(subcommand);
         } else if word.starts_with('@') {
-            return Err(Failure::Usage(
-                "@file arguments are not supported in RPC mode: send the file's content or its path with the prompt".to_owned(),
-            ));
+            self.take_message(word);
         } else {
             let follows_unknown = matches!(
                 self.unknown.last(),
                 Some(Unknown::Flag(GivenFlag { next_word: Some(next), .. })) if *next == word
             );
+            if !follows_unknown {
+                self.messages.push(word.clone());
+            }
             self.unknown.push(match (is_first, follows_unknown) {
                 (true, _) => Unknown::First(word),
                 (false, true) => Unknown::Value,
@@ -314,6 +354,14 @@ impl Arguments {
             });
         }
         Ok(())
+    }
+
+    /// Takes a word that is a message, or names a file for the first one.
+    fn take_message(&mut self, word: String) {
+        match word.strip_prefix('@') {
+            Some(path) => self.file_arguments.push(path.to_owned()),
+            None => self.messages.push(word),
+        }
     }
 
     /// Decides what to do, now that everything was read.
@@ -333,15 +381,49 @@ impl Arguments {
             self.warnings.extend(idle);
             return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
         }
-        if self.action != Action::Rpc {
-            return self.unknown.first().map_or(Ok(()), |unknown| Err(unknown.error(None)));
+        if self.action == Action::Rpc {
+            if !self.file_arguments.is_empty() {
+                return Err(Failure::Usage(
+                    "@file arguments are not supported in RPC mode: send the file's content or its path with the \
+                     prompt"
+                        .to_owned(),
+                ));
+            }
+        } else if let Some(file) = &self.export {
+            self.words.push(file.clone());
+            self.out = self.out.take().or_else(|| self.messages.first().cloned());
+            self.action = Action::Export;
+            return Ok(());
+        } else if self.is_one_shot || self.takes_messages {
+            self.action = Action::OneShot;
+            self.warn_of_idle("with messages");
+            return Ok(());
+        } else {
+            return self.nothing_known();
         }
         // Unknown flags may belong to extensions, and must not stop a client.
         let unknown = self.unknown.iter().filter(|unknown| !unknown.may_be_of_extension());
         self.warnings.extend(unknown.map(Unknown::warning));
-        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
-        self.warnings.extend(idle.map(|flag| format!("{} has no effect in RPC mode", flag.long)));
+        self.warn_of_idle("in RPC mode");
+        let idle = ONE_SHOT.iter().filter(|flag| self.used.contains(flag));
+        self.warnings.extend(idle.map(|flag| format!("{flag} has no effect in RPC mode")));
         Ok(())
+    }
+
+    /// Warns of flags that only subcommands have.
+    fn warn_of_idle(&mut self, place: &str) {
+        let idle = flags().filter(|flag| flag.group == Group::Subcommand && self.used.contains(&flag.long));
+        self.warnings.extend(idle.map(|flag| format!("{} has no effect {place}", flag.long)));
+    }
+
+    /// Returns the error for a command line that names no mode and no subcommand, if it has arguments.
+    fn nothing_known(&self) -> Result<(), Failure> {
+        match (self.unknown.first(), self.file_arguments.first()) {
+            (Some(unknown), _) => Err(unknown.error(None)),
+            (None, Some(_)) => Err(Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned())),
+            (None, None) if !self.messages.is_empty() => Err(Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned())),
+            (None, None) => Ok(()),
+        }
     }
 
     fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
@@ -393,7 +475,9 @@ fn take_value(
         Takes::Nothing if attached.is_some() => Err(Failure::Usage(format!("{name} takes no value"))),
         Takes::Nothing => Ok(String::new()),
         Takes::Optional(_) => {
-            let next = || words.next_if(|(next, _)| !next.starts_with(['-', '@'])).map(|(word, _)| word);
+            // As in pi, a text that begins with a line of dashes is none.
+            let is_value = |word: &str| !word.starts_with(['-', '@']) || word.starts_with("---");
+            let next = || words.next_if(|(next, _)| is_value(next)).map(|(word, _)| word);
             Ok(attached.or_else(next).unwrap_or_default())
         }
         Takes::Value(what) => attached
@@ -415,11 +499,16 @@ impl Unknown {
                 (format!("Unknown option: {name}"), nearest(name, fitting))
             }
             Self::First(word) => {
-                (format!("unknown subcommand \"{word}\""), nearest(word, subcommands::names()))
+                let near = nearest(word, subcommands::names());
+                if near.is_none() && word.contains(char::is_whitespace) {
+                    return Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned());
+                }
+                (format!("unknown subcommand \"{word}\""), near)
             }
-            Self::Word | Self::Value => {
-                ("an argument is neither an option nor a subcommand".to_owned(), None)
-            }
+            Self::Word | Self::Value => (
+                "an argument is neither an option nor a subcommand; to run a message, add -p".to_owned(),
+                None,
+            ),
         };
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         Failure::Usage(format!("{what}{hint} (see {help})"))
@@ -451,7 +540,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, String> {
-        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[])
+        Arguments::parse(line.split_whitespace().map(ToOwned::to_owned).collect(), "pi", &[], false)
             .map_err(|failure| failure.to_string())
     }
 
@@ -545,7 +634,7 @@ mod tests {
     #[test]
     fn bad_arguments_are_refused() {
         assert_eq!(refused("-Z"), "Unknown option: -Z (see bowline --help)");
-        assert_eq!(refused("--mode json"), "--mode: \"json\" is not a mode; the only one is rpc");
+        assert_eq!(refused("--mode xml"), "--mode: \"xml\" is not a mode; there are rpc, text and json");
         assert_eq!(refused("--mode rpc --model"), "--model needs a value: --model PROVIDER/ID[:LEVEL]");
         assert!(refused("--mode rpc @file.txt").starts_with("@file arguments are not supported in RPC mode"));
         assert_eq!(refused("--session a --continue"), "--session and --continue cannot be used together");
@@ -570,9 +659,54 @@ mod tests {
         assert_eq!(refused("demo x"), "bowline demo takes no arguments (see bowline help demo)");
         assert_eq!(
             refused("--no-session sk-secret"),
-            "an argument is neither an option nor a subcommand (see bowline help)"
+            "an argument is neither an option nor a subcommand; to run a message, add -p (see bowline help)"
         );
         assert_eq!(parse("--mode rpc demo").unwrap().action, Action::Rpc);
+    }
+
+    #[test]
+    fn messages_are_the_words_of_a_one_shot_mode() {
+        for (line, messages, files) in [
+            ("-p one two @a @b/c", &["one", "two"][..], &["a", "b/c"][..]),
+            ("one -p --no-session two", &["one", "two"], &[]),
+            ("--mode json -p -- -x @f", &["-x"], &["f"]),
+            ("-p --- --print", &["---"], &[]),
+            ("--output json --planet earth one", &["one"], &[]),
+            ("--mode text demo", &["demo"], &[]),
+        ] {
+            let arguments = parse(line).unwrap();
+            assert_eq!(arguments.action, Action::OneShot, "{line}");
+            assert_eq!(
+                (&arguments.messages[..], &arguments.file_arguments[..]),
+                (&owned(messages)[..], &owned(files)[..]),
+                "{line}"
+            );
+        }
+        assert_eq!(parse("-p one --mode rpc").unwrap().action, Action::Rpc);
+        assert_eq!(refused("@file"), "to run a message, add -p (see bowline help)");
+    }
+
+    #[test]
+    fn started_as_pi_words_are_messages() {
+        let parse = |line: &str| {
+            let words = line.split_whitespace().map(ToOwned::to_owned).collect();
+            Arguments::parse(words, "pi", &[], true).map_err(|failure| failure.to_string())
+        };
+        let arguments = parse("--no-session sessions").unwrap();
+        assert_eq!((arguments.action, arguments.is_one_shot), (Action::OneShot, false));
+        assert_eq!(arguments.messages, ["sessions"]);
+        assert_eq!(parse("sessions list").unwrap().action, Action::Sessions);
+        assert_eq!(parse("").unwrap().action, Action::OneShot);
+        assert_eq!(parse("-z x").unwrap_err(), "Unknown option: -z");
+        let export = parse("--export a.jsonl b.html").unwrap();
+        assert_eq!(
+            (export.action, &export.words[..], export.out.as_deref()),
+            (Action::Export, &owned(&["a.jsonl"])[..], Some("b.html"))
+        );
+    }
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     #[test]

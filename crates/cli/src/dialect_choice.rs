@@ -30,6 +30,7 @@ impl Choice {
     pub fn new(started_as: &str, words: &[String]) -> Self {
         let name = Path::new(started_as).file_name().map(|name| name.to_string_lossy());
         let program = PROGRAMS.iter().find(|program| name.as_deref() == Some(program.name));
+        let is_pi = program.is_some_and(|program| program.name == DEFAULT);
         let (mut named, mut is_rpc, mut is_serving) = (None, false, false);
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
@@ -38,8 +39,9 @@ impl Choice {
                 ("--dialect", name) => named = Some(name),
                 ("--rpc", _) => (is_rpc, is_serving) = (true, true),
                 ("--mode", value) => {
-                    is_serving = true;
-                    let _ = value.is_empty().then(|| words.next());
+                    let value = if value.is_empty() { words.next().unwrap_or_default() } else { value };
+                    // A mistaken mode was probably meant for a client, but pi says so on stderr only.
+                    is_serving = value.starts_with("rpc") || !is_pi && !matches!(value, "text" | "json");
                 }
                 (flag, "") if takes_value(flag) => drop(words.next()),
                 _ => {}
@@ -53,6 +55,11 @@ impl Choice {
     /// Tells whether a mode was named, so that a client expects records on stdout.
     pub fn is_serving(&self) -> bool {
         self.is_serving
+    }
+
+    /// Tells whether the program was started under the name of pi.
+    pub fn is_pi(&self) -> bool {
+        self.program.is_some_and(|program| program.name == DEFAULT)
     }
 
     /// Returns the name of the chosen dialect, which may be unknown.

@@ -30,5 +30,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<(), Failure> 
     let title = arguments.name.clone();
     let options = Options { title, leaf: None, tools: bowline_tools::traits_of, changes };
     let page = export_file(&session, &out, &options)?;
-    say_exactly(&format!("{}\n", page.display()))
+    // The flag is pi's, and so is what it prints.
+    let prefix = if arguments.export.is_some() { "Exported to: " } else { "" };
+    say_exactly(&format!("{prefix}{}\n", page.display()))
 }

@@ -10,7 +10,6 @@ pub(crate) struct ForeignFlag {
     /// The dialects whose agent has it.
     dialects: &'static [&'static str],
     pub long: &'static str,
-    pub short: Option<&'static str>,
     pub takes: Takes,
     treatment: Treatment,
 }
@@ -29,7 +28,6 @@ use Treatment::{Ignored, Refused};
 const PI: &[&str] = &["pi", "pi-classic"];
 const OMP: &[&str] = &["omp"];
 const OPI: &[&str] = &["opi"];
-const PI_AND_OMP: &[&str] = &["pi", "pi-classic", "omp"];
 const ALL: &[&str] = &["pi", "pi-classic", "omp", "opi", "operator", "operator-flat"];
 
 const EXTENSIONS: Treatment = Ignored("bowline loads extensions with --extension");
@@ -46,18 +44,15 @@ const fn flag(
     takes: Takes,
     treatment: Treatment,
 ) -> ForeignFlag {
-    ForeignFlag { dialects, long, short: None, takes, treatment }
-}
-
-const fn short(short: &'static str, flag: ForeignFlag) -> ForeignFlag {
-    ForeignFlag { short: Some(short), ..flag }
+    ForeignFlag { dialects, long, takes, treatment }
 }
 
 /// Every such flag. A name may occur once for each agent, with another meaning.
 pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(PI, "--theme", Value("NAME"), TERMINAL),
     flag(PI, "--no-themes", Nothing, TERMINAL),
-    short("-p", flag(PI_AND_OMP, "--print", Nothing, RPC_ONLY)),
+    flag(PI, "--use-theme", Value("NAME"), TERMINAL),
+    flag(PI, "--tui-mode", Value("MODE"), TERMINAL),
     flag(
         PI,
         "--plan",
@@ -125,7 +120,6 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     flag(OMP, "--print-thoughts", Nothing, RPC_ONLY),
     flag(OMP, "--profile", Value("NAME"), PROFILES),
     flag(OMP, "--alias", Value("NAME"), PROFILES),
-    flag(PI_AND_OMP, "--export", Value("FILE"), Ignored("use bowline export FILE")),
     flag(ALL, "--config", Value("FILE"), Ignored("settings are in settings.json")),
     flag(OPI, "--trace", Value("FILE"), Ignored("--record FILE records the exchanges with the provider")),
     flag(
@@ -151,11 +145,11 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
     ),
 ];
 
-/// Returns the flag with this name, long or short, in a dialect. What is refused is refused in every dialect.
+/// Returns the flag with this name in a dialect. What is refused is refused in every dialect.
 pub(crate) fn find(dialect: &str, name: &str) -> Option<&'static ForeignFlag> {
-    let mut named = FOREIGN_FLAGS.iter().filter(|flag| flag.long == name || flag.short == Some(name));
+    let mut named = FOREIGN_FLAGS.iter().filter(|flag| flag.long == name);
     let own = named.clone().find(|flag| flag.dialects.contains(&dialect));
-    own.or_else(|| named.find(|flag| flag.is_refused() && flag.short != Some(name)))
+    own.or_else(|| named.find(|flag| flag.is_refused()))
 }
 
 /// Tells whether a flag has a value in any dialect.
@@ -192,8 +186,7 @@ mod tests {
             let mut names: Vec<_> = FOREIGN_FLAGS
                 .iter()
                 .filter(|flag| flag.dialects.contains(&entry.name))
-                .flat_map(|flag| [Some(flag.long), flag.short])
-                .flatten()
+                .map(|flag| flag.long)
                 .collect();
             let served = flags().flat_map(|flag| [Some(flag.long), flag.short]).flatten();
             names.extend(served);

@@ -21,6 +21,7 @@ pub(crate) fn usage() -> String {
 bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.
 
   bowline demo           start here: an exchange with a scripted model (no key, no network)
+  bowline -p \"MESSAGE\"   run a message and print the answer; --output json says more about it
   bowline --mode rpc     serve a client, in the protocol that --dialect names
   bowline --list-models  list the known models
 "
@@ -86,6 +87,7 @@ fn text() -> String {
 Examples:
   ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5
   bowline --mode rpc --continue --tools read,grep,find,ls
+  git diff | bowline -p \"Review this change\" --tools read,grep
   bowline --list-models opus
 
 A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.

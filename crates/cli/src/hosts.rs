@@ -15,7 +15,7 @@ use bowline_extension_host::{
 use bowline_tools::Options;
 use serde_json::Value;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Action, Arguments};
 use crate::environment::{self, Environment};
 use crate::pi_folder;
 use crate::settings::SettingsFile;
@@ -37,11 +37,12 @@ pub(crate) struct Materials<'start> {
 
 /// Returns the hosts of sessions. Command hooks come first, so that extensions see what they have changed.
 pub(crate) fn choose(materials: &Materials<'_>) -> Vec<Arc<dyn Host>> {
-    vec![
-        Arc::new(command_hooks(materials)),
-        Arc::new(ProcessHost::new(plan(materials))),
-        Arc::new(McpHost::new(materials.mcp.clone())),
-    ]
+    let mut hosts: Vec<Arc<dyn Host>> =
+        vec![Arc::new(command_hooks(materials)), Arc::new(ProcessHost::new(plan(materials)))];
+    if !materials.arguments.no_mcp {
+        hosts.push(Arc::new(McpHost::new(materials.mcp.clone())));
+    }
+    hosts
 }
 
 fn command_hooks(materials: &Materials<'_>) -> CommandHooks {
@@ -70,6 +71,15 @@ pub(crate) fn places(arguments: &Arguments, environment: &Environment, file: &Se
     }
 }
 
+/// Returns how bowline runs, as extensions are told.
+fn mode(arguments: &Arguments) -> &'static str {
+    match arguments.action {
+        Action::OneShot if arguments.format.is_some_and(|format| format.streams) => "json",
+        Action::OneShot => "print",
+        _ => "rpc",
+    }
+}
+
 pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
     let Materials { arguments, environment, file, resources, options, entry, policy, .. } = materials;
     // Without extensions, nobody can know these flags.
@@ -89,6 +99,7 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
         resources: (*resources).clone(),
         options: Arc::clone(options),
         version: env!("CARGO_PKG_VERSION"),
+        mode: mode(arguments),
         dialect: entry.name,
         has_ui: policy.questions == Questions::Asked,
         start_limit: file.extension_start_timeout_ms.map_or(DEFAULT_START_LIMIT, Duration::from_millis),

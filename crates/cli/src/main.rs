@@ -29,6 +29,7 @@ mod local_time;
 mod mcp;
 mod mcp_servers;
 mod models;
+mod one_shot;
 mod online_check;
 mod packages;
 mod pi_folder;
@@ -36,6 +37,7 @@ mod resources;
 mod rpc;
 mod sandbox;
 mod sandbox_wishes;
+mod serving;
 mod session_undo;
 mod sessions;
 mod settings;
@@ -91,11 +93,14 @@ fn main() -> ExitCode {
     let report = |failure: Failure| failure.report(choice.start());
     let parsed = match words.iter().position(|word| word.to_str().is_none()) {
         Some(index) => Err(Failure::NotText(index + 1)),
-        None => Arguments::parse(readable.clone(), choice.dialect(), choice.start().short_flags),
+        None => {
+            Arguments::parse(readable.clone(), choice.dialect(), choice.start().short_flags, choice.is_pi())
+        }
     };
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(failure) if choice.is_serving() => return report(failure),
+        Err(failure) if choice.is_pi() => return failure.tell("Error", ExitCode::FAILURE),
         Err(failure) => {
             let code = if sandbox::is_run(&readable) { sandbox::CANNOT_RUN } else { USAGE };
             return failure.tell("bowline", ExitCode::from(code));
@@ -106,6 +111,11 @@ fn main() -> ExitCode {
         Action::Version => terminal::say(&choice.version(arguments.verbose)),
         Action::Rpc => {
             return choice.entry().and_then(|entry| rpc::main(&arguments, entry)).unwrap_or_else(report);
+        }
+        Action::OneShot => {
+            let called = if choice.is_pi() { "Error" } else { "bowline" };
+            let result = choice.entry().and_then(|entry| one_shot::main(&arguments, entry, choice.is_pi()));
+            return result.unwrap_or_else(|failure| failure.tell(called, ExitCode::FAILURE));
         }
         Action::Demo => demo::main(),
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),

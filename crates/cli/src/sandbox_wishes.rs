@@ -134,7 +134,7 @@ mod tests {
 
     fn wishes(line: &str, settings: &str) -> Result<Wishes, String> {
         let words = line.split_whitespace().map(ToOwned::to_owned).collect();
-        let arguments = Arguments::parse(words, "pi", &[]).map_err(|failure| failure.to_string())?;
+        let arguments = Arguments::parse(words, "pi", &[], false).map_err(|failure| failure.to_string())?;
         let environment = Environment {
             variables: HashMap::from([("HOME".to_owned(), "/home/me".to_owned())]),
             home: "/home/me/.bowline".into(),

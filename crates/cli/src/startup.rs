@@ -296,6 +296,12 @@ pub(crate) fn system_prompt(
 /// Returns the text of the file that a value names, or the value itself. A value that can only be meant as a path must
 /// name a file: as instructions, it would go unnoticed.
 fn text_or_file(environment: &Environment, value: &str) -> Result<String, Failure> {
+    // Some clients mark a path as `@path`.
+    if let Some(path) = value.strip_prefix('@')
+        && let Ok(text) = bowline_files::read_text(&environment.expand(path), LONGEST_INSTRUCTIONS)
+    {
+        return Ok(text);
+    }
     match bowline_files::read_text(&environment.expand(value), LONGEST_INSTRUCTIONS) {
         Ok(text) => Ok(text),
         Err(error) if is_path(value) => Err(error.into()),

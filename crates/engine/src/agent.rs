@@ -12,7 +12,7 @@ use bowline_core::session_tag::SessionRequest;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_extension::Resources;
 use bowline_llm::{Providers, Resolved};
-use bowline_session::{Clock, Context, Location, NewSession};
+use bowline_session::{Clock, Context, Header, Location, NewSession};
 use bowline_tools::Toolbox;
 
 use crate::budget::spent_in;
@@ -110,6 +110,11 @@ impl OpenedSession {
     /// Returns the session's file; none for a session in memory.
     pub fn file(&self) -> Option<&Path> {
         self.file.file()
+    }
+
+    /// Returns the first line of the session's file, which a session in memory has too.
+    pub fn header(&self) -> &Header {
+        self.file.header()
     }
 
     /// Returns what could not be read of the session.

@@ -78,7 +78,7 @@ pub(crate) enum Unfit {
 }
 
 /// Returns the MIME type of the image that starts with `head`.
-pub(crate) fn mime_type(head: &[u8]) -> Option<&'static str> {
+pub fn mime_type(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(b"\x89PNG\r\n\x1a\n") {
         Some("image/png")
     } else if head.starts_with(b"\xff\xd8\xff") {

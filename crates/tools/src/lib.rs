@@ -66,7 +66,7 @@ pub use confinement::{
     Confinement, HostAnswer, HostGate, NOT_AN_OVERLAY, OutputSink, WriteAccess, not_an_overlay,
 };
 pub use error::Error;
-pub use image::{fit_all as fit_images, fits as image_fits};
+pub use image::{fit_all as fit_images, fits as image_fits, mime_type as image_type};
 pub use kills::finish_commands;
 pub use orphans::adopt_orphans;
 pub use own_process::OwnProcess;

@@ -1474,7 +1474,7 @@ export class Context {
     return this.#runtime.state["cwd"] ?? process.cwd();
   }
 
-  /** How bowline runs: "rpc". */
+  /** How bowline runs: "rpc", "print" or "json". */
   get mode(): string {
     return this.#runtime.init?.["mode"] ?? "rpc";
   }

@@ -3,9 +3,10 @@
 use bowline_core::limits::Limited;
 
 use super::Group::Mode;
-use super::Takes::{Nothing, Value};
+use super::Takes::{Nothing, Optional, Value};
 use super::{Flag, flag, set};
 use crate::arguments::{Action, Arguments};
+use crate::one_shot::{self, FORMATS, Format, PI_EVENTS};
 use crate::settings::MOST_SPENT;
 
 /// The flags, in the order of the help.
@@ -14,17 +15,49 @@ pub(super) const FLAGS: &[Flag] = &[
         Mode,
         "--mode",
         None,
-        Value("rpc"),
-        "Serve a client over JSON lines on stdin and stdout",
+        Value("rpc|text|json"),
+        "rpc: serve a client over JSON lines on stdin and stdout; text: the same as --print; json: as --print, but \
+         write pi's events",
         |arguments, value| {
-            if value == "rpc-ui" {
-                let text = "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
-                arguments.warnings.push(text.to_owned());
-            } else if value != "rpc" {
-                return Err(format!("\"{value}\" is not a mode; the only one is rpc"));
+            match value.as_str() {
+                "rpc" => {}
+                "rpc-ui" => {
+                    let text =
+                        "--mode rpc-ui is the same as rpc here: no tool asks the user for anything yet";
+                    arguments.warnings.push(text.to_owned());
+                }
+                "text" | "json" => {
+                    let format = if value == "json" { PI_EVENTS } else { &FORMATS[0] };
+                    return one_shot(arguments, Some(format));
+                }
+                _ => return Err(format!("\"{value}\" is not a mode; there are rpc, text and json")),
             }
             arguments.action = Action::Rpc;
             Ok(())
+        },
+    ),
+    flag(
+        Mode,
+        "--print",
+        Some("-p"),
+        Optional("MESSAGE"),
+        "Run this message and the further arguments, write the last answer and end; @FILE attaches a file",
+        |arguments, message| {
+            if !message.is_empty() {
+                arguments.messages.push(message);
+            }
+            one_shot(arguments, None)
+        },
+    ),
+    flag(
+        Mode,
+        "--output",
+        None,
+        Value("text|json|stream-json"),
+        "With --print: the last answer (default), a JSON object about the run, or every event and that object",
+        |arguments, name| match one_shot::find(&name) {
+            Some(format) => one_shot(arguments, Some(format)),
+            None => Err(format!("\"{name}\" is no kind of output; there are {}", one_shot::names())),
         },
     ),
     flag(
@@ -134,6 +167,13 @@ pub(super) const FLAGS: &[Flag] = &[
         |_, _| Ok(()),
     ),
 ];
+
+/// Chooses a one-shot mode. What it writes is kept if this does not say.
+fn one_shot(arguments: &mut Arguments, format: Option<&'static Format>) -> Result<(), String> {
+    arguments.is_one_shot = true;
+    arguments.format = format.or(arguments.format);
+    Ok(())
+}
 
 /// Sets what each run may spend.
 #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^53")]

@@ -75,6 +75,14 @@ pub(super) const FLAGS: &[Flag] = &[
     }),
     flag(
         Session,
+        "--export",
+        None,
+        Value("FILE"),
+        "The same as bowline export FILE [--out PAGE]; the page may follow as an argument",
+        |arguments, value| set(&mut arguments.export, value),
+    ),
+    flag(
+        Session,
         "--out",
         Some("-o"),
         Value("FILE"),

@@ -45,6 +45,10 @@ pub(super) const FLAGS: &[Flag] = &[
         arguments.no_builtin_tools = true;
         Ok(())
     }),
+    flag(Tools, "--no-mcp", None, Nothing, "Use no MCP servers", |arguments, _| {
+        arguments.no_mcp = true;
+        Ok(())
+    }),
     flag(
         Tools,
         "--ask",

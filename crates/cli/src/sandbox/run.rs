@@ -144,7 +144,7 @@ mod tests {
 
     fn line(words: &[&str]) -> Result<String, String> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let arguments = Arguments::parse(words, "pi", &[]).map_err(|failure| failure.to_string())?;
+        let arguments = Arguments::parse(words, "pi", &[], false).map_err(|failure| failure.to_string())?;
         command_line(&arguments).map_err(|failure| failure.to_string())
     }
 

@@ -126,7 +126,7 @@ fn invalid_arguments_are_fatal() {
     let workspace = Workspace::empty();
     for (arguments, expected) in [
         (&["--mode", "rpc", "-Z"][..], "Unknown option: -Z"),
-        (&["--mode", "json"], "\"json\" is not a mode"),
+        (&["--mode", "jsonl"], "\"jsonl\" is not a mode"),
         (&["--mode"], "--mode needs a value"),
         (&["--mode", "rpc", "--model"], "--model needs a value"),
         (&["--mode", "rpc", "--no-session=yes"], "--no-session takes no value"),

@@ -29,6 +29,7 @@ fn servers_of_the_user_are_in_two_files_and_those_of_a_project_need_trust() {
         .file(".pi/mcp.json", &file(&json!({ "other": server(&[]) })));
     assert_eq!(servers_of(&workspace, &model, &[]), ["set", "own"]);
     assert_eq!(servers_of(&workspace, &model, &["--approve"]), ["set", "own", "other", "project"]);
+    assert_eq!(servers_of(&workspace, &model, &["--approve", "--no-mcp"]), [""; 0]);
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Plan {
     pub options: Arc<Options>,
     /// The version of bowline.
     pub version: &'static str,
+    /// How bowline runs, as extensions are told.
+    pub mode: &'static str,
     /// The client's protocol.
     pub dialect: &'static str,
     /// Whether the client can be asked and shown anything.

@@ -200,7 +200,7 @@ fn send_init(process: &Process, pipe: &Pipe, is_restart: bool) {
         pipe.check(pipe.outgoing.push(&ToExtension::Init {
             protocol: VERSION,
             engine: Engine { name: "bowline", version: plan.version },
-            mode: "rpc",
+            mode: plan.mode,
             has_ui: plan.has_ui,
             dialect: plan.dialect,
             session: InitSession {

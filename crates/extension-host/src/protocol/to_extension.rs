@@ -25,7 +25,8 @@ pub enum ToExtension<'record> {
         #[schemars(extend("const" = super::VERSION))]
         protocol: u32,
         engine: Engine,
-        #[schemars(extend("const" = "rpc"))]
+        /// How bowline runs: serving a client, or running messages once with text or with events as the output.
+        #[schemars(extend("enum" = ["rpc", "print", "json"]))]
         mode: &'static str,
         /// Whether the client can be asked and shown anything. If not, dialogs have their default answer at once.
         #[serde(rename = "hasUI")]
