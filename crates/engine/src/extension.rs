@@ -254,6 +254,8 @@ pub enum ExtensionInput {
     /// Returns a tool, enabled or not, and the context of a call that belongs to no run.
     FindTool {
         name: String,
+        /// Whether the built-in tool is meant although another one has taken its place.
+        builtin: bool,
         reply: oneshot::Sender<Option<FoundTool>>,
     },
     /// Ends the extensions and starts them anew, with everything read again that users configure, as soon as nothing is

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use bowline_core::event::RunOutcome;
 use bowline_core::hook::{DiscoverReason, HookEvent};
 
 use crate::input::Output;
@@ -88,11 +89,15 @@ pub(crate) struct Lane {
 }
 
 /// What waits until extensions have seen everything before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum AfterLane {
     CallModel,
     /// Calls that may run are run.
     ContinueBatch,
+    /// Extensions know that an attempt has ended, and may have queued messages: the run ends if they have not.
+    EndRun(RunOutcome),
+    /// What extensions sent when the run had ended is carried out.
+    TakeDeferred,
     /// Extensions know that the session has started: they can name further resources.
     DiscoverResources(DiscoverReason),
     /// The session's first events were shown: prompts can be taken.

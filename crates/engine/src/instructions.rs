@@ -119,6 +119,11 @@ impl Instructions {
         self.tools.find(name)
     }
 
+    /// Returns a built-in tool, enabled or not, also if another one has taken its place.
+    pub fn built_in_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        Toolbox::builtin(&self.tools.built_in().options()).get(name)
+    }
+
     /// Returns the definitions of the built-in tools.
     pub fn built_in_definitions(&self) -> Arc<[ToolDefinition]> {
         self.tools.built_in().definitions()

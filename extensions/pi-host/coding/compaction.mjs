@@ -3,8 +3,20 @@
 import { bridge } from "../bridge.mjs";
 import { contentText, getCurrentSystemMessage } from "../model/transcript.mjs";
 import { buildSessionProjection, sessionEntryToContextMessages } from "../session/context.mjs";
-import { convertToLlm, createBranchSummaryMessage, createCompactionSummaryMessage, createCustomMessage } from "../session/messages.mjs";
-import { addFileOperations, addKnownFiles, fileListText, fileLists, fileOperations, serializeConversation } from "./conversation.mjs";
+import {
+  convertToLlm,
+  createBranchSummaryMessage,
+  createCompactionSummaryMessage,
+  createCustomMessage,
+} from "../session/messages.mjs";
+import {
+  addFileOperations,
+  addKnownFiles,
+  fileListText,
+  fileLists,
+  fileOperations,
+  serializeConversation,
+} from "./conversation.mjs";
 import { estimateContextTokens, estimateTokens } from "./tokens.mjs";
 
 const BEGINS_TURN = new Set(["user", "bashExecution", "custom", "branchSummary", "compactionSummary"]);

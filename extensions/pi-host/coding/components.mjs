@@ -121,7 +121,11 @@ class Question extends Container {
   }
 }
 
-const SELECT_HINTS = () => [rawKeyHint("↑↓", "navigate"), keyHint("tui.select.confirm", "select"), keyHint("tui.select.cancel", "cancel")];
+const SELECT_HINTS = () => [
+  rawKeyHint("↑↓", "navigate"),
+  keyHint("tui.select.confirm", "select"),
+  keyHint("tui.select.cancel", "cancel"),
+];
 
 /** Lets the user choose one of several texts. */
 export class ExtensionSelectorComponent extends Question {

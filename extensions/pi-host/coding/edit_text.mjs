@@ -26,7 +26,8 @@ function errors(path, count) {
   return {
     empty: (index) => new Error(`${name(index)} in ${path} is empty.`),
     missing: (index) => new Error(`${name(index)} is not in ${path}. Read the file again and copy the text exactly.`),
-    several: (index, times) => new Error(`${name(index)} occurs ${times} times in ${path}. Quote more lines, so that it is unique.`),
+    several: (index, times) =>
+      new Error(`${name(index)} occurs ${times} times in ${path}. Quote more lines, so that it is unique.`),
     overlap: (first, second) => new Error(`edits[${first}] and edits[${second}] overlap in ${path}. Make one edit of them.`),
     unchanged: () => new Error(`${path} would stay the same: newText is what is in the file already.`),
   };

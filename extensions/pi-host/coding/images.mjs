@@ -23,7 +23,8 @@ function isBitmap(bytes) {
   if (!has(bytes, "BM") || bytes.length < 26) return false;
   const size = bytes.readUInt32LE(2);
   const header = bytes.readUInt32LE(14);
-  return (size === 0 || size >= 26) && bytes.readUInt32LE(10) >= 14 + header && (header === 12 || (header >= 40 && header <= 124));
+  const isKnown = header === 12 || (header >= 40 && header <= 124);
+  return isKnown && (size === 0 || size >= 26) && bytes.readUInt32LE(10) >= 14 + header;
 }
 
 /** Returns the MIME type of an image that models take, or null. */
@@ -59,7 +60,8 @@ export function formatDimensionNote(image) {
   if (!image.wasResized) return undefined;
   const scale = (image.originalWidth / image.width).toFixed(2);
   const from = `${image.originalWidth}x${image.originalHeight}`;
-  return `[Image: original ${from}, displayed at ${image.width}x${image.height}. Multiply coordinates by ${scale} to map to original image.]`;
+  const to = `${image.width}x${image.height}`;
+  return `[Image: original ${from}, displayed at ${to}. Multiply coordinates by ${scale} to map to original image.]`;
 }
 
 /** Returns the width and height of an image, or undefined. */

@@ -20,7 +20,8 @@ export function lazyClass(path, name) {
   // An arrow function or a class would not do as the target: the one has no `construct`, the other a fixed prototype.
   const placeholder = named(function () {}, name);
   const proxy = new Proxy(placeholder, {
-    construct: (_target, parameters, newTarget) => Reflect.construct(real(), parameters, newTarget === proxy ? real() : newTarget),
+    construct: (_target, parameters, newTarget) =>
+      Reflect.construct(real(), parameters, newTarget === proxy ? real() : newTarget),
     get: (_target, key) => (key === "name" ? name : Reflect.get(real(), key)),
     set: (_target, key, value) => Reflect.set(real(), key, value),
     has: (_target, key) => key in real(),

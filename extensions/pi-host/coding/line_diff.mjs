@@ -20,9 +20,8 @@ class Point {
 
 /** Follows equal lines from a point. A diagonal is the number of old lines less that of new lines. */
 function slide(point, diagonal, before, after) {
-  while (point.used < before.length && point.used - diagonal < after.length && before[point.used] === after[point.used - diagonal]) {
-    point.used += 1;
-  }
+  const isEqual = () => before[point.used] === after[point.used - diagonal];
+  while (point.used < before.length && point.used - diagonal < after.length && isEqual()) point.used += 1;
 }
 
 /** Returns the last point of the shortest way from one text to the other (Myers' algorithm), or undefined. */

@@ -136,7 +136,8 @@ export class BranchSummaryMessageComponent extends Note {
 /** Shows that the conversation was summarized, with the summary. */
 export class CompactionSummaryMessageComponent extends Note {
   constructor(message, markdownTheme = getMarkdownTheme()) {
-    super(`[compaction] Summarized ${message.tokensBefore?.toLocaleString("en-US") ?? "the"} tokens`, message.summary, markdownTheme);
+    const count = message.tokensBefore?.toLocaleString("en-US") ?? "the";
+    super(`[compaction] Summarized ${count} tokens`, message.summary, markdownTheme);
   }
 }
 
@@ -295,10 +296,19 @@ export class ToolExecutionComponent extends Shown {
   #rebuild() {
     const { isExpanded: expanded, isPartial, hasStarted, isComplete } = this.#flags;
     const { toolName, args } = this.#tool;
-    const context = { ...this.#context, args, state: this.#state, lastComponent: undefined, expanded, isPartial, isError: this.#result?.isError ?? false };
-    Object.assign(context, { executionStarted: hasStarted, argsComplete: isComplete });
-    const call = this.#rendered(() => this.#definition?.renderCall?.(args, theme, context)) ?? new Text(theme.bold(toolName), 1, 0);
-    const parts = [new Spacer(1), call];
+    const context = {
+      ...this.#context,
+      args,
+      state: this.#state,
+      lastComponent: undefined,
+      expanded,
+      isPartial,
+      isError: this.#result?.isError ?? false,
+      executionStarted: hasStarted,
+      argsComplete: isComplete,
+    };
+    const call = this.#rendered(() => this.#definition?.renderCall?.(args, theme, context));
+    const parts = [new Spacer(1), call ?? new Text(theme.bold(toolName), 1, 0)];
     if (this.#result) {
       const own = this.#rendered(() => this.#definition?.renderResult?.(this.#result, { expanded, isPartial }, theme, context));
       parts.push(own ?? new Text(contentText(this.#result.content), 1, 0));

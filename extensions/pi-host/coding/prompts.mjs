@@ -11,7 +11,8 @@ const LONGEST_DESCRIPTION = 60;
 /** Returns the arguments of a command. Quotes hold an argument together and vanish. */
 export function parseCommandArgs(text) {
   const found = text.matchAll(/(?:"([^"]*)(?:"|$)|'([^']*)(?:'|$)|[^\s"'])+/g);
-  return [...found].map(([whole]) => whole.replace(/"([^"]*)(?:"|$)|'([^']*)(?:'|$)/g, (_quoted, double, single) => double ?? single));
+  const unquoted = (whole) => whole.replace(/"([^"]*)(?:"|$)|'([^']*)(?:'|$)/g, (_quoted, double, single) => double ?? single);
+  return [...found].map(([whole]) => unquoted(whole));
 }
 
 const PLACEHOLDER = /\$\{(\d+|ARGUMENTS|@):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$(ARGUMENTS|@|\d+)/g;

@@ -153,7 +153,7 @@ export class SettingsManager {
 
   /** Changes one setting, at once for this manager and soon in the file. Undefined removes it. */
   #set(scope, path, value) {
-    if (scope === "project" && !this.#isTrusted) throw new Error("Project is not trusted; refusing to write project settings");
+    if (scope === "project" && !this.#isTrusted) throw new Error("The project is not trusted: its settings are not written");
     const copy = structuredClone(value);
     assign(this.#scopes[scope], path, copy);
     this.#overrides = [];

@@ -11,6 +11,8 @@ const AFTER_EXIT_MS = 100;
 /** The longest time that a timer can measure. */
 const LONGEST_TIMEOUT_S = 2 ** 31 / 1000;
 const POWERSHELL_ARGUMENTS = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command"];
+/** Makes PowerShell write what can be read here. */
+const UTF8_OUTPUT = "try { [Console]::OutputEncoding = [Text.Encoding]::UTF8 } catch {}\n";
 const isWindows = process.platform === "win32";
 
 function onPath(program) {
@@ -42,13 +44,15 @@ export function getShellConfig(customShellPath) {
   const folders = [process.env.ProgramFiles, process.env["ProgramFiles(x86)"]].filter(Boolean);
   const shells = folders.map((folder) => join(folder, "Git", "bin", "bash.exe"));
   const shell = shells.find((path) => existsSync(path)) ?? onPath("bash.exe");
-  if (!shell) throw new Error("No bash was found. Install Git for Windows, add bash.exe to PATH, or set shellPath in settings.json");
+  if (!shell) {
+    throw new Error("No bash was found. Install Git for Windows, add bash.exe to PATH, or set shellPath in settings.json");
+  }
   return bashConfig(shell);
 }
 
 /** Returns the program of PowerShell and the arguments before a command. */
 export function getPowerShellConfig() {
-  if (!isWindows) throw new Error("The powershell tool is only available on Windows.");
+  if (!isWindows) throw new Error("PowerShell is served on Windows only");
   const shell = onPath("pwsh.exe") ?? onPath("powershell.exe");
   if (!shell) throw new Error("No PowerShell was found. Add pwsh.exe or powershell.exe to PATH");
   return { shell, args: [...POWERSHELL_ARGUMENTS] };
@@ -73,8 +77,8 @@ export function killProcessTree(pid) {
 
 function timeoutMilliseconds(timeout) {
   if (timeout === undefined) return undefined;
-  if (!Number.isFinite(timeout) || timeout <= 0) throw new Error("Invalid timeout: must be a finite number of seconds");
-  if (timeout >= LONGEST_TIMEOUT_S) throw new Error(`Invalid timeout: maximum is ${(2 ** 31 - 1) / 1000} seconds`);
+  if (!Number.isFinite(timeout) || timeout <= 0) throw new Error("The timeout has to be a number of seconds above 0");
+  if (timeout >= LONGEST_TIMEOUT_S) throw new Error(`The timeout cannot exceed ${(2 ** 31 - 1) / 1000} seconds`);
   return timeout * 1000;
 }
 
@@ -111,7 +115,7 @@ function localOperations(noun, config, prefix = "") {
       if (signal?.aborted) throw new Error("aborted");
       const { shell, args, commandTransport } = config();
       await access(cwd).catch(() => {
-        throw new Error(`Working directory does not exist: ${cwd}\nCannot execute ${noun} commands.`);
+        throw new Error(`There is no directory ${cwd} to run ${noun} commands in`);
       });
       const byInput = commandTransport === "stdin";
       const child = spawn(shell, byInput ? args : [...args, prefix + command], {
@@ -153,5 +157,5 @@ export function createLocalBashOperations(options) {
 
 /** Returns operations that run commands in PowerShell on this machine. */
 export function createLocalPowerShellOperations() {
-  return localOperations("PowerShell", getPowerShellConfig, "try { [Console]::OutputEncoding=[System.Text.Encoding]::UTF8 } catch {}\n");
+  return localOperations("PowerShell", getPowerShellConfig, UTF8_OUTPUT);
 }

@@ -13,17 +13,17 @@ const LONGEST_DESCRIPTION = 1024;
 
 function nameProblems(name) {
   return [
-    name.length > LONGEST_NAME && `name exceeds ${LONGEST_NAME} characters (${name.length})`,
-    !/^[a-z0-9-]+$/.test(name) && "name contains invalid characters (must be lowercase a-z, 0-9, hyphens only)",
-    /^-|-$/.test(name) && "name must not start or end with a hyphen",
-    name.includes("--") && "name must not contain consecutive hyphens",
+    name.length > LONGEST_NAME && `name has ${name.length} characters, more than ${LONGEST_NAME}`,
+    !/^[a-z0-9-]+$/.test(name) && "name has characters other than a-z, 0-9 and hyphens",
+    /^-|-$/.test(name) && "name begins or ends with a hyphen",
+    name.includes("--") && "name has several hyphens in a row",
   ].filter(Boolean);
 }
 
 function descriptionProblems(description) {
-  if (typeof description !== "string" || !description.trim()) return ["description is required"];
+  if (typeof description !== "string" || !description.trim()) return ["description is missing"];
   const { length } = description;
-  return length > LONGEST_DESCRIPTION ? [`description exceeds ${LONGEST_DESCRIPTION} characters (${length})`] : [];
+  return length > LONGEST_DESCRIPTION ? [`description has ${length} characters, more than ${LONGEST_DESCRIPTION}`] : [];
 }
 
 function sourceInfo(filePath, baseDir, source) {
@@ -52,7 +52,8 @@ function addSkill(result, filePath, source) {
   for (const problem of [...problems, ...nameProblems(name)]) warn(problem);
   if (!hasDescription) return;
   const disableModelInvocation = frontmatter["disable-model-invocation"] === true;
-  result.skills.push({ name, description, filePath, baseDir, sourceInfo: sourceInfo(filePath, baseDir, source), disableModelInvocation });
+  const info = sourceInfo(filePath, baseDir, source);
+  result.skills.push({ name, description, filePath, baseDir, sourceInfo: info, disableModelInvocation });
 }
 
 /** Returns what an entry of a folder is, through links. */

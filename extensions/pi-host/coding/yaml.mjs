@@ -12,7 +12,9 @@ class YamlError extends Error {
 const ESCAPES = { n: "\n", t: "\t", r: "\r", 0: "\0", b: "\b", f: "\f", a: "\x07", e: "\x1b", v: "\v", " ": " ", _: "\u00a0" };
 const INTEGER = /^[-+]?\d+$/;
 const FLOAT = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
-const KEY = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'[\]{},&*!|>%@`-][^#]*?|-[^\s#][^#]*?|[^\s"'[\]{},&*!|>%@`][^:]*?)\s*:(?=\s|$)/;
+// A key, with or without quotes, up to its colon.
+const KEY =
+  /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'[\]{},&*!|>%@`-][^#]*?|-[^\s#][^#]*?|[^\s"'[\]{},&*!|>%@`][^:]*?)\s*:(?=\s|$)/;
 
 /** Returns the value of a text without quotes. */
 function plain(text) {
@@ -46,7 +48,8 @@ class Flow {
   whole() {
     const value = this.#value("");
     this.#skip();
-    if (this.#at < this.text.length) throw new YamlError(`Unexpected text after a value: ${this.text.slice(this.#at)}`, this.number);
+    const rest = this.text.slice(this.#at);
+    if (rest) throw new YamlError(`Unexpected text after a value: ${rest}`, this.number);
     return value;
   }
 

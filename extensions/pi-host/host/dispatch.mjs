@@ -85,7 +85,7 @@ const COMBINERS = {
       (result) => {
         if (result?.action === "handled") handled = true;
         else if (result?.action === "transform") {
-          text = result.text;
+          text = typeof result.text === "string" ? result.text : text;
           images = result.images ?? images;
         }
         return handled;
@@ -191,7 +191,7 @@ const COMBINERS = {
     const before = Object.fromEntries(fields.map((field) => [field, JSON.stringify(event[field])]));
     await calls.each(
       (result) => {
-        for (const field of fields) if (result?.[field] !== undefined) event[field] = result[field];
+        for (const field of fields) if (result?.[field] !== undefined) event[field] = withBlocks(result)[field];
       },
       () => event,
     );

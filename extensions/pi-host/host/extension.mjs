@@ -39,7 +39,15 @@ export class Extension {
       await this.#factory(this.#host.createApi(runtime));
     } catch (error) {
       runtime.fail();
+      this.#forgetProviders(runtime, new Map());
       throw error;
+    }
+  }
+
+  /** Forgets the providers of an instance that another one does not have. */
+  #forgetProviders(runtime, kept) {
+    for (const name of runtime.providers.keys()) {
+      if (!kept.has(name)) this.#host.services.providers().forgetProvider(name);
     }
   }
 
@@ -63,6 +71,7 @@ export class Extension {
   /** Calls the factory again if another session took the place of the one of the instance. */
   async renew() {
     if (!this.runtime.isStale) return;
+    const old = this.runtime;
     const runtime = new Runtime(this);
     this.runtime = runtime;
     this.streamed = undefined;
@@ -72,6 +81,7 @@ export class Extension {
       this.report("load", error);
       this.runtime = new Runtime(this);
     }
+    this.#forgetProviders(old, this.runtime.providers);
     this.runtime.activate();
     this.announce();
   }

@@ -1,10 +1,10 @@
 // Bun reads TypeScript itself; only pi's modules are made for it.
 
+import { composedExports } from "./composed_exports.mjs";
 import { allSpecifiers, moduleOf, shimOf } from "./specifiers.mjs";
 
 /** Makes Bun find pi's modules. */
-export async function installPlugin() {
-  const { composedExports } = await import("./composed_exports.mjs");
+export function installPlugin() {
   globalThis.Bun.plugin({
     name: "pi-modules",
     setup(build) {

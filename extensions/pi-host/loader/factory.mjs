@@ -1,5 +1,6 @@
 // Loads the module of an extension and returns its factory.
 
+import module from "node:module";
 import { messageOf } from "../host/errors.mjs";
 import { loadWithJiti } from "./jiti.mjs";
 import { addMissingName, entryUrl, installHooks, resolvedFrom } from "./node_hooks.mjs";
@@ -15,15 +16,18 @@ export async function prepareLoader(cache) {
   useCache(cache);
   if (isBun) {
     const { installPlugin } = await import("./bun.mjs");
-    await installPlugin();
+    installPlugin();
   } else {
+    if (typeof module.registerHooks !== "function" || typeof module.stripTypeScriptTypes !== "function") {
+      throw new Error(`extensions of pi need Node 22.15 or later; this is ${process.version}`);
+    }
     installHooks();
   }
 }
 
 /** Returns the factory of the extension with this entry. */
 export async function loadFactory(path) {
-  const loaded = isBun ? await import(path) : await importWithRetries(path);
+  const loaded = await importWithRetries(path);
   const factory = factoryOf(loaded);
   if (!factory) throw new Error(`Extension does not export a valid factory function: ${path}`);
   return factory;
@@ -40,9 +44,9 @@ function factoryOf(loaded) {
 async function importWithRetries(path) {
   for (let count = 0; ; count += 1) {
     try {
-      return await import(entryUrl(path));
+      return await import(isBun ? path : entryUrl(path));
     } catch (error) {
-      if (count < MOST_MISSING_NAMES && addExport(error)) continue;
+      if (!isBun && count < MOST_MISSING_NAMES && addExport(error)) continue;
       if (!isWorthJiti(error)) throw error;
       return loadWithJiti(path, error);
     }

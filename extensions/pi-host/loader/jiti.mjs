@@ -37,7 +37,9 @@ async function createLoader() {
   if (!existsSync(join(found, "package.json"))) await install(folder);
   const { createJiti } = await import(pathToFileURL(createRequire(join(folder, "package.json")).resolve(PACKAGE)).href);
   const virtualModules = {};
-  for (const specifier of allSpecifiers()) virtualModules[specifier] = await import(COMPOSED + moduleOf(specifier));
+  for (const specifier of allSpecifiers()) {
+    virtualModules[specifier] = await import(process.versions.bun ? specifier : COMPOSED + moduleOf(specifier));
+  }
   return createJiti(import.meta.url, { moduleCache: false, virtualModules, tryNative: false, fsCache: join(folder, "sources") });
 }
 

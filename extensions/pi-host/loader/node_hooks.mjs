@@ -80,7 +80,19 @@ function resolve(specifier, context, next) {
       return { url: query ? `${url}?${query}` : attemptOf(url, parentURL), shortCircuit: true };
     }
   }
-  return next(specifier, context);
+  return parentURL?.startsWith("file:") ? completedByEnding(specifier, context, next) : next(specifier, context);
+}
+
+/** Names that a package maps to paths, and paths in packages, may lack their ending too. */
+function completedByEnding(specifier, context, next) {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    const isPath = ["ERR_MODULE_NOT_FOUND", "ERR_UNSUPPORTED_DIR_IMPORT"].includes(error.code) && error.url?.startsWith("file:");
+    const file = isPath ? fileFor(fileURLToPath(error.url)) : undefined;
+    if (!file) throw error;
+    return { url: attemptOf(pathToFileURL(file).href, context.parentURL), shortCircuit: true };
+  }
 }
 
 /** Modules of an attempt belong together; those of dependencies are shared. */

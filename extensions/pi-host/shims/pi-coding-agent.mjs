@@ -5,9 +5,22 @@ import { lazily, lazyClass } from "../coding/lazy.mjs";
 export { CONFIG_DIR_NAME, getAgentDir } from "../paths.mjs";
 export * from "../coding/package.mjs";
 export * from "../coding/events.mjs";
-export { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail } from "../coding/truncate.mjs";
+export {
+  DEFAULT_MAX_BYTES,
+  DEFAULT_MAX_LINES,
+  formatSize,
+  truncateHead,
+  truncateLine,
+  truncateTail,
+} from "../coding/truncate.mjs";
 export { withFileMutationQueue } from "../coding/file_queue.mjs";
-export { DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, estimateTokens, getLastAssistantUsage, shouldCompact } from "../coding/tokens.mjs";
+export {
+  DEFAULT_COMPACTION_SETTINGS,
+  calculateContextTokens,
+  estimateTokens,
+  getLastAssistantUsage,
+  shouldCompact,
+} from "../coding/tokens.mjs";
 export * from "../coding/tools.mjs";
 
 export const CURRENT_SESSION_VERSION = 3;
@@ -105,6 +118,9 @@ export const createAgentSession = lazily("./sdk/create.mjs", "createAgentSession
 export const AgentSession = lazyClass("./sdk/agent_session.mjs", "AgentSession");
 export const DefaultResourceLoader = lazyClass("./sdk/resource_loader.mjs", "DefaultResourceLoader");
 export const ModelRuntime = lazyClass("./sdk/model_runtime.mjs", "ModelRuntime");
+export const createExtensionRuntime = lazily("./sdk/inline_extensions.mjs", "createExtensionRuntime");
+export const resolveCliModel = lazily("./sdk/model_names.mjs", "resolveCliModel");
+export const resolveModelScopeWithDiagnostics = lazily("./sdk/model_names.mjs", "resolveModelScopeWithDiagnostics");
 
 // Names of old versions for the same functions.
 export const appKey = keyText;

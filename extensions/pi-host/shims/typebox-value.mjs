@@ -3,7 +3,7 @@
 import { CreateError } from "../typebox/defaults.mjs";
 import { ValueMutateError } from "../typebox/delta.mjs";
 import { RepairError } from "../typebox/repair.mjs";
-import { ValueGuard } from "../typebox/type.mjs";
+import { Type, ValueGuard } from "../typebox/type.mjs";
 import { Value } from "../typebox/value.mjs";
 
 export { Value };
@@ -30,3 +30,9 @@ export const {
   IsRegExp, IsSet, IsStandardObject, IsString, IsSymbol, IsTypedArray, IsUint16Array, IsUint32Array, IsUint8Array, IsUint8ClampedArray,
   IsUndefined, IsValueType,
 } = ValueGuard;
+
+/** The types of the edits that `Diff` returns. */
+export const Insert = Type.Object({ type: Type.Literal("insert"), path: Type.String(), value: Type.Unknown() });
+export const Update = Type.Object({ type: Type.Literal("update"), path: Type.String(), value: Type.Unknown() });
+export const Delete = Type.Object({ type: Type.Literal("delete"), path: Type.String() });
+export const Edit = Type.Union([Insert, Update, Delete]);

@@ -10,9 +10,11 @@ const isSchema = (value) => typeof value === "boolean" || isRecordLike(value);
 /** Returns a place for what a schema evaluates of a value. */
 export const createEvaluated = () => ({ keys: new Set(), indices: new Set() });
 
-const inner = (evaluated) => (evaluated === null ? null : createEvaluated());
+/** Returns a place for a part or for another schema, if anybody wants to know. */
+export const inner = (evaluated) => (evaluated === null ? null : createEvaluated());
 
-function merge(evaluated, other) {
+/** Adds what another schema evaluated. */
+export function merge(evaluated, other) {
   if (evaluated === null) return;
   for (const key of other.keys) evaluated.keys.add(key);
   for (const index of other.indices) evaluated.indices.add(index);
@@ -261,7 +263,9 @@ export function condition(schema, compile) {
     if (holds) merge(evaluated, own);
     const branch = holds ? "then" : "else";
     const check = holds ? whenTrue : whenFalse;
-    if (check(value, sink, evaluated, `${schemaPath}/${branch}`, path)) return true;
+    // TypeBox reports the errors inside of `else`, but not those inside of `then`.
+    const inside = holds && sink !== null ? createSink() : sink;
+    if (check(value, inside, evaluated, `${schemaPath}/${branch}`, path)) return true;
     return fail(sink, "if", schemaPath, path, { failingKeyword: branch }, schema, value);
   };
 }

@@ -1,5 +1,6 @@
 // Brings the arguments of a tool call into the form that the tool's schema asks for, before they are validated: models send "5" for 5.
 
+import { EMPTY } from "./context.mjs";
 import { convert } from "./convert.mjs";
 import { deepClone } from "./equality.mjs";
 import { isRecordLike, put } from "./kind.mjs";
@@ -120,7 +121,7 @@ export function coerce(schema, value) {
   try {
     const copy = deepClone(value);
     dropOptionalNulls(copy, schema);
-    return coerceValue(convert({}, schema, copy), schema);
+    return coerceValue(convert(EMPTY, schema, copy), schema);
   } catch (error) {
     if (error instanceof RangeError) return value;
     throw error;

@@ -4,7 +4,7 @@
 import { refinementsOf } from "./basic_types.mjs";
 import { canonical, deepEqual } from "./equality.mjs";
 import { formatCheck } from "./formats.mjs";
-import { has, isObjectLike, isRecordLike, kindOf } from "./kind.mjs";
+import { has, isObjectLike, isRecordLike, Kind, kindOf } from "./kind.mjs";
 import { fail } from "./messages.mjs";
 import { TypeRegistry } from "./settings.mjs";
 import { textLength } from "./text_length.mjs";
@@ -248,7 +248,8 @@ export function kindCheck(schema) {
   if (kind === "Date") return dateLimits(schema);
   if (kind === "Uint8Array") return byteLimits(schema);
   if (kind === "RegExp" && typeof schema.source === "string") return expressionCheck(schema);
-  if (typeof kind !== "string" || !("~unsafe" in schema || TypeRegistry.Has(kind))) return undefined;
+  // Only a kind of the caller's own, which may also be registered later.
+  if (typeof kind !== "string" || !("~unsafe" in schema || Object.prototype.propertyIsEnumerable.call(schema, Kind))) return undefined;
   return (value, sink, _, schemaPath, path) => {
     const check = TypeRegistry.Get(kind);
     return check === undefined || Boolean(check(schema, value)) || fail(sink, "~kind", schemaPath, path, { kind }, schema, value);

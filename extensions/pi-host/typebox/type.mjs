@@ -87,6 +87,10 @@ export const ValueGuard = {
 };
 for (const name of TYPED_ARRAYS) ValueGuard[`Is${name}`] = typedArray(name);
 
+function Script() {
+  throw new Error("bowline does not serve typebox: Script() to extensions.");
+}
+
 /** The builders of typebox 1.x, and those of @sinclair/typebox 0.34 that 1.x no longer has. */
 export const Type = {
   Any: basic.AnyType,
@@ -161,6 +165,7 @@ export const Type = {
   Required: actions.Required,
   Rest: basic.Rest,
   ReturnType: actions.ReturnType,
+  Script,
   String: basic.StringType,
   Symbol: basic.SymbolType,
   TemplateLiteral: actions.TemplateLiteral,

@@ -1,6 +1,7 @@
 // Turns a JSON Schema (draft 7 or 2020-12, of TypeBox or hand-written) into a validator made of closures.
 
 import * as applicators from "./applicators.mjs";
+import { EMPTY, isStable } from "./context.mjs";
 import * as keywords from "./keywords.mjs";
 import { isObjectLike, isRecordLike } from "./kind.mjs";
 import { createSink, fail, finishErrors } from "./messages.mjs";
@@ -105,7 +106,10 @@ class Compiler {
     let target;
     return this.#guarded((value, sink, evaluated, _, path) => {
       target ??= this.compile(this.#references.resolve(schema, reference) ?? false);
-      return target(value, sink, evaluated, "#", path);
+      const own = applicators.inner(evaluated);
+      const valid = target(value, sink, own, "#", path);
+      if (valid) applicators.merge(evaluated, own);
+      return valid;
     });
   }
 
@@ -128,7 +132,7 @@ class Compiler {
  * Returns `{check(value), errors(value)}` for a JSON Schema. `supplied` has types by name that `$ref` may mean.
  * Throws when a pattern of the schema is no regular expression.
  */
-export function compileSchema(schema, supplied = {}) {
+export function compileSchema(schema, supplied = EMPTY) {
   const compiler = new Compiler(schema, supplied);
   const root = compiler.compile(schema);
   const evaluated = () => (compiler.tracksEvaluated ? applicators.createEvaluated() : null);
@@ -154,16 +158,18 @@ export function compileSchema(schema, supplied = {}) {
   };
 }
 
+/** Validators by context and schema. */
 const validators = new WeakMap();
 
 /** Returns the validator of a schema, compiled at the first use. Schemas are taken as unchanging, as TypeBox makes them. */
-export function validatorOf(schema, supplied) {
-  if (supplied !== undefined && Object.keys(supplied).length > 0) return compileSchema(schema, supplied);
-  if (!isObjectLike(schema)) return compileSchema(schema);
-  let validator = validators.get(schema);
+export function validatorOf(schema, context = EMPTY) {
+  if (!isObjectLike(schema) || !isStable(context)) return compileSchema(schema, context);
+  let known = validators.get(context);
+  if (known === undefined) validators.set(context, (known = new WeakMap()));
+  let validator = known.get(schema);
   if (validator === undefined) {
-    validator = compileSchema(schema);
-    validators.set(schema, validator);
+    validator = compileSchema(schema, context);
+    known.set(schema, validator);
   }
   return validator;
 }

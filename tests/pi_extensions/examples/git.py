@@ -25,8 +25,10 @@ DIRTY_REPO_GUARD = (
     .ask_for("ENTRY", "data.messages.0.entryId", "get_fork_messages")
     .send("fork", entryId="${ENTRY}").dialog("select", cancelled=True).responded())
 
+DATES = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
+
 GIT_CHECKPOINT = (
-    Script(files=FILES, setup=REPOSITORY + " && echo two >> a.txt")
+    Script(files=FILES, setup=REPOSITORY + " && echo two >> a.txt", environment=DATES)
     .prompt("look", call("bash", command="cat a.txt"), call("bash", command="echo three >> a.txt"), "changed")
     # The checkpoints are forgotten when the run has ended.
     .ask_for("ENTRY", "data.messages.0.entryId", "get_fork_messages")

@@ -117,3 +117,63 @@ test("an agent goes on with an earlier session", async (t) => {
   assert.deepEqual(session.messages.map(({ role }) => role), ["system", "user"]);
   assert.throws(() => session.exportToHtml(), /does not serve AgentSession\.exportToHtml\(\)/);
 });
+
+test("extensions that are given as functions take part in an agent's work", async (t) => {
+  const root = folder(t);
+  const told = [];
+  const factory = (extension) => {
+    extension.registerTool({
+      name: "added",
+      description: "",
+      parameters: { type: "object", properties: { text: { type: "string" } } },
+      execute: async (_id, { text }) => ({ content: [{ type: "text", text }], details: {} }),
+    });
+    extension.on("session_start", (event) => void told.push(event.type, extension.getActiveTools()));
+    extension.on("before_agent_start", ({ systemPrompt }) => ({ systemPrompt: `${systemPrompt} Changed.` }));
+    extension.on("tool_call", ({ toolName, input }) => {
+      if (toolName === "read") return { block: true, reason: "not here" };
+      input.text = `${input.text}!`;
+    });
+    extension.on("tool_result", ({ content }) => ({ content: [{ type: "text", text: `<${content[0].text}>` }] }));
+    extension.on("context", () => {
+      throw new Error("broken");
+    });
+    extension.on("session_shutdown", (event) => void told.push(event.reason));
+  };
+  const resourceLoader = new pi.DefaultResourceLoader({
+    cwd: root,
+    agentDir: join(root, "agent"),
+    extensionFactories: [{ name: "mine", factory }, () => Promise.reject(new Error("does not load"))],
+  });
+  await resourceLoader.reload();
+  assert.deepEqual(resourceLoader.getExtensions().errors, [{ path: "<inline:2>", error: "does not load" }]);
+  const answers = [called("added", { text: "a" }), called("read", { path: "x" }), said("end")];
+  const { session, requests } = await agent(t, answers, { resourceLoader, tools: ["read", "added"] });
+  const errors = [];
+  await session.bindExtensions({ onError: ({ event, error }) => errors.push([event, error]) });
+  // Who replaces the messages leaves the system prompt out.
+  session.agent.state.messages = [{ role: "user", content: "seed", timestamp: 1 }];
+  await session.prompt("go");
+  const results = session.messages.filter(({ role }) => role === "toolResult").map(({ content, isError }) => [content[0].text, isError]);
+  assert.deepEqual(results, [["<a!>", false], ["not here", true]]);
+  assert.match(requests[0].systemPrompt ?? JSON.stringify(requests[0].messages[0]), /Changed\./);
+  assert.deepEqual(errors[0], ["context", "broken"]);
+  await session.extensionRunner.emit({ type: "session_shutdown", reason: "quit" });
+  assert.deepEqual(told, ["session_start", ["read", "added"], "quit"]);
+});
+
+test("models are found by the names that people give them", async () => {
+  connectBridge({ models: [listedModel("p", "big-20250101"), listedModel("p", "big"), listedModel("q", "org/small")] });
+  const modelRuntime = await pi.ModelRuntime.create();
+  const named = (cliModel, more) => {
+    const { model, thinkingLevel, error } = pi.resolveCliModel({ cliModel, modelRuntime, ...more });
+    return [model && `${model.provider}/${model.id}`, thinkingLevel, error];
+  };
+  assert.deepEqual(named("p/big:high"), ["p/big", "high", undefined]);
+  assert.deepEqual(named("org/small"), ["q/org/small", undefined, undefined]);
+  assert.deepEqual(named("small", { cliThinking: "low" }), ["q/org/small", "low", undefined]);
+  assert.equal(named("none")[2], "There is no model none");
+  const { scopedModels, diagnostics } = await pi.resolveModelScopeWithDiagnostics(["p/*:low", "none"], modelRuntime);
+  assert.deepEqual(scopedModels.map(({ model, thinkingLevel }) => [model.id, thinkingLevel]), [["big-20250101", "low"], ["big", "low"]]);
+  assert.equal(diagnostics.length, 1);
+});

@@ -294,3 +294,45 @@ test("entries are read from the file while the session waits for the extension",
     assert.deepEqual(engine.of("request"), []);
   });
 });
+
+test("a component is shown and gets keys if the client can do that", async () => {
+  const body = `
+    return [await ctx.ui.custom((tui, theme, keybindings, done) => {
+      let text = "";
+      return { render: () => ["<" + text + ">"], invalidate() {}, handleInput(data) { if (data === "\\r") done(text); else { text += data; tui.requestRender(); } } };
+    })];`;
+  await withHost(showing(body), async (engine) => {
+    engine.state({ render: { columns: 40, rows: 10 } });
+    const answer = shown(engine);
+    const request = await engine.next(({ method }) => method === "ui.custom");
+    assert.deepEqual(request.params.lines, ["<>"]);
+    const press = (data) => engine.send({ type: "input", ext: "a", id: request.id, data });
+    press("x");
+    const update = await engine.next(({ method }) => method === "ui.setWidget");
+    assert.deepEqual(update.params, { key: request.params.key, lines: ["<x>"] });
+    press("\r");
+    await engine.next(({ type, id }) => type === "cancel" && id === request.id);
+    assert.deepEqual(await answer, ["x"]);
+  });
+});
+
+test("a component that the client closes has no answer", async () => {
+  const body = `return [(await ctx.ui.custom(() => ({ render: () => ["x"], invalidate() {} }))) ?? "closed"];`;
+  await withHost(showing(body), async (engine) => {
+    engine.state({ render: { columns: 40, rows: 10 } });
+    assert.deepEqual(await shown(engine), ["closed"]);
+  }, { answers: { "ui.custom": null } });
+});
+
+test("a widget made of a component is drawn again when it changes", async () => {
+  const body = `
+    let text = "1";
+    ctx.ui.setWidget("w", (tui) => { globalThis.draw = () => { text = "2"; tui.requestRender(); }; return { render: () => [text], invalidate() {} }; });
+    globalThis.draw(); await new Promise((resolve) => setTimeout(resolve, 80)); return null;`;
+  await withHost(showing(body), async (engine) => {
+    engine.state({ render: { columns: 40, rows: 10 } });
+    await shown(engine);
+    const lines = engine.of("notify").filter(({ method }) => method === "ui.setWidget").map(({ params }) => params.lines);
+    assert.deepEqual([lines[0], lines.at(-1)], [["1"], ["2"]]);
+  });
+});

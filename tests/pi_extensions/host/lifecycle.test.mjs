@@ -208,3 +208,21 @@ test("a session that another extension keeps from starting is reported as cancel
     { answers },
   );
 });
+
+test("providers of an instance are those of the session, and a factory that fails leaves none", async () => {
+  const source = `
+    const provider = { baseUrl: "http://127.0.0.1:1", api: "openai-completions", models: [] };
+    let built = 0;
+    export default (pi) => {
+      built += 1;
+      pi.registerProvider("always", provider);
+      if (built === 1) pi.registerProvider("first", provider);
+    };`;
+  await withHost({ "a.ts": source }, async (engine) => {
+    assert.deepEqual(engine.registered.extensions[0].providers.map(({ name }) => name), ["always", "first"]);
+    await engine.hook({ type: "session_shutdown", reason: "new" });
+    await engine.hook({ type: "session_start", reason: "new" });
+    assert.deepEqual(engine.of("unregister").map(({ providers }) => providers), [["first"]]);
+    assert.deepEqual(engine.of("register"), []);
+  });
+});

@@ -1,6 +1,9 @@
 // The process that extensions share: its streams, its end, and errors that nobody catches.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { withHost } from "./fake_engine.mjs";
 
@@ -125,4 +128,24 @@ test("values that have no JSON do not end the host", async () => {
     await engine.command("circle");
     assert.deepEqual(engine.of("notify")[0].params.data, { n: "1", list: [1] });
   });
+});
+
+test("an extension that starts the program it runs in gets pi", async () => {
+  const source = extension(
+    command(
+      "again",
+      `const { stdout, status } = spawnSync(process.execPath, [process.argv[1], "--mode", "json"], { encoding: "utf8" }); ctx.ui.notify(stdout.trim() + status);`,
+    ),
+  );
+  const folder = mkdtempSync(join(tmpdir(), "pi-host-bin-"));
+  writeFileSync(join(folder, "pi"), '#!/bin/sh\necho "pi $* $BOWLINE_EXTENSION"\nexit 7\n', { mode: 0o700 });
+  const environment = { PATH: `${folder}:${process.env.PATH}`, BOWLINE_EXTENSION: "pi-extensions" };
+  try {
+    await withHost({ "a.ts": source }, async (engine) => {
+      await engine.command("again");
+      assert.equal(engine.of("notify")[0].params.message, "pi --mode json7");
+    }, { environment });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::command::{Origin, Queue, Request};
+use bowline_core::command::{Command, Origin, Queue, Request};
 use bowline_core::event::Event;
 use bowline_core::hook::CustomMessageDraft;
 use bowline_core::reply::{Answer, Refusal};
@@ -16,6 +16,7 @@ use super::prompting::{Receipt, Submission};
 use super::session_hooks::STALE;
 use crate::attachment::EarlyInput;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
+use crate::hook_lane::AfterLane;
 use crate::instructions::Prompt;
 
 /// The name of the commands that extensions send.
@@ -83,6 +84,11 @@ impl Session {
             ExtensionInput::Failed(error) => self.emit(Event::ExtensionFailed(error)),
             ExtensionInput::Command { command, reply } => {
                 let origin = self.extension_replies.add(reply);
+                // What waits may wait for the hook in which the extension asks.
+                if matches!(command, Command::GetEntries { .. } | Command::GetCommands) {
+                    self.unanswered.push(origin.clone());
+                    return self.carry_out(Request { origin, command });
+                }
                 self.receive(Request { origin, command });
             }
             ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
@@ -107,6 +113,14 @@ impl Session {
                     let error = "too many messages wait for the start of the session";
                     self.extension_failed(RUNTIME, EXTENSION_MESSAGE, error);
                 }
+            }
+            // The end of the run before is still being shown to extensions, and clients do not know of it yet.
+            ExtensionInput::SendMessage { triggers_turn: Some(true), .. }
+            | ExtensionInput::SendUserMessage { .. }
+                if self.activity.is_idle() && !self.lane.is_idle() =>
+            {
+                self.deferred_messages.push(EarlyInput { host, input });
+                self.after_events_shown(AfterLane::TakeDeferred);
             }
             ExtensionInput::SendMessage { message, delivery, triggers_turn } => {
                 self.send_custom_message(message, delivery, triggers_turn);
@@ -140,8 +154,8 @@ impl Session {
                     })),
                 }
             }
-            ExtensionInput::FindTool { name, reply } => {
-                let _ = reply.send(self.find_tool(&name));
+            ExtensionInput::FindTool { name, builtin, reply } => {
+                let _ = reply.send(self.find_tool(&name, builtin));
             }
             ExtensionInput::Reload { extension, reply } => {
                 let _ = reply.send(self.ask_for_reload(extension));
@@ -231,6 +245,13 @@ impl Session {
     /// Takes the messages of extensions that waited for the start of the session.
     pub(super) fn take_early_messages(&mut self) {
         for EarlyInput { host, input } in self.attachment.take_early() {
+            self.extension_input(host, input);
+        }
+    }
+
+    /// Takes the messages that extensions sent while the end of a run was shown to them.
+    pub(super) fn take_deferred_messages(&mut self) {
+        for EarlyInput { host, input } in std::mem::take(&mut self.deferred_messages) {
             self.extension_input(host, input);
         }
     }

@@ -241,6 +241,8 @@ impl Session {
         match then {
             AfterLane::CallModel => self.call_model_now(),
             AfterLane::ContinueBatch => self.continue_batch(),
+            AfterLane::EndRun(outcome) => self.end_run_now(outcome),
+            AfterLane::TakeDeferred => self.take_deferred_messages(),
             AfterLane::DiscoverResources(reason) => self.discover_resources(reason),
             AfterLane::Started => self.start_seen(),
             AfterLane::StopHosts => self.stop_hosts(),

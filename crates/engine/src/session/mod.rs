@@ -65,7 +65,7 @@ use tokio::sync::oneshot;
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
 use crate::approvals::Approvals;
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, EarlyInput};
 use crate::budget::Budget;
 use crate::extension::Mirror;
 use crate::extensions::Extensions;
@@ -148,6 +148,8 @@ pub struct Session {
     extension_replies: ExtensionReplies,
     /// Messages of extensions that wait for the end of the turn.
     held_custom_messages: Vec<CustomMessageDraft>,
+    /// Messages of extensions that wait until the end of the run before was shown to all of them.
+    deferred_messages: Vec<EarlyInput>,
     /// The extensions that wait until nothing is in progress.
     idle_waiters: Vec<oneshot::Sender<()>>,
     /// Whether an extension wants the process to end.
@@ -241,6 +243,7 @@ impl Session {
             last_mirror: None,
             extension_replies: ExtensionReplies::default(),
             held_custom_messages: Vec::new(),
+            deferred_messages: Vec::new(),
             idle_waiters: Vec::new(),
             quits_when_idle: false,
             addresses: Addresses::default(),

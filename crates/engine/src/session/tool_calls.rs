@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// Returns a tool of the session, enabled or not, and the context of a call outside of a run.
-    pub(super) fn find_tool(&self, name: &str) -> Option<FoundTool> {
+    pub(super) fn find_tool(&self, name: &str, builtin: bool) -> Option<FoundTool> {
         let context = CallContext {
             working_directory: self.transcript.working_directory().to_owned(),
             cancel: CancellationToken::new(),
@@ -89,7 +89,11 @@ impl Session {
             todos: self.todos.list.clone(),
             grants: Grants::default(),
         };
-        Some(FoundTool { tool: self.instructions.find_tool(name)?, context })
+        let tool = match builtin {
+            true => self.instructions.built_in_tool(name),
+            false => self.instructions.find_tool(name),
+        };
+        Some(FoundTool { tool: tool?, context })
     }
 
     /// Takes up a call: it runs, is asked about, or ends at once with a refusal.
@@ -297,7 +301,10 @@ impl Session {
         };
         self.emit(event);
         self.set_call_state(index, CallState::Done { outcome, result: None });
-        if self.agent.policy().tool_results == ToolResults::AsTheyEnd {
+        // Calls that run one after the other need not wait for the others, unless extensions may change their messages.
+        let is_alone =
+            self.batch().is_some_and(Batch::is_sequential) && !self.is_awaited(HookKind::MessageEnd, None);
+        if is_alone || self.agent.policy().tool_results == ToolResults::AsTheyEnd {
             self.record_result(index);
         }
     }

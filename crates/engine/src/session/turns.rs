@@ -13,6 +13,7 @@ use bowline_core::reply::Answer;
 
 use super::{Continuation, Session};
 use crate::activity::Activity;
+use crate::hook_lane::AfterLane;
 use crate::run::{AfterAttempt, Run, TurnEnd};
 use crate::transcript::Recorded;
 
@@ -140,6 +141,19 @@ impl Session {
     /// Ends an attempt and the run with it; a conversation that has become too long is compacted first.
     pub(super) fn end_run(&mut self, outcome: RunOutcome) {
         self.end_attempt(AfterAttempt::RunEnd);
+        // An abort waits for nobody.
+        if self.activity.is_stopping() {
+            return self.end_run_now(outcome);
+        }
+        self.after_events_shown(AfterLane::EndRun(outcome));
+    }
+
+    /// Ends the run once extensions have seen the end of its last attempt.
+    pub(super) fn end_run_now(&mut self, outcome: RunOutcome) {
+        let Some(run) = self.run() else { return };
+        if outcome == RunOutcome::Done && run.is_aborted() && run.stop_failure().is_none() {
+            return self.settle(RunOutcome::Aborted);
+        }
         match outcome {
             RunOutcome::Done => self.compact_if_full(Continuation::Settle(outcome)),
             RunOutcome::Aborted => self.settle(outcome),

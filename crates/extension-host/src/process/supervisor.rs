@@ -114,6 +114,7 @@ async fn run(process: &Arc<Process>, is_restart: bool, stop: &CancellationToken)
     let mut ended_reader = None;
     let cause = {
         let mut is_read = false;
+        let mut is_registered = false;
         let mut start_is_late = std::pin::pin!(tokio::time::sleep(LONGEST_START));
         // When the process must have exited, once it was told to.
         let mut exit_by = None;
@@ -130,7 +131,12 @@ async fn run(process: &Arc<Process>, is_restart: bool, stop: &CancellationToken)
                     ended_reader = reader.ok();
                     exit_by.get_or_insert_with(|| Instant::now() + EXIT_GRACE);
                 }
-                () = &mut start_is_late, if !registered.is_cancelled() => {
+                () = &mut start_is_late, if !is_registered => {
+                    // It may have registered since this was waited for.
+                    is_registered = registered.is_cancelled();
+                    if is_registered {
+                        continue;
+                    }
                     break format!("did not register within {} s", LONGEST_START.as_secs());
                 }
                 () = pipe.broken.cancelled() => break pipe.cause().unwrap_or_default(),

@@ -26,16 +26,16 @@ pub use registration::{
     ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
-    CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel, EditorParams,
-    EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams, ForkPlace,
-    InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams, NewSessionParams,
-    RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
+    CommandBody, CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel,
+    EditorParams, EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams,
+    ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams,
+    NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;
 pub use to_extension::{
     CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, Render,
-    State, ToExtension, ToolDeclaration, ToolInfo,
+    SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
 };
 
 /// The version of the protocol.

@@ -92,6 +92,8 @@ requests! {
     "session.waitIdle" => WaitIdle(NoParams) -> (),
     "Returns the entries of the session's file, those after `since` if it is given."
     "session.entries" => Entries(EntriesParams) -> SessionEntries,
+    "Returns the slash commands of the session: those of extensions, templates and skills."
+    "session.commands" => Commands(NoParams) -> Vec<CommandBody>,
     "Returns the system prompt."
     "session.systemPrompt" => SystemPrompt(NoParams) -> SystemPromptBody,
     "Returns the system prompt and the conversation."
@@ -240,6 +242,9 @@ pub struct ModelAuth {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(description = "The parameters of `tool.execute`.")]
 pub struct ExecuteToolParams {
+    /// Whether the built-in tool is meant although another one has taken its place.
+    #[serde(default)]
+    pub builtin: bool,
     pub name: String,
     #[serde(default)]
     pub args: Arguments,
@@ -323,6 +328,19 @@ pub struct SessionEntries {
 }
 
 /// The system prompt and the conversation.
+/// A slash command.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ListedCommand")]
+pub struct CommandBody {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[schemars(extend("enum" = ["builtin", "extension", "prompt", "skill"]))]
+    pub source: &'static str,
+    pub source_info: Value,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SystemPrompt")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bowline_core::message::Arguments;
+use bowline_core::message::{Arguments, Content};
 use bowline_core::model::Model;
 use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
@@ -92,6 +92,8 @@ pub enum ToExtension<'record> {
     },
     /// More of the answer to a `model.stream`.
     Chunk { id: &'record str, event: &'record Chunk },
+    /// The output so far of the tool that a `tool.execute` runs.
+    Progress { id: &'record str, partial: Box<ToolProgress> },
     /// The answer to a `request` of the extension: a result or an error.
     Response {
         id: &'record str,
@@ -278,6 +280,14 @@ pub struct CommandInfo<'record> {
     pub source: &'record str,
     #[serde(rename = "sourceInfo")]
     pub source_info: SourceInfoRecord<'record>,
+}
+
+/// The output of a running tool.
+#[derive(Serialize, JsonSchema)]
+pub struct ToolProgress {
+    pub content: Vec<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
 }
 
 /// The place that a client has for components.

@@ -3,7 +3,7 @@
 import { bridge } from "../../bridge.mjs";
 import { Agent } from "../../model/agent.mjs";
 import { createModelRegistry } from "../../model/registry.mjs";
-import { contentText } from "../../model/transcript.mjs";
+import { contentText, createInitialSystemMessage } from "../../model/transcript.mjs";
 import { convertToLlm } from "../../session/messages.mjs";
 import { compact, prepareCompaction } from "../compaction.mjs";
 import { stripFrontmatter } from "../front_matter.mjs";
@@ -11,6 +11,7 @@ import { readText } from "../locked_file.mjs";
 import { expandPromptTemplate } from "../prompts.mjs";
 import { estimateContextTokens, shouldCompact } from "../tokens.mjs";
 import { withContext } from "./agent_tools.mjs";
+import { ExtensionRunner, connectHooks } from "./inline_extensions.mjs";
 import { systemPrompt } from "./system_prompt.mjs";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
@@ -47,8 +48,12 @@ export class AgentSession {
   #isCompacting = false;
   #compactsItself;
   #forNextPrompt = [];
+  #prompt;
+  #runner;
+  #startEvent;
 
-  constructor({ cwd, model, thinkingLevel, tools, sessionManager, settingsManager, resourceLoader, streamFn }) {
+  constructor(config) {
+    const { cwd, model, thinkingLevel, tools, sessionManager, settingsManager, resourceLoader, streamFn, sessionStartEvent } = config;
     this.cwd = cwd;
     this.sessionManager = sessionManager;
     this.settingsManager = settingsManager;
@@ -57,16 +62,56 @@ export class AgentSession {
     this.#compactsItself = settingsManager.getCompactionEnabled();
     const enabled = this.#enabled(tools.enabled);
     const messages = sessionManager.buildSessionContext().messages.filter(({ role }) => role !== "system");
-    const prompt = systemPrompt({ resources: resourceLoader, tools: enabled, cwd });
+    this.#prompt = systemPrompt({ resources: resourceLoader, tools: enabled, cwd });
+    this.#startEvent = sessionStartEvent ?? { type: "session_start", reason: "startup" };
     this.agent = new Agent({
-      initialState: { systemPrompt: prompt, model, thinkingLevel, tools: enabled, messages },
+      initialState: { systemPrompt: this.#prompt, model, thinkingLevel, tools: enabled, messages },
       convertToLlm,
       streamFn,
       sessionId: sessionManager.getSessionId(),
       steeringMode: settingsManager.getSteeringMode(),
       followUpMode: settingsManager.getFollowUpMode(),
     });
+    this.#connect(resourceLoader.getExtensions() ?? {});
     this.agent.subscribe((event) => this.#take(event));
+  }
+
+  /** Lets extensions take part, and gives them what they can do. */
+  #connect({ extensions = [], runtime }) {
+    this.#runner = new ExtensionRunner(extensions, (signal) => toolContext(this, signal));
+    connectHooks(this.agent, this.#runner);
+    if (!runtime) return;
+    Object.assign(runtime, {
+      sendMessage: (message, options) => void this.sendCustomMessage(message, options),
+      sendUserMessage: (content, options) => void this.sendUserMessage(content, options),
+      appendEntry: (customType, data) => this.sessionManager.appendCustomEntry(customType, data),
+      setSessionName: (name) => this.setSessionName(name),
+      getSessionName: () => this.sessionName,
+      setLabel: (entryId, label) => this.sessionManager.appendLabelChange(entryId, label),
+      getActiveTools: () => this.getActiveToolNames(),
+      setActiveTools: (names) => this.setActiveToolsByName(names),
+      getAllTools: () => this.getAllTools(),
+      getCommands: () => [],
+      setModel: async (model) => {
+        await this.setModel(model);
+        return true;
+      },
+      getThinkingLevel: () => this.thinkingLevel,
+      setThinkingLevel: (level) => this.setThinkingLevel(level),
+      refreshTools: () => this.#addTools(extensions),
+    });
+  }
+
+  /** Enables the tools that extensions have registered since. */
+  #addTools(extensions) {
+    const added = extensions.flatMap(({ tools }) => [...tools.values()]).map(({ definition }) => definition);
+    const unknown = added.filter(({ name }) => !this.#tools.has(name));
+    for (const tool of added) this.#tools.set(tool.name, tool);
+    this.setActiveToolsByName([...this.getActiveToolNames(), ...unknown.map(({ name }) => name)]);
+  }
+
+  get extensionRunner() {
+    return this.#runner;
   }
 
   #enabled(names) {
@@ -197,12 +242,16 @@ export class AgentSession {
   }
   setAutoRetryEnabled() {}
   abortRetry() {}
-  async bindExtensions() {}
+  /** Starts the extensions. */
+  async bindExtensions({ onError } = {}) {
+    this.#runner.reportTo(onError);
+    await this.#runner.emit(this.#startEvent);
+  }
   async reload() {
     await this.#resources.reload();
   }
-  hasExtensionHandlers() {
-    return false;
+  hasExtensionHandlers(event) {
+    return this.#runner.hasHandlers(event);
   }
 
   /** Returns a message with the skill or the template that it calls. */
@@ -225,8 +274,31 @@ export class AgentSession {
       throw new Error("Agent is already processing. Give streamingBehavior ('steer' or 'followUp') to queue the message.");
     }
     options.preflightResult?.(true);
-    const before = this.#forNextPrompt.splice(0);
-    return this.#run(() => this.agent.prompt([userMessage(expanded, options.images), ...before]));
+    const messages = [userMessage(expanded, options.images), ...this.#forNextPrompt.splice(0)];
+    messages.push(...(await this.#beforeStart(expanded, options.images)));
+    return this.#run(() => this.agent.prompt(messages));
+  }
+
+  /** Asks extensions about a prompt. Returns the messages that they add; the system prompt may be another one for the run. */
+  async #beforeStart(prompt, images) {
+    const messages = [];
+    const event = { type: "before_agent_start", prompt, images, systemPrompt: this.#prompt };
+    event.systemPromptOptions = { cwd: this.cwd, selectedTools: this.getActiveToolNames(), sections: {}, promptGuidelines: [] };
+    await this.#runner.emit(event, ({ message, systemPrompt: changed }) => {
+      if (message) messages.push({ role: "custom", display: true, timestamp: Date.now(), ...message });
+      if (changed !== undefined) event.systemPrompt = changed;
+      return false;
+    });
+    this.#usePrompt(event.systemPrompt);
+    return messages;
+  }
+
+  /** Puts the system prompt at the beginning. Who replaces the messages of an agent leaves it out. */
+  #usePrompt(text) {
+    const { state } = this.agent;
+    const [first] = state.messages;
+    if (first?.role !== "system") state.messages = [createInitialSystemMessage(text), ...state.messages];
+    else if (contentText(first.content) !== text) state.messages = [{ ...first, content: text }, ...state.messages.slice(1)];
   }
 
   async #run(start) {
@@ -369,7 +441,8 @@ export class AgentSession {
       this.#emit({ type: "compaction_end", reason, result, aborted: false, willRetry: false });
       return result;
     } catch (error) {
-      this.#emit({ type: "compaction_end", reason, result: undefined, aborted: signal.aborted, willRetry: false, errorMessage: error.message });
+      const failure = { aborted: signal.aborted, willRetry: false, errorMessage: error.message };
+      this.#emit({ type: "compaction_end", reason, result: undefined, ...failure });
       throw error;
     } finally {
       this.#isCompacting = false;

@@ -37,7 +37,7 @@ async function loaded({ resourceLoader, systemPrompt, skills, contextFiles, prom
   return loader;
 }
 
-/** Makes an agent. It calls bowline's models and tools; extensions are not loaded into it. */
+/** Makes an agent. It calls bowline's models and tools, and has the extensions of its loader. */
 export async function createAgentSession(options = {}) {
   const given = options.cwd ?? options.sessionManager?.getCwd() ?? bridge.state?.cwd ?? process.cwd();
   const cwd = resolvePath(given);
@@ -49,15 +49,18 @@ export async function createAgentSession(options = {}) {
   const { model, modelFallbackMessage } = chooseModel(options.model, earlier.model, settingsManager);
   if (!model) throw new Error("There is no model to use: none has a key");
   const isRestored = earlier.messages.length > 0;
-  const level = options.thinkingLevel ?? (isRestored ? earlier.thinkingLevel : settingsManager.getDefaultThinkingLevel()) ?? "medium";
+  const usual = isRestored ? earlier.thinkingLevel : settingsManager.getDefaultThinkingLevel();
+  const level = options.thinkingLevel ?? usual ?? "medium";
   const thinkingLevel = model.reasoning ? level : "off";
-  const tools = agentTools({ ...options, cwd, defaultTools: settingsManager.getDefaultTools() });
+  const registered = (resourceLoader.getExtensions()?.extensions ?? []).flatMap(({ tools }) => [...tools.values()]);
+  const customTools = [...registered.map(({ definition }) => definition), ...(options.customTools ?? [])];
+  const tools = agentTools({ ...options, customTools, cwd, defaultTools: settingsManager.getDefaultTools() });
   if (!isRestored) {
     sessionManager.appendModelChange(model.provider, model.id);
     sessionManager.appendThinkingLevelChange(thinkingLevel);
   }
   const { streamSimple } = createModelRegistry();
   const config = { cwd, model, thinkingLevel, tools, sessionManager, settingsManager, resourceLoader, streamFn: streamSimple };
-  const session = new AgentSession(config);
+  const session = new AgentSession({ ...config, sessionStartEvent: options.sessionStartEvent });
   return { session, extensionsResult: resourceLoader.getExtensions(), modelFallbackMessage };
 }

@@ -9,6 +9,7 @@ import { loadProjectContextFiles } from "../project_files.mjs";
 import { loadPromptTemplates } from "../prompts.mjs";
 import { SettingsManager } from "../settings.mjs";
 import { loadSkills } from "../skills.mjs";
+import { createExtensionRuntime, loadInlineExtensions } from "./inline_extensions.mjs";
 
 const same = (value) => value;
 
@@ -21,7 +22,10 @@ function textOrFile(given) {
   }
 }
 
-/** Loads the resources of the usual places. Extensions are not loaded: those of the session have an agent already. */
+/**
+ * Loads the resources of the usual places. Of extensions only those that are given as functions are loaded: those of the
+ * session have an agent already.
+ */
 export class DefaultResourceLoader {
   #options;
   #settings;
@@ -30,6 +34,7 @@ export class DefaultResourceLoader {
   #agentsFiles = [];
   #systemPrompt;
   #appended = [];
+  #extensions = { extensions: [], errors: [], runtime: createExtensionRuntime() };
   #further = { skillPaths: [], promptPaths: [] };
 
   constructor(options = {}) {
@@ -39,7 +44,7 @@ export class DefaultResourceLoader {
   }
 
   getExtensions() {
-    return { extensions: [], errors: [], runtime: undefined };
+    return this.#extensions;
   }
   getSkills() {
     return this.#skills;
@@ -76,9 +81,12 @@ export class DefaultResourceLoader {
   }
 
   async reload() {
-    if (this.#options.extensionFactories?.length > 0) {
-      bridge.log?.("warn", "Extensions inside an agent of an extension are not loaded");
+    const { cwd, extensionFactories = [], extensionsOverride = same, additionalExtensionPaths = [] } = this.#options;
+    const loaded = await loadInlineExtensions(extensionFactories, cwd, this.getEventBus());
+    for (const path of additionalExtensionPaths) {
+      loaded.errors.push({ path, error: "bowline does not load files of extensions into the agents of extensions" });
     }
+    this.#extensions = extensionsOverride(loaded);
     this.#load();
   }
 

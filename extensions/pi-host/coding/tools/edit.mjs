@@ -39,7 +39,7 @@ export function prepareEdits(args) {
 export function edit(args, { cwd, options, signal }) {
   const { path, edits } = args;
   if (!Array.isArray(edits) || edits.length === 0) {
-    throw new Error("Edit tool input is invalid. edits must contain at least one replacement.");
+    throw new Error("edits has to have at least one replacement");
   }
   const operations = options.operations ?? files;
   const file = resolveToCwd(path, cwd);
@@ -47,8 +47,8 @@ export function edit(args, { cwd, options, signal }) {
     throwIfAborted(signal);
     await operations.access(file).catch((error) => {
       throwIfAborted(signal);
-      const reason = error instanceof Error && "code" in error ? `Error code: ${error.code}` : String(error);
-      throw new Error(`Could not edit file: ${path}. ${reason}.`);
+      const reason = error instanceof Error && "code" in error ? error.code : String(error);
+      throw new Error(`${path} cannot be edited: ${reason}`);
     });
     throwIfAborted(signal);
     const bytes = await operations.readFile(file);

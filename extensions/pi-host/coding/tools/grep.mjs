@@ -36,7 +36,8 @@ async function* candidates(target, isFolder, glob, signal) {
   const isPath = glob?.includes("/");
   const expression = glob ? globExpression(isPath ? glob.replace(/^\//, "") : glob) : undefined;
   for await (const { path, isFolder: isInner } of walk(target, signal)) {
-    if (!isInner && (!expression || expression.test(isPath ? path : basename(path)))) yield { path: join(target, path), name: path };
+    if (isInner || (expression && !expression.test(isPath ? path : basename(path)))) continue;
+    yield { path: join(target, path), name: path };
   }
 }
 
@@ -93,7 +94,8 @@ export function grep(args, { cwd, options, signal }) {
       }
       if (matches.isFull) break;
     }
-    const notices = matches.isFull ? [`Only the first ${limit} matches are shown; set limit for more, or refine the pattern`] : [];
+    const limitNotice = `Only the first ${limit} matches are shown; set limit for more, or refine the pattern`;
+    const notices = matches.isFull ? [limitNotice] : [];
     const last = matches.hasCutLines ? [`Long lines show their first ${LONGEST_MATCH} characters; read shows all of them`] : [];
     const details = {
       ...(matches.isFull ? { matchLimitReached: limit } : {}),

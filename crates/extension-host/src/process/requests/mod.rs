@@ -51,6 +51,7 @@ pub(crate) async fn answer(
         RequestBody::Reload(_) => session::reload(&asked).await,
         RequestBody::WaitIdle(_) => session::wait_idle(&asked).await,
         RequestBody::Entries(params) => session::entries(&asked, params).await,
+        RequestBody::Commands(_) => session::commands(&asked).await,
         RequestBody::SystemPrompt(_) => session::system_prompt(&asked).await,
         RequestBody::Context(_) => session::context(&asked).await,
         RequestBody::Compact(params) => session::compact(&asked, params).await,

@@ -1,20 +1,27 @@
 //! What extensions ask of their session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use bowline_core::command::Command;
 use bowline_core::policy::ForkPoint;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_engine::{Extension as _, ExtensionInput, FoundTool, SessionContext};
-use bowline_tools::Outcome;
+use bowline_tools::{Outcome, Progress};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{Asked, CANCELLED, NO_SESSION, json};
+use crate::process::connection::lock;
+use crate::process::mirror::kind_name;
 use crate::protocol::{
-    CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool, ForkParams,
-    ForkPlace, NavigateParams, NewSessionParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
+    CommandBody, CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool,
+    ForkParams, ForkPlace, NavigateParams, NewSessionParams, SessionEntries, SourceInfoRecord, SwitchParams,
+    Switched, SystemPromptBody, ToExtension, ToolProgress,
 };
+
+/// How often the output of a running tool is passed on.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) async fn new(asked: &Asked<'_>, params: NewSessionParams) -> Result<Value, String> {
     change(asked, Command::NewSession { parent: params.parent_session }).await
@@ -75,6 +82,21 @@ pub(super) async fn entries(asked: &Asked<'_>, params: EntriesParams) -> Result<
     }
 }
 
+pub(super) async fn commands(asked: &Asked<'_>) -> Result<Value, String> {
+    let commands = match order(asked, Command::GetCommands).await? {
+        Ok(Answer::Commands(commands)) => commands,
+        Ok(_) => return Err(NO_SESSION.to_owned()),
+        Err(refusal) => return Err(refusal.message),
+    };
+    let listed = commands.iter().map(|command| CommandBody {
+        name: command.name.clone(),
+        description: command.description.clone(),
+        source: kind_name(command.kind),
+        source_info: json(&SourceInfoRecord::from(&command.source_info)).unwrap_or_default(),
+    });
+    json(&listed.collect::<Vec<_>>())
+}
+
 pub(super) async fn system_prompt(asked: &Asked<'_>) -> Result<Value, String> {
     json(&SystemPromptBody { system_prompt: known(asked).await?.system_prompt.to_string() })
 }
@@ -106,15 +128,33 @@ pub(super) async fn compact(asked: &Asked<'_>, params: CompactParams) -> Result<
 
 pub(super) async fn execute_tool(asked: &Asked<'_>, params: ExecuteToolParams) -> Result<Value, String> {
     let (reply, found) = oneshot::channel();
-    send(asked, ExtensionInput::FindTool { name: params.name.clone(), reply }).await?;
+    let builtin = params.builtin;
+    send(asked, ExtensionInput::FindTool { name: params.name.clone(), builtin, reply }).await?;
     let Some(FoundTool { tool, mut context }) = wait(asked, found).await? else {
         return Err(format!("there is no tool named {}", params.name));
     };
     context.cancel = asked.cancel.clone();
     context.call_id = Some(asked.id.to_owned());
+    context.progress = progress_of(asked);
     let outcome = tool.call(context, params.args).await;
     let Outcome { content, details, usage, is_error, .. } = outcome;
     json(&ExecutedTool { content, details, usage, is_error })
+}
+
+/// Returns what passes the output of a running tool on, the newest now and then.
+fn progress_of(asked: &Asked<'_>) -> Arc<dyn Fn(Progress) + Send + Sync> {
+    let (connection, id) = (Arc::clone(asked.connection), asked.id.to_owned());
+    let last = Mutex::new(None::<Instant>);
+    Arc::new(move |progress| {
+        let mut last = lock(&last);
+        if last.is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let Progress { content, details } = progress;
+        connection
+            .send(&ToExtension::Progress { id: &id, partial: Box::new(ToolProgress { content, details }) });
+    })
 }
 
 /// Carries out a command as a client would.
