@@ -17,7 +17,7 @@ use crate::terminal::{note, say};
 pub(super) fn list(desk: &Desk, as_json: bool) -> Result<ExitCode, Failure> {
     let here = &desk.environment.working_directory;
     let found = trust::found_in(here, &desk.environment.home, desk.home());
-    if !found.is_empty() && !desk.is_trusted() {
+    if found.iter().any(|path| path.ends_with("settings.json")) && !desk.is_trusted() {
         note(format_args!("bowline: packages of this project are not listed, because it is not trusted"));
     }
     let packages = installed(&desk.configured(), desk.home());

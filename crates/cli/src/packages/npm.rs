@@ -2,14 +2,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use bowline_core::slash_command::Scope;
 use bowline_extension::packages::Place;
+use bowline_files::Lock;
 
 use super::programs::{Hint, Program};
 use crate::failure::Failure;
+use crate::terminal::note;
 
 const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
+/// How long another installation is waited for.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 const IF_MISSING: &str = "install Node.js, or name the program that installs packages in the setting npmCommand, such as [\"pnpm\"]";
 
@@ -62,6 +68,7 @@ impl Npm {
     pub fn install(&self, place: &Place, specs: &[String]) -> Result<(), Failure> {
         let folder = place.npm_folder();
         prepare(place, &folder)?;
+        let _lock = lock(&folder)?;
         let shown = folder.display().to_string();
         let mut arguments = vec!["install".to_owned()];
         arguments.extend_from_slice(specs);
@@ -83,6 +90,7 @@ impl Npm {
     /// Removes a package of a place.
     pub fn uninstall(&self, place: &Place, name: &str) -> Result<(), Failure> {
         let folder = place.npm_folder();
+        let _lock = lock(&folder)?;
         let shown = folder.display().to_string();
         let further: &[&str] = match self.manager() {
             Manager::Npm => &["--prefix", &shown, "--legacy-peer-deps"],
@@ -124,6 +132,16 @@ impl Npm {
             _ => Manager::Npm,
         }
     }
+}
+
+/// Waits until no other bowline changes a folder of packages: npm would mix up what two of it do.
+fn lock(folder: &Path) -> Result<Lock, Failure> {
+    let path = folder.join("package.json");
+    let waited = Lock::acquire(&path, Duration::ZERO).or_else(|_| {
+        note(format_args!("Waiting until nothing else is installed in {}", folder.display()));
+        Lock::acquire(&path, PATIENCE)
+    });
+    waited.map_err(Failure::io("locking the folder for packages"))
 }
 
 /// Makes the folder that packages are installed into, as pi does.

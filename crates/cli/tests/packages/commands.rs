@@ -171,3 +171,26 @@ fn without_the_folder_of_pi_packages_are_in_that_of_bowline() {
     assert_eq!(settings(&workspace.configuration())["packages"], json!(["../tool"]));
     assert!(!shared(&workspace).exists());
 }
+
+#[test]
+fn installations_at_the_same_time_are_all_kept() {
+    let names = ["a", "b", "c"];
+    let mut workspace = Workspace::empty();
+    for name in names {
+        let manifest = json!({ "name": name, "version": "1.0.0", "pi": { "extensions": ["x.ts"] } });
+        workspace = workspace
+            .home_file(&format!("{name}/package.json"), &manifest.to_string())
+            .home_file(&format!("{name}/x.ts"), "");
+    }
+    std::thread::scope(|scope| {
+        for name in names {
+            let workspace = &workspace;
+            scope.spawn(move || {
+                run(workspace, &["install", &format!("npm:{name}@file:../{name}")]).succeeded();
+            });
+        }
+    });
+    let found = listed(&workspace, &[]);
+    assert_eq!(found.len(), names.len(), "{found:?}");
+    assert!(found.iter().all(|package| package["extensions"] == 1), "{found:?}");
+}

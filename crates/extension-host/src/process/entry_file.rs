@@ -79,7 +79,8 @@ fn exports_default(text: &str) -> bool {
 fn names_default(text: &str) -> bool {
     text.split(['\n', ',', '{', '}', ';']).any(|part| {
         let mut words = part.split_whitespace().rev();
-        words.next() == Some("default") && words.next() == Some("as")
+        // `a as default`, or what another module exports by default.
+        words.next() == Some("default") && matches!(words.next(), Some("as") | None)
     })
 }
 
@@ -94,6 +95,7 @@ mod tests {
             "const a = 1;\nexport { a as default };\n",
             "export {\n  a,\n  main as default,\n};\n",
             "const a=1;export{a as default};\n",
+            "export { default } from \"./src/main.ts\";\n",
             "\"use strict\";\nexports.default = activate;\n",
             "module.exports = (pi) => {};\n",
         ] {
@@ -102,6 +104,7 @@ mod tests {
         for text in [
             "",
             "export { a };\nconst b = 1;\n",
+            "export { default as a } from \"./a.js\";\n",
             "// export default\nimport { Extension } from \"./bowline_extension.mjs\";\n",
             "export const a = 1;\n",
         ] {

@@ -25,6 +25,8 @@ pub struct Installed {
     /// The source as it is written.
     pub source: String,
     pub scope: Scope,
+    /// Whether it is a path of this machine. Such a folder may be an extension instead of a package.
+    pub is_local: bool,
     /// What of it is wanted, if not everything.
     pub filter: Option<Filter>,
     /// Where it is, or why it is not used.
@@ -51,7 +53,7 @@ impl Installed {
     /// Returns a folder as a package that nothing is left out of.
     pub fn unfiltered(folder: PathBuf) -> Self {
         let source = folder.to_string_lossy().into_owned();
-        Self { source, scope: Scope::Temporary, filter: None, root: Ok(Root::Folder(folder)) }
+        Self { source, scope: Scope::Temporary, is_local: true, filter: None, root: Ok(Root::Folder(folder)) }
     }
 }
 
@@ -142,6 +144,7 @@ pub fn installed(configured: &[Configured], home: Option<&Path>) -> Vec<Installe
         packages.push(Installed {
             source: item.entry.source.clone(),
             scope: item.place.scope,
+            is_local: matches!(Source::parse(&item.entry.source), Ok(Source::Local(_))),
             filter: item.entry.filter.clone(),
             root: base.root(home),
         });

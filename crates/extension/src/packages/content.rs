@@ -83,7 +83,7 @@ fn of_package(installed: &Installed, kind: Kind, budget: &mut Budget) -> Vec<(Mo
         Ok(Root::File(_)) | Err(_) => return Vec::new(),
     };
     let Some(filter) = &installed.filter else {
-        return all(root, kind, budget).into_iter().map(|module| (module, true)).collect();
+        return all(installed, root, kind, budget).into_iter().map(|module| (module, true)).collect();
     };
     let selected = filter.of(kind);
     let manifest = Manifest::read(root);
@@ -110,8 +110,8 @@ fn judge(filter: &Filter, selected: Option<&[String]>, root: &Path, file: &Path)
     }
 }
 
-/// Returns everything of a kind that a folder has as a package. A folder that is none may be an extension.
-fn all(root: &Path, kind: Kind, budget: &mut Budget) -> Vec<Module> {
+/// Returns everything of a kind that a package has. A folder of this machine that is no package may be an extension.
+fn all(installed: &Installed, root: &Path, kind: Kind, budget: &mut Budget) -> Vec<Module> {
     let manifest = Manifest::read(root);
     if manifest.is_of_pi() {
         let entries = manifest.entries(kind);
@@ -121,8 +121,8 @@ fn all(root: &Path, kind: Kind, budget: &mut Budget) -> Vec<Module> {
         return in_usual_folder(root, kind, budget);
     }
     match kind {
-        Kind::Extension => modules::in_folder_within(root, budget, 0),
-        Kind::Skill | Kind::PromptTemplate => Vec::new(),
+        Kind::Extension if installed.is_local => modules::in_folder_within(root, budget, 0),
+        Kind::Extension | Kind::Skill | Kind::PromptTemplate => Vec::new(),
     }
 }
 

@@ -78,6 +78,7 @@ fn without_a_manifest_folders_have_the_usual_names() {
         ("user/p/prompts/t.md", ""),
         ("user/p/index.ts", ""),
         ("user/single/index.ts", ""),
+        ("user/npm/node_modules/library/index.js", ""),
         ("user/file.ts", ""),
     ]);
     let entry = [("user", json!("p"))];
@@ -87,6 +88,7 @@ fn without_a_manifest_folders_have_the_usual_names() {
     world.check(&[("user", json!("single"))], Kind::Extension, &["user/single/index.ts"]);
     world.check(&[("user", json!("file.ts"))], Kind::Extension, &["user/file.ts"]);
     world.check(&[("user", json!("file.ts"))], Kind::Skill, &[]);
+    world.check(&[("user", json!("npm:library"))], Kind::Extension, &[]);
 }
 
 #[test]
