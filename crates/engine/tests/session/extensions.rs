@@ -61,7 +61,7 @@ pub(crate) fn failures(driver: &Driver) -> Vec<(String, String, String)> {
 fn custom(text: &str) -> CustomMessageDraft {
     CustomMessageDraft {
         custom_type: "note".to_owned(),
-        content: vec![Content::text(text)],
+        content: vec![Content::text(text)].into(),
         display: true,
         details: None,
     }
