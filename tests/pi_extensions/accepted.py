@@ -4,30 +4,40 @@ Each is a rule for differing lines: if all differences of an example are accepte
 """
 import re
 
-# (examples, or None for all; a pattern of the differing line, "pi: …" or "bowline: …"; the reason)
+# (the example; a pattern of the differing line, "pi: …" or "bowline: …"; the reason)
 TWICE = "pi starts extensions twice when a client replaces the session"
 EARLY = "pi sends nothing of what extensions change in the session before it listens to commands"
 FRESH = "bowline lists a new prompt template at once, pi after a reload"
 LATER = "bowline answers the command when the run or compaction that it started may have begun, pi before"
 QUEUED = "bowline queues a message when the extension says so, pi after what the extension does next"
 RULES = [
-    (["send-user-message"], r'"command": "prompt", "id": "c[3-6]"', LATER),
-    (["trigger-compact"], r'"command": "prompt", "id": "c[26]"', LATER),
-    (["trigger-compact"], r'"(Nothing to compact|Compaction failed: Nothing).*"type": "compaction_end"', LATER),
-    (["send-user-message"], r'"followUp": \["and then stop"\], "steering": \["turn left"\]', QUEUED),
-    (["event-bus"], r'^pi: .*"Event from event-bus-example: Session started"', TWICE),
-    (["rpc-demo"], r'^pi: .*("pi RPC Demo \(new session\)"|"Loaded and ready\."|"Turns: 0")', TWICE),
-    (["widget-placement"], r'^pi: .*"(Above|Below) editor widget"', TWICE),
-    (["event-bus"], r'^bowline: .*"entry_appended"', EARLY),
-    (["preset"], r'^bowline: .*"level": "low", "type": "thinking_level_changed"', EARLY),
-    (["reload-runtime"], r'"id": "c3"', FRESH),
-    (["preset"], r'^pi: .*"statusKey": "preset"', TWICE),
+    ("send-user-message", r'"command": "prompt", "id": "c[3-6]"', LATER),
+    ("trigger-compact", r'"command": "prompt", "id": "c[26]"', LATER),
+    ("trigger-compact", r'"(Nothing to compact|Compaction failed: Nothing).*"type": "compaction_end"', LATER),
+    ("send-user-message", r'"followUp": \["and then stop"\], "steering": \["turn left"\]', QUEUED),
+    ("event-bus", r'^pi: .*"Event from event-bus-example: Session started"', TWICE),
+    ("rpc-demo", r'^pi: .*("pi RPC Demo \(new session\)"|"Loaded and ready\."|"Turns: 0")', TWICE),
+    ("widget-placement", r'^pi: .*"(Above|Below) editor widget"', TWICE),
+    ("event-bus", r'^bowline: .*"entry_appended"', EARLY),
+    ("preset", r'^bowline: .*"level": "low", "type": "thinking_level_changed"', EARLY),
+    ("reload-runtime", r'"id": "c3"', FRESH),
+    ("preset", r'^pi: .*"statusKey": "preset"', TWICE),
 ]
+
+
+used = set()
 
 
 def reason(example, line):
     """Returns why a difference is accepted, or None."""
-    for examples, pattern, why in RULES:
-        if (examples is None or example in examples) and re.search(pattern, line):
+    for rule in RULES:
+        name, pattern, why = rule
+        if name == example and re.search(pattern, line):
+            used.add(rule)
             return why
     return None
+
+
+def unused():
+    """Returns the examples and patterns of the rules that no difference needed."""
+    return [(name, pattern) for name, pattern, why in RULES if (name, pattern, why) not in used]

@@ -80,7 +80,10 @@ def mcp():
 
 def web_page():
     """Fetches a page of a web server on this machine."""
-    return Script().prompt("Go", call("fetch_content", url="http://127.0.0.1:%d/page" % serve()), "done")
+    # It does not fetch from this machine unless it is told to.
+    settings = {"ssrf": {"allowRanges": ["127.0.0.0/8"]}}
+    return Script(files={".pi/web-search.json": settings, "agent/web-search.json": settings}).prompt(
+        "Go", call("fetch_content", url="http://127.0.0.1:%d/page" % serve()), "done")
 
 
 def ollama_search():

@@ -37,7 +37,8 @@ REPRESENTATIVE = [
     Package(
         "pi-subagents", "0.67.0", "runs a subagent as a process of its own, which is called `pi`",
         lambda: Script().prompt(
-            "Go", call("subagent", agent="delegate", task=inner("Say it", "said by the delegate")), "done"),
+            "Go", call("subagent", agent="delegate", task=inner("Say it", "said by the delegate"),
+                       **{"async": False}), "done"),
         ["said by the delegate"], tools="subagent bg_wait", commands="run subagents-doctor"),
     Package(
         "pi-mcp-adapter", "2.36.0", "lists and calls a tool of an MCP server", scripts.mcp,
@@ -182,7 +183,7 @@ OTHERS = [
         lambda: Script(files={"agent/extensions/pi-permission-system/config.json": {
             "permission": {"*": "allow", "bash": {"*": "allow", "rm *": "deny"}}}})
         .prompt("Go", call("bash", command="rm -rf stones"), "done"),
-        ["bash", "denied"], refuses=True),
+        ["is not permitted to run 'bash' command 'rm -rf stones'"], refuses=True),
     Package(
         "@mjasnikovs/pi-task", "0.18.19", "has a worker that runs as `pi` look something up",
         lambda: Script().prompt(
@@ -229,7 +230,7 @@ OTHERS = [
     Package(
         "@dietrichgebert/ponytail", "4.10.0", "adds its rules to the system prompt, as strictly as a command says",
         lambda: Script().command("/ponytail lite").prompt("Go", "done").sees("lazy senior"),
-        ["PONYTAIL MODE", "LITE"], commands="ponytail ponytail-review"),
+        ["Ponytail mode set to lite."], commands="ponytail ponytail-review"),
     Package("@walterra/pi-charts", "0.0.6", tools="vega_chart", unserved="needs uv and packages of Python"),
     Package("pi-chrome", "0.15.38", commands="chrome", unserved="needs Chrome"),
     Package("pi-bash-live-view", "0.1.1", unserved="needs an install script of node-pty"),

@@ -28,7 +28,7 @@ CACHE = ROOT / "target" / "pi-extensions"
 DOCUMENT = ROOT / "docs" / "pi-extensions.md"
 BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
 LINE = 600  # Characters shown of a differing line.
-SAME, DIFFERS, NOT_SERVED = "same", "differs", "not served"
+SAME, DIFFERS = "same", "differs"
 
 
 class Outcome:
@@ -40,16 +40,11 @@ class Outcome:
 
     @property
     def status(self):
-        if self.example.unserved:
-            return NOT_SERVED
         return DIFFERS if self.differing else SAME
 
     @property
     def why(self):
-        if self.example.unserved:
-            return self.example.unserved
-        reasons = "; ".join(self.reasons)
-        return reasons if not self.differing else f"{len(self.differing)} lines"
+        return f"{len(self.differing)} lines" if self.differing else "; ".join(self.reasons)
 
 
 def main():
@@ -64,7 +59,7 @@ def main():
         outcomes = list(pool.map(lambda name: outcome_of(installation, examples[name], played, options), names))
     if options.show:
         return show(outcomes[0])
-    report(outcomes)
+    report(outcomes, options)
     if options.update:
         update(outcomes)
     return 1 if any(outcome.status == DIFFERS for outcome in outcomes) else 0
@@ -90,15 +85,14 @@ def check_complete(examples, installation):
 def outcome_of(installation, example, played, options):
     """Plays an example with the agents, one after the other: some use fixed names."""
     outcome, begin = Outcome(example), time.time()
-    if not example.unserved:
-        for name in played:
-            outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name, options.reuse)
-        outcome.differing = stuck(outcome)
-        if len(played) == 2:
-            judge(outcome)
+    for name in played:
+        outcome.lines[name], outcome.stderr[name] = lines_of(installation, example, name, options.reuse)
+    outcome.differing = stuck(outcome)
+    if len(played) == 2:
+        judge(outcome)
     outcome.seconds = time.time() - begin
     if not options.show:
-        print(f"{example.name:28} {outcome.status:10} {outcome.seconds:5.1f} s  {outcome.why}", flush=True)
+        print(f"{example.name:28} {outcome.status:8} {outcome.seconds:5.1f} s  {outcome.why}", flush=True)
     return outcome
 
 
@@ -145,11 +139,14 @@ def show(outcome):
     return 0
 
 
-def report(outcomes):
+def report(outcomes, options):
     for outcome in outcomes:
         for line in wire.explained(outcome.differing):
             print(f"{outcome.example.name}: {line[:LINE]}")
-    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS, NOT_SERVED)}
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS)}
+    if not options.only and not options.show and not options.pi_only:
+        for example, pattern in accepted.unused():
+            print(f"accepted.py: {pattern} of {example} is no difference any more")
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
 
 
@@ -165,9 +162,12 @@ def update(outcomes):
 def table_of(outcomes):
     lines = ["| example | result | notes |", "|---|---|---|"]
     for outcome in outcomes:
-        notes = [outcome.why] if outcome.why else []
+        notes = []
         if outcome.example.terminal:
-            notes.insert(0, f"needs a terminal ({outcome.example.terminal}): what is left without one")
+            notes.append(f"needs a terminal ({outcome.example.terminal}); what it does without one is compared")
+        if outcome.example.limit:
+            notes.append(f"needs {outcome.example.limit}")
+        notes += outcome.reasons
         lines.append(f"| {outcome.example.name} | {outcome.status} | {'; '.join(notes)} |")
     return "\n".join(lines) + "\n"
 

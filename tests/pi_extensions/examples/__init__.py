@@ -5,11 +5,11 @@ class Example:
     """An example extension and what is played with it.
 
     `terminal` says what of it a terminal would be needed for: then the scenario shows what is left without one.
-    `unserved` says why it cannot be played here at all.
+    `limit` says why something else of it is not played.
     """
 
-    def __init__(self, name, *scripts, terminal="", unserved=""):
-        self.name, self.scripts, self.terminal, self.unserved = name, scripts, terminal, unserved
+    def __init__(self, name, *scripts, terminal="", limit=""):
+        self.name, self.scripts, self.terminal, self.limit = name, scripts, terminal, limit
 
 
 def all_examples():

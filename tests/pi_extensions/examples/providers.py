@@ -46,5 +46,5 @@ GITLAB = (
 
 EXAMPLES = [
     Example("custom-provider-anthropic", *ANTHROPIC),
-    Example("custom-provider-gitlab-duo", GITLAB),
+    Example("custom-provider-gitlab-duo", GITLAB, limit="a service: only the refused login is played"),
 ]

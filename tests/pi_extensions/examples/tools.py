@@ -145,6 +145,18 @@ SUBAGENT = (
     .dialog("confirm", confirmed=True).settled()
     .sees("You look around.", "You work.", "You stay here.", "continue after: the beginning"))
 
+OFFLINE = """const real = globalThis.fetch;
+globalThis.fetch = async (input, init) => {
+    if (!String(input?.url ?? input).startsWith("http://127.0.0.1")) throw new Error("no network");
+    return real(input, init);
+};
+export default function () {}
+"""
+
+GONDOLIN = (
+    Script(files={"offline.mjs": OFFLINE, "work/a.txt": "one\n"}, companions=["{HOME}/offline.mjs"])
+    .command("/gondolin").prompt("read", call("read", path="a.txt"), "not read").ask("bash", command="ls"))
+
 EXAMPLES = [
     Example("hello", HELLO),
     Example("todo", TODO),
@@ -158,5 +170,5 @@ EXAMPLES = [
     Example("minimal-mode", MINIMAL_MODE),
     Example("ssh", *SSH),
     Example("subagent", SUBAGENT),
-    Example("gondolin", unserved="starts a virtual machine, whose image and QEMU it wants to have"),
+    Example("gondolin", GONDOLIN, limit="a virtual machine: only that its image cannot be fetched is played"),
 ]
