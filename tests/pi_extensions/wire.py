@@ -34,6 +34,7 @@ PRIVATE_OF_RECORD = {"message_end": "entryId", "agent_settled": "aborted"}
 
 PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in [
     (r"\x1b\[[0-9;]*m", ""),  # bowline's theme has no colours, so that clients need not strip them.
+    (r"bowline: not used, because this project is not trusted: [^\n]*\n", ""),  # For people, on stderr.
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>"),
     (r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d+Z?", "<time>"),
     (r"\b(toolu|call|msg|resp|chatcmpl)_[A-Za-z0-9_-]+", r"<\1>"),

@@ -35,7 +35,7 @@ PLAN_MODE = [
     .begin("go on", call("bash", command="touch first"), "First is there. [DONE:1]").settled()
     .command("/todos")
     .begin("finish", "All is there. [DONE:2]").settled()
-    .command("/todos").ask("get_entries")
+    .command("/todos")
     .shell("ls").offers("questionnaire", "edit", "grep")
     .sees("[PLAN MODE ACTIVE]", "[EXECUTING PLAN - Full tool access enabled]", "Start with: First file"),
     Script(arguments=["--plan"])
