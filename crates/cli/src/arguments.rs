@@ -193,6 +193,8 @@ pub(crate) struct Arguments {
     /// The long names of the flags that were given, in order.
     used: Vec<&'static str>,
     unknown: Vec<Unknown>,
+    /// Flags of an emulated agent that bowline does not serve.
+    foreign: Vec<GivenFlag>,
     /// Whether words are messages even if no mode is named.
     takes_messages: bool,
     /// Files and folders with extensions.
@@ -245,7 +247,7 @@ impl Arguments {
             Unknown::Flag(flag) => Some(flag.clone()),
             _ => None,
         });
-        flags.collect()
+        flags.chain(self.foreign.iter().cloned()).collect()
     }
 
     /// Returns the warnings about what only an extension can know, if there is none.
@@ -319,11 +321,15 @@ impl Arguments {
             let next_word = words.peek().map(|(word, _)| word.clone());
             let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with(['-', '@']));
             let name = name.trim_start_matches('-').to_owned();
-            self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word }));
+            self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word, is_optional: false }));
             return Ok(());
         };
         let value = take_value(flag.long, flag.takes, attached, words)?;
         self.warnings.push(flag.judge(&value).map_err(Failure::Usage)?);
+        // An extension may have a flag of this name.
+        let name = flag.long.trim_start_matches('-').to_owned();
+        let attached = matches!(flag.takes, Takes::Value(_)).then_some(value);
+        self.foreign.push(GivenFlag { name, attached, next_word: None, is_optional: true });
         Ok(())
     }
 
@@ -613,6 +619,7 @@ mod tests {
             name: name.to_owned(),
             attached: attached.map(ToOwned::to_owned),
             next_word: next.map(ToOwned::to_owned),
+            is_optional: false,
         };
         assert_eq!(
             arguments.unknown_flags(),

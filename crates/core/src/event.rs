@@ -334,4 +334,6 @@ pub struct ToolReport {
     pub details: Option<Value>,
     /// Rare, so it takes little room.
     pub usage: Option<Box<Usage>>,
+    /// Whether the tool wants the run to end.
+    pub ends_run: bool,
 }

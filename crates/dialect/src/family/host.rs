@@ -303,7 +303,7 @@ fn output(value: Option<Value>) -> Result<ToolReport, String> {
             .map_err(|problem| format!("has a block of \"content\" at index {index} that {problem}"))
     });
     let details = output.remove("details").filter(|details| !details.is_null());
-    Ok(ToolReport { content: content.collect::<Result<_, _>>()?, details, usage: None })
+    Ok(ToolReport { content: content.collect::<Result<_, _>>()?, details, ..ToolReport::default() })
 }
 
 fn block_of(block: &Value) -> Result<Content, &'static str> {

@@ -242,11 +242,19 @@ pub(crate) struct Report<'event> {
     /// What the tool spent on models of its own; of a tool that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<&'event Usage>,
+    /// `true` if the tool wants the run to end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    terminate: bool,
 }
 
 impl<'event> From<&'event ToolReport> for Report<'event> {
     fn from(report: &'event ToolReport) -> Self {
-        Self { content: &report.content, details: report.details.as_ref(), usage: report.usage.as_deref() }
+        Self {
+            content: &report.content,
+            details: report.details.as_ref(),
+            usage: report.usage.as_deref(),
+            terminate: report.ends_run,
+        }
     }
 }
 

@@ -273,7 +273,7 @@ impl Session {
             call_id: call.id.clone(),
             tool: call.tool.clone(),
             arguments: Arc::clone(&call.arguments),
-            partial: ToolReport { content, details, usage: None },
+            partial: ToolReport { content, details, ..ToolReport::default() },
         };
         self.emit(event);
     }
@@ -295,6 +295,7 @@ impl Session {
                 content: outcome.content.clone(),
                 details: outcome.details.clone(),
                 usage: outcome.usage.clone(),
+                ends_run: outcome.ends_run,
             },
             is_error: outcome.is_error,
             duration: self.agent.clock().since(started),

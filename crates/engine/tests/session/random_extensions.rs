@@ -49,7 +49,12 @@ impl Dice {
 
 fn note(text: &str) -> CustomMessageDraft {
     let content = vec![Content::text(text)];
-    CustomMessageDraft { custom_type: "note".to_owned(), content: content.into(), display: true, details: None }
+    CustomMessageDraft {
+        custom_type: "note".to_owned(),
+        content: content.into(),
+        display: true,
+        details: None,
+    }
 }
 
 /// Does something at a hook.

@@ -371,7 +371,11 @@ async fn report_late(plan: &Plan, group: &Group) {
 async fn report_flags(plan: &Plan, group: &Group, link: &SessionLink) {
     let unknown: Vec<_> = {
         let taken = lock(&group.taken_flags);
-        plan.flags.iter().filter(|flag| !taken.contains(&flag.name)).map(|flag| flag.name.clone()).collect()
+        plan.flags
+            .iter()
+            .filter(|flag| !flag.is_optional && !taken.contains(&flag.name))
+            .map(|flag| flag.name.clone())
+            .collect()
     };
     for name in unknown {
         let error = format!("unknown option --{name}: no extension has it");

@@ -104,12 +104,14 @@ pub struct GivenFlag {
     pub attached: Option<String>,
     /// The next word, if it does not start with a dash.
     pub next_word: Option<String>,
+    /// Whether the command line is right although no extension knows the flag.
+    pub is_optional: bool,
 }
 
 impl GivenFlag {
     /// Returns the value that the flag has for an extension that knows it, or what is wrong with it.
     pub fn value(&self, flag: &FlagRegistration) -> Result<Value, String> {
-        let Self { name, attached, next_word } = self;
+        let Self { name, attached, next_word, .. } = self;
         match (flag.r#type, attached.as_deref().or(next_word.as_deref())) {
             (FlagType::Boolean, _) => match attached.as_deref() {
                 None | Some("true") => Ok(true.into()),
@@ -132,6 +134,7 @@ mod tests {
             name: "f".to_owned(),
             attached: attached.map(ToOwned::to_owned),
             next_word: next.map(ToOwned::to_owned),
+            is_optional: false,
         };
         let flag = FlagRegistration { name: "f".to_owned(), r#type: kind, description: None, default: None };
         assert_eq!(given.value(&flag), expected.map_err(ToOwned::to_owned));
