@@ -4,6 +4,7 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from run_examples import CACHE
 from script import Script, call
 
 # A server of the Model Context Protocol with one tool.
@@ -122,7 +123,7 @@ def question():
     options = [{"label": "granite", "description": "hard"}, {"label": "chalk", "description": "soft"}]
     return Script().begin("Go", call("ask_user_question", questions=[
         {"question": "Which stone?", "header": "Stone", "options": options}]), "done") \
-        .dialog("select", value="granite").settled()
+        .dialog("select", value="1. granite — hard").settled()
 
 
 def workflow():
@@ -132,10 +133,14 @@ def workflow():
 export default defineWorkflow({ name: "both", start: "first", stages: { first: acts(), second: terminal() },
   edges: { first: "second", second: "stop" } });
 """
-    return Script(files={
-        "agent/skills/first/SKILL.md": skill.format("first"), "agent/skills/second/SKILL.md": skill.format("second"),
-        "work/.rpiv/workflows/config.ts": config}).command("/wf").command("/wf both stones").sleep(5) \
-        .shell("cat .rpiv/workflows/runs/*.jsonl")
+    # The project has the package installed, as its configuration imports it.
+    folder = "node_modules/@juicesharp"
+    package = CACHE / "packages" / "juicesharp_rpiv-workflow" / folder / "rpiv-workflow"
+    return Script(
+        files={"agent/skills/first/SKILL.md": skill.format("first"),
+               "agent/skills/second/SKILL.md": skill.format("second"), "work/.rpiv/workflows/config.ts": config},
+        setup=f"mkdir -p {folder} && ln -s {package} {folder}/",
+    ).command("/wf").command("/wf both stones").sleep(5).shell("cat .rpiv/workflows/runs/*.jsonl")
 
 
 def experiment():

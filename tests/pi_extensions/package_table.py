@@ -39,7 +39,7 @@ REPRESENTATIVE = [
         lambda: Script().prompt(
             "Go", call("subagent", agent="delegate", task=inner("Say it", "said by the delegate"),
                        **{"async": False}), "done"),
-        ["said by the delegate"], tools="subagent bg_wait", commands="run subagents-doctor"),
+        ["\nsaid by the delegate"], tools="subagent bg_wait", commands="run subagents-doctor"),
     Package(
         "pi-mcp-adapter", "2.36.0", "lists and calls a tool of an MCP server", scripts.mcp,
         ["shouted: HELLO"], tools="mcp mcpScript", commands="mcp"),
@@ -49,7 +49,7 @@ REPRESENTATIVE = [
     Package("taskplane", "0.30.4"),
     Package(
         "pi-web-access", "0.28.0", "turns a page of a local web server into Markdown", scripts.web_page,
-        ["# Of stones", "Stones are **hard**"], tools="web_search fetch_content", commands="websearch"),
+        ["## What they are", "Stones are **hard**"], tools="web_search fetch_content", commands="websearch"),
     Package("@plannotator/pi-extension", "0.9.3"),
     Package(
         "pi-lens", "3.8.73", "reads one function out of a file by its name", lambda: Script(
@@ -58,7 +58,7 @@ REPRESENTATIVE = [
         ["in the middle"], tools="read_symbol module_report", commands="lens-health"),
     Package(
         "pi-markdown-preview", "0.16.0", "writes an answer as a page (with a stand-in for pandoc)", lambda: Script(
-            programs={"pandoc": "#!/bin/sh\necho '<p>made by pandoc</p>'\n"}
+            programs={"pandoc": "#!/bin/sh\ncat >/dev/null\necho '<p>made by pandoc</p>'\n"}
         ).prompt("Go", call("preview_export", format="html", markdown="# Title", outputPath="out.html"), "done")
         .shell("grep -o 'made by pandoc' out.html"),
         ["preview_export", "out.html", "made by pandoc"], tools="preview_export", commands="preview preview-pdf"),
@@ -81,7 +81,7 @@ REPRESENTATIVE = [
     Package(
         "pi-btw", "0.4.1", "answers a question in a session beside the main one",
         lambda: Script().prompt("Hello", "hi").command('/btw --save What? PLAN [{"text":"answered beside"}]').sleep(2),
-        ["answered beside"], commands="btw btw:new btw:inject"),
+        ["A: answered beside"], commands="btw btw:new btw:inject"),
     Package("pi-studio", "0.5.38"),
     Package(
         "pi-docparser", "4.0.0", "takes the text out of a PDF file", scripts.document,
@@ -98,13 +98,13 @@ REPRESENTATIVE = [
             "Go", call("schedule_prompt", action="add", name="soon", schedule="+2s", type="once",
                        prompt="prompted by the clock"), call("schedule_prompt", action="list"), "waiting")
         .until(type="message_end", message={"role": "user"}).settled(),
-        ["schedule_prompt", "soon", "prompted by the clock"], tools="schedule_prompt", commands="schedule-prompt"),
+        ["prompted by the clock"], tools="schedule_prompt", commands="schedule-prompt"),
     Package(
         "@tintinweb/pi-subagents", "0.14.1", "runs a subagent in its own process",
         lambda: Script().prompt(
             "Go", call("Agent", prompt=inner("Say it", "said by the subagent"), description="Says it",
                        subagent_type="general-purpose"), "done"),
-        ["said by the subagent"], tools="Agent get_subagent_result", commands="agents"),
+        ["\nsaid by the subagent"], tools="Agent get_subagent_result", commands="agents"),
     Package("pi-oracle", "0.7.20"),
     Package("pi-teams", "0.9.13"),
     Package(
@@ -113,12 +113,12 @@ REPRESENTATIVE = [
             ".pi/agent/prompts/with-other.md": "---\ndescription: D\nmodel: mock/m2\n---\nTemplate for $@\n",
             "agent/prompts/with-other.md": "---\ndescription: D\nmodel: mock/m2\n---\nTemplate for $@\n"})
         .begin("/with-other stones").settled().sleep(1).sees('Template for stones'),
-        ["with-other", "m2"], commands="chain-prompts prompt-tool"),
+        ["D [m2] (user)", "Restored to m1"], commands="chain-prompts prompt-tool"),
     Package(
         "@juicesharp/rpiv-advisor", "2.11.0", "asks another model for advice",
         lambda: Script(files={".config/rpiv-advisor/advisor.json": {"modelKey": "mock/m2"}})
-        .prompt("Go", call("advisor"), "done"),
-        ["advisor"], tools="advisor", commands="advisor"),
+        .prompt("Go", {"text": "wait", "tools": [call("advisor")]}, "count them twice"),
+        ["Advisor restored: mock/m2", "advisor: text\ncount them twice"], tools="advisor", commands="advisor"),
     Package("@aliou/pi-guardrails", "0.9.3"),
     Package("@leing2021/super-pi", "0.23.4"),
     Package("@davidorex/pi-behavior-monitors", "0.33.0"),
@@ -141,8 +141,8 @@ REPRESENTATIVE = [
     Package(
         "pi-plan-mode", "0.2.4", "keeps a session from changing files while it plans",
         lambda: Script().command("/plan").prompt(
-            "Go", call("write", path="out.txt", content="no"), "done").shell("ls"),
-        ["plan"], commands="plan plan:approve", refuses=True),
+            "Go", call("write", path="/var/tmp/pi-plan-mode-may-not-write", content="no"), "done"),
+        ["Plan mode is now active.", "write: "], commands="plan plan:approve", refuses=True),
     Package("@llblab/pi-telegram", "0.36.10"),
     Package("pi-rewind", "0.5.0"),
     Package("pi-show-diffs", "0.2.8"),
@@ -158,12 +158,12 @@ OTHERS = [
         ["#1", "Count the stones"], tools="todo", commands="todos", companions=["@juicesharp/rpiv-i18n@2.11.0"]),
     Package(
         "@juicesharp/rpiv-ask-user-question", "2.11.0", "asks the user with a dialog", scripts.question,
-        ["Which stone?", "granite"], tools="ask_user_question", companions=["@juicesharp/rpiv-i18n@2.11.0"]),
+        ["Which stone?", "ask_user_question: text\nUser"], tools="ask_user_question", companions=["@juicesharp/rpiv-i18n@2.11.0"]),
     Package(
         "@juicesharp/rpiv-btw", "2.11.0", "shows the answer to a side question in a component of its own",
         lambda: Script().ask("set_client_capabilities", render=True, columns=80, rows=24).prompt("Hello", "hi")
         .send("prompt", message='/btw What? PLAN [{"text":"answered beside"}]').sleep(3),
-        ["answered beside"], commands="btw"),
+        ["\n    answered beside"], commands="btw"),
     Package(
         "@juicesharp/rpiv-args", "2.11.0", "fills arguments and the output of a command into a skill",
         lambda: Script(files={"agent/skills/carry/SKILL.md":
@@ -171,13 +171,13 @@ OTHERS = [
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
         "@juicesharp/rpiv-workflow", "2.11.0", "runs a workflow of two skills", scripts.workflow,
-        [], commands="wf", companions=["@standard-schema/spec@1"]),
+        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1"]),
     Package(
-        "@capyup/pi-goal", "0.6.0", "sets a goal and works on it until it is reached",
+        "@capyup/pi-goal", "0.6.0", "sets a goal, and has an auditor of its own check whether it is reached",
         lambda: Script().command(
             '/goals-set Count stones PLAN [{"tools":[{"name":"get_goal","args":{}}]},'
             '{"tools":[{"name":"update_goal","args":{"status":"complete"}}]},{"text":"done"}]').settled().sleep(1),
-        ["Count stones", "complete"], tools="get_goal create_goal update_goal", commands="goals goals-set goal-status"),
+        ["independent completion audit", "Goal audit rejected."], tools="get_goal create_goal update_goal", commands="goals goals-set goal-status"),
     Package(
         "@gotgenes/pi-permission-system", "20.7.3", "refuses a command that its rules deny",
         lambda: Script(files={"agent/extensions/pi-permission-system/config.json": {
@@ -188,16 +188,16 @@ OTHERS = [
         "@mjasnikovs/pi-task", "0.18.19", "has a worker that runs as `pi` look something up",
         lambda: Script().prompt(
             "Go", call("pi-worker", prompt=inner("Look", "found by the worker")), "done"),
-        ["found by the worker"], tools="pi-worker", commands="task task-list"),
+        ["\nfound by the worker"], tools="pi-worker", commands="task task-list"),
     Package(
         "@tmustier/pi-ralph-wiggum", "0.2.3", "repeats a task until it is done",
         lambda: Script().prompt(
             "Go", call("ralph_start", name="stones", taskContent="# Stones\n- [ ] count", maxIterations=2),
             call("ralph_done"), "<promise>COMPLETE</promise>").sleep(2).shell("ls .ralph"),
-        ["stones.md"], tools="ralph_start ralph_done", commands="ralph ralph-stop"),
+        ["RALPH LOOP: stones | Iteration 1/2", "stones.state.json"], tools="ralph_start ralph_done", commands="ralph ralph-stop"),
     Package(
         "pi-autoresearch", "1.6.0", "runs an experiment and logs its result", scripts.experiment,
-        ["init_experiment", "run_experiment"], tools="init_experiment run_experiment log_experiment",
+        ["Experiment initialized", "Parsed metrics: ★ count=3"], tools="init_experiment run_experiment log_experiment",
         commands="autoresearch"),
     Package(
         "pi-blueprint", "0.2.1", "makes a plan in phases and tells the next task", scripts.blueprint,
@@ -220,10 +220,10 @@ OTHERS = [
         "pi-simplify", "0.2.2", "has the model review what git shows as changed",
         lambda: Script(files={"work/a.txt": "one\n"}, setup="git init -q && git add . && git commit -qm x && echo two >a.txt")
         .command("/simplify").settled().sees("a.txt"),
-        ["a.txt"], commands="simplify"),
+        ["- a.txt (modified)"], commands="simplify"),
     Package(
         "pi-wizard", "0.1.0", "leads through steps in a component", scripts.wizard,
-        ["First step"], tools="wizard wizard_update", commands="wizard"),
+        ["First step (1/1)", "Wizard completed."], tools="wizard wizard_update", commands="wizard"),
     Package(
         "@0xkobold/pi-ollama", "0.5.0", "lists models (of a stand-in for Ollama)", scripts.ollama_models,
         ["pebble:1b"], commands="ollama-status ollama-models", companions=["ollama"]),

@@ -5,6 +5,7 @@
   packages.py --update        also writes the table into docs/pi-extensions.md
   --only NAME...              only these packages
   --show NAME                 prints the run of a package
+  --pi-only                   checks that the packages do their work in the real pi
   --again                     asks npm again for what it did not have
 
 Installs the packages below target/ if they are missing, without their install scripts. BOWLINE names the program to test.
@@ -79,6 +80,7 @@ def parse():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--pi-only", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--update", action="store_true")
     return parser.parse_args()
@@ -88,7 +90,7 @@ def outcome_of(installation, package, options):
     outcome, begin = Outcome(package), time.time()
     outcome.missing = install(package, options.again)
     if not outcome.missing:
-        run(installation, outcome)
+        run(installation, outcome, "pi" if options.pi_only else "bowline")
     outcome.seconds = time.time() - begin
     if not options.show:
         print(line_of(outcome), flush=True)
@@ -140,12 +142,12 @@ def npm_install(folder, *names):
     return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"npm ended with {done.returncode}"
 
 
-def run(installation, outcome):
-    """Starts bowline with a package, lets it do its work, and notes what is wrong."""
+def run(installation, outcome, agent):
+    """Starts an agent with a package, lets it do its work, and notes what is wrong."""
     package = outcome.package
     script = package.script() if package.script else Script()
     script.ask("get_state")
-    started = agents.agent(installation, "bowline", [place_of(package)])
+    started = agents.agent(installation, agent, [place_of(package)])
     started["files"][f"{agents.AGENT_FOLDER}/settings.json"] = json.dumps(SETTINGS)
     try:
         outcome.log, requests, outputs, _, outcome.stderr = agents.play(started, script, TIMEOUT)
@@ -154,7 +156,9 @@ def run(installation, outcome):
         return
     outcome.extensions = extensions_of(outcome.log)
     outcome.seen = seen(outcome.log) + [output for _, output in outputs]
-    outcome.problems = list(problems(outcome, script, requests))
+    if agent == "bowline":
+        outcome.problems += problems_of_listing(outcome)
+    outcome.problems += problems_of_work(outcome, script, requests)
 
 
 def extensions_of(log):
@@ -194,41 +198,40 @@ def text_of(value):
     return ""
 
 
-def problems(outcome, script, requests):
+def problems_of_listing(outcome):
     package = outcome.package
     if not outcome.extensions:
         yield "bowline gives no state"
     for extension in outcome.extensions:
         if extension["status"] != "running":
             yield f"is {extension['status']}: {extension.get('reason', '')}"
+    for kind, wanted in (("tools", package.tools), ("commands", package.commands), ("providers", package.providers)):
+        listed = outcome.names(kind)
+        if lacking := [name for name in wanted.split() if name not in listed]:
+            yield f"does not list {kind} {' '.join(lacking)}"
+
+
+def problems_of_work(outcome, script, requests):
     for entry in outcome.log:
         record = entry.get("out", {})
         if record.get("type") == "extension_error":
             yield f"error in {record.get('event')}: {record.get('error')}"
         elif record.get("type") == "response" and not record.get("success"):
             yield f"{record.get('command')}: {record.get('error')}"
-        elif record.get("type") == "tool_execution_end" and record.get("isError") and not package.refuses:
+        elif record.get("type") == "tool_execution_end" and record.get("isError") and not outcome.package.refuses:
             yield f"tool {record['toolName']}: {text_of(record.get('result'))[:300]}"
         elif "stuck" in entry:
             yield f"waits for {json.dumps(entry['stuck'])}"
-        elif "exit" in entry and entry["exit"] != 0:
-            yield f"bowline ends with {entry['exit']}"
-    listed = {kind: set(outcome.names(kind)) for kind in ("tools", "commands", "providers")}
-    for kind, wanted in (("tools", package.tools), ("commands", package.commands), ("providers", package.providers)):
-        if lacking := [name for name in wanted.split() if name not in listed[kind]]:
-            yield f"does not list {kind} {' '.join(lacking)}"
+        elif entry.get("exit"):
+            yield f"ends with {entry['exit']}"
     everything = "\n".join(outcome.seen)
-    for text in package.shows:
+    for text in outcome.package.shows:
         if text not in everything:
             yield f"does not show {text!r}"
     sent = json.dumps(requests, ensure_ascii=False)
     for text in script.sent:
         if json.dumps(text, ensure_ascii=False)[1:-1] not in sent:
             yield f"the model does not see {text!r}"
-    offered = {tool.get("name") for body in requests for tool in body.get("tools", [])}
-    for name in script.offered:
-        if name not in offered:
-            yield f"the model is not offered {name}"
 
 
 def line_of(outcome):

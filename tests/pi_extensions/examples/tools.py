@@ -13,8 +13,8 @@ TODO = (
     .prompt("add", call("todo", action="add", text="buy milk"),
             call("todo", action="add", text="feed the cat"), "added")
     .prompt("toggle", call("todo", action="toggle", id=1), "toggled")
-    .prompt("errors", [call("todo", action="add"), call("todo", action="toggle", id=9), call("todo", action="toggle"),
-                       call("todo", action="paint")], "all wrong")
+    .prompt("errors", [call("todo", action="add"), call("todo", action="toggle", id=9), call("todo", action="toggle")],
+            call("todo", action="paint"), "all wrong")
     .prompt("list", call("todo", action="list"), "listed")
     .command("/todos")
     .ask_for("FILE", "data.sessionFile", "get_state")
