@@ -41,7 +41,7 @@ STRUCTURED_OUTPUT = (
     .prompt("summarise badly", call("structured_output", headline="News"), "failed")
     # The run goes on, because only one of the two results ends it.
     .prompt("with another", [call("structured_output", headline="A", summary="B", actionItems=[]),
-                             call("bash", command="echo more")], "went on")
+                             call("bash", command="sleep 0.3; echo more")], "went on")
     .sees("Emit a final structured answer as a terminating tool result"))
 
 TOOL_OVERRIDE = (

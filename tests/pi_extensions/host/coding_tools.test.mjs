@@ -23,9 +23,9 @@ const builtIn = (...names) => names.map((name) => ({ name, source: "builtin" }))
 test("bowline carries out a tool that nothing changes", async (t) => {
   const calls = [];
   const answer = { content: [{ type: "text", text: "from bowline" }], details: { a: 1 }, isError: false };
-  const request = async (method, params, { onChunk }) => {
+  const request = async (method, params, { onProgress }) => {
     calls.push([method, params]);
-    onChunk({ content: [{ type: "text", text: "part" }] });
+    onProgress({ content: [{ type: "text", text: "part" }] });
     return answer;
   };
   withBridge(t, { state: { cwd: "/project", allTools: builtIn("read") }, request });

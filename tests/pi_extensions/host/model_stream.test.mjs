@@ -37,8 +37,8 @@ test("chunks become events with the message so far", async () => {
   connectBridge({
     models: [model],
     answers: {
-      "model.stream": (_, { onChunk }) => {
-        chunks.forEach(onChunk);
+      "model.stream": (_, { onProgress }) => {
+        chunks.forEach(onProgress);
         return final;
       },
     },
@@ -94,9 +94,9 @@ test("a failure is a message", async () => {
   connectBridge({
     models: [model],
     answers: {
-      "model.stream": (_, { onChunk }) => {
-        onChunk({ type: "text_start", contentIndex: 0 });
-        onChunk({ type: "text_delta", contentIndex: 0, delta: "par" });
+      "model.stream": (_, { onProgress }) => {
+        onProgress({ type: "text_start", contentIndex: 0 });
+        onProgress({ type: "text_delta", contentIndex: 0, delta: "par" });
         throw new Error("503 overloaded");
       },
     },
@@ -175,12 +175,12 @@ test("long arguments of a tool call are whole at the end", async () => {
   connectBridge({
     models: [model],
     answers: {
-      "model.stream": (_, { onChunk }) => {
-        onChunk({ type: "toolcall_start", contentIndex: 0, id: "c", toolName: "write" });
+      "model.stream": (_, { onProgress }) => {
+        onProgress({ type: "toolcall_start", contentIndex: 0, id: "c", toolName: "write" });
         for (let start = 0; start < text.length; start += 20) {
-          onChunk({ type: "toolcall_delta", contentIndex: 0, delta: text.slice(start, start + 20) });
+          onProgress({ type: "toolcall_delta", contentIndex: 0, delta: text.slice(start, start + 20) });
         }
-        onChunk({ type: "toolcall_end", contentIndex: 0 });
+        onProgress({ type: "toolcall_end", contentIndex: 0 });
         return answer({ content: [call], stopReason: "toolUse" });
       },
     },
