@@ -41,6 +41,7 @@ fn commands() -> Vec<Value> {
         json!({ "type": "get_sandbox" }),
         json!({ "type": "set_approvals", "ask": "untrusted" }),
         json!({ "type": "set_client_capabilities", "approvals": "record", "changes": true }),
+        json!({ "type": "widget_input", "widgetKey": "game:1", "data": "x" }),
         json!({ "type": "approval_response", "approvalId": "ap_1", "decision": "once" }),
         json!({ "type": "get_changes" }),
         json!({ "type": "undo" }),

@@ -6,6 +6,9 @@ use bowline_testkit::{Agent, Api, Launch, ModelServer, Protocol, Reply, Workspac
 use serde_json::{Value, json};
 
 /// An extension that uses everything that extensions can show.
+/// An extension that shows a component.
+const COMPONENT: &str = include_str!("component.py");
+
 const EXTENSION: &str = include_str!("../../../../tests/conformance/extensions/ui_all.py");
 
 const BINARY: &str = env!("CARGO_BIN_EXE_bowline");
@@ -220,6 +223,30 @@ impl Recorder {
             line.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
             self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
             agent.send(line.clone());
+            self.commands.push(line);
+        }
+        self.others.extend(agent.transcript().iter().cloned());
+    }
+
+    /// Has an extension show a component, presses a key and closes it.
+    pub fn record_component(&mut self) {
+        std::fs::write(self.workspace.work().join("component.py"), COMPONENT).unwrap();
+        let launch = Launch::rpc(&self.workspace).dialect(self.dialect).model("mock/m2");
+        let arguments = ["--clock", "fixed", "--no-session", "--extension", "component.py"];
+        let mut agent = launch.arguments(&arguments).start();
+        agent.carry_out(
+            json!({ "type": "set_client_capabilities", "render": true, "columns": 100, "rows": 30 }),
+        );
+        agent.send(json!({ "type": "prompt", "message": "/pick" }));
+        agent.until(|record| record["takesKeys"] == true);
+        let inputs = [json!({ "data": "\u{1b}[B" }), json!({ "close": true })];
+        for (number, input) in inputs.into_iter().enumerate() {
+            let id = format!("keys-{number}");
+            let mut line = json!({ "id": id, "type": "widget_input", "widgetKey": "pick:1" });
+            line.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+            self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
+            agent.send(line.clone());
+            assert_eq!(agent.response(&id)["success"], true);
             self.commands.push(line);
         }
         self.others.extend(agent.transcript().iter().cloned());

@@ -237,6 +237,7 @@ pub(crate) fn pi() -> Recorder {
     run_sandbox(&mut recorder);
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();
+    recorder.record_component();
     run_approval(&mut recorder, "agent_settled");
     recorder
 }
@@ -284,6 +285,7 @@ pub(crate) fn omp() -> Recorder {
     log_in(&mut recorder);
     run_sandbox(&mut recorder);
     recorder.record_extension();
+    recorder.record_component();
     run_approval(&mut recorder, "agent_end");
     recorder
 }
