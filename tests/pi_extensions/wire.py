@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import comparison  # noqa: E402
-from wording import same_words  # noqa: E402
+from wording import same_summary, same_words  # noqa: E402
 
 BUILT_IN = {"read", "bash", "edit", "write", "grep", "find", "ls"}
 
@@ -117,10 +117,10 @@ def mask(value, replacements, is_top=True):
             result[key] = "<id>"
         else:
             result[key] = mask(part, replacements, False)
-    if "summary" in result and "details" in result:
-        result["summary"] = "<summary>"  # Of the agent itself: extensions' own summaries have no details.
     if result.get("data") == {}:
         del result["data"]
+    if isinstance(result.get("summary"), str):
+        result["summary"] = same_summary(result["summary"])
     if value.get("type") == "text" and isinstance(result.get("text"), str):
         result["text"] = same_words(result["text"])
     return mask_built_in(result)

@@ -36,3 +36,9 @@ def same_words(text):
         if count:
             break
     return text
+
+
+def same_summary(text):
+    """Returns the summary of a compaction without what the agents put around the model's answers."""
+    text = text.removeprefix("No prior history.\n\n---\n\n**Turn Context (split turn):**\n\n")
+    return re.sub(r" +(?=\n|$)", "", text)

@@ -12,15 +12,15 @@ export function listedModel(provider, id, fields = {}) {
 }
 
 /**
- * Connects the shims to it. `answers` has, by method, what a request resolves to, or a function of the parameters and the
+ * Connects the shims to it. `models` can be used, `known` are all. `answers` has, by method, what a request resolves to, or a function of the parameters and the
  * options of the request.
  */
-export function connectBridge({ models = [], answers = {}, scope = "user" } = {}) {
+export function connectBridge({ models = [], known = models, answers = {}, scope = "user" } = {}) {
   const asked = [];
   const notified = [];
   connect({
     state: {},
-    models: () => models,
+    models: ({ all } = {}) => (all ? known : models),
     invalidateModels() {},
     currentExtension: () => ({ id: "x", path: "/x.ts", sourceInfo: { scope } }),
     runtime: () => undefined,
