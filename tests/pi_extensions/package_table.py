@@ -22,6 +22,8 @@ class Package:
     providers: str = ""
     # What npm has to install beside it: its peers that are not pi's.
     companions: tuple = ()
+    # Packages among them that are extensions too, and are loaded with it.
+    beside: tuple = ()
     # Whether results of tools that are errors are what it is for.
     refuses: bool = False
     # Why there is no script.
@@ -171,7 +173,8 @@ OTHERS = [
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
         "@juicesharp/rpiv-workflow", "2.11.0", "runs a workflow of two skills", scripts.workflow,
-        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1"]),
+        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
+        beside=["@juicesharp/rpiv-pi"]),
     Package(
         "@capyup/pi-goal", "0.6.0", "sets a goal, and has an auditor of its own check whether it is reached",
         lambda: Script().command(

@@ -101,17 +101,18 @@ def folder_of(package):
     return CACHE / "packages" / package.name.replace("@", "").replace("/", "_")
 
 
-def place_of(package):
-    return folder_of(package) / "node_modules" / package.name
+def places_of(package):
+    return [folder_of(package) / "node_modules" / name for name in (package.name, *package.beside)]
 
 
 def install(package, is_asked_again):
     """Installs a package if it is missing. Returns why that is not possible."""
-    folder, manifest = folder_of(package), place_of(package) / "package.json"
+    folder = folder_of(package)
+    manifest, *others = [place / "package.json" for place in places_of(package)]
     note = folder / "not-installed"
     if manifest.exists():
         found = json.loads(manifest.read_text())["version"]
-        if found == package.version:
+        if found == package.version and all(path.exists() for path in others):
             return ""
         shutil.rmtree(folder)
     if note.exists() and not is_asked_again:
@@ -147,7 +148,7 @@ def run(installation, outcome, agent):
     package = outcome.package
     script = package.script() if package.script else Script()
     script.ask("get_state")
-    started = agents.agent(installation, agent, [place_of(package)])
+    started = agents.agent(installation, agent, places_of(package))
     started["files"][f"{agents.AGENT_FOLDER}/settings.json"] = json.dumps(SETTINGS)
     try:
         outcome.log, requests, outputs, _, outcome.stderr = agents.play(started, script, TIMEOUT)
