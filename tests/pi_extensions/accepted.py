@@ -1,6 +1,6 @@
 """Differences between the real pi and bowline that are meant to be, with their reasons.
 
-Each is a rule for differing lines: if all differences of an example are accepted, it counts as the same.
+Each is a rule for differing lines: if all differences of an example are accepted, it is the same but for details.
 """
 import re
 
@@ -30,14 +30,18 @@ RULES = [
 used = set()
 
 
-def reason(example, line):
-    """Returns why a difference is accepted, or None."""
+def is_accepted(example, line):
     for rule in RULES:
-        name, pattern, why = rule
+        name, pattern, _ = rule
         if name == example and re.search(pattern, line):
             used.add(rule)
-            return why
-    return None
+            return True
+    return False
+
+
+def reasons(example):
+    """Returns why an example may differ."""
+    return list(dict.fromkeys(why for name, _, why in RULES if name == example))
 
 
 def unused():

@@ -28,23 +28,29 @@ CACHE = ROOT / "target" / "pi-extensions"
 DOCUMENT = ROOT / "docs" / "pi-extensions.md"
 BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
 LINE = 600  # Characters shown of a differing line.
-SAME, DIFFERS = "same", "differs"
+SAME, DETAILS, DIFFERS = "same", "same but for details", "differs"
 
 
 class Outcome:
     """What came of an example. `lines` are those of each agent, `differing` the ones that nothing accepts."""
 
     def __init__(self, example):
-        self.example, self.lines, self.stderr = example, {}, {}
-        self.differing, self.reasons, self.seconds = [], [], 0
+        self.example, self.lines, self.stderr, self.differing, self.seconds = example, {}, {}, [], 0
 
     @property
     def status(self):
-        return DIFFERS if self.differing else SAME
+        if self.differing:
+            return DIFFERS
+        return DETAILS if accepted.reasons(self.example.name) else SAME
 
     @property
-    def why(self):
-        return f"{len(self.differing)} lines" if self.differing else "; ".join(self.reasons)
+    def notes(self):
+        notes = []
+        if self.example.terminal:
+            notes.append(f"needs a terminal ({self.example.terminal}); what it does without one is compared")
+        if self.example.limit:
+            notes.append(f"needs {self.example.limit}")
+        return notes + accepted.reasons(self.example.name)
 
 
 def main():
@@ -92,7 +98,7 @@ def outcome_of(installation, example, played, options):
         judge(outcome)
     outcome.seconds = time.time() - begin
     if not options.show:
-        print(f"{example.name:28} {outcome.status:8} {outcome.seconds:5.1f} s  {outcome.why}", flush=True)
+        print(f"{example.name:28} {outcome.seconds:5.1f} s  {outcome.status}", flush=True)
     return outcome
 
 
@@ -124,18 +130,14 @@ def stuck(outcome):
 
 
 def judge(outcome):
-    for line in wire.differences(outcome.lines["pi"], outcome.lines["bowline"]):
-        why = accepted.reason(outcome.example.name, line)
-        if why is None:
-            outcome.differing.append(line)
-        elif why not in outcome.reasons:
-            outcome.reasons.append(why)
+    differing = wire.differences(outcome.lines["pi"], outcome.lines["bowline"])
+    outcome.differing += [line for line in differing if not accepted.is_accepted(outcome.example.name, line)]
 
 
 def show(outcome):
     for name, lines in outcome.lines.items():
         print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
-    print("════ differences", *wire.explained(outcome.differing), *outcome.reasons, sep="\n")
+    print("════ differences", *wire.explained(outcome.differing), sep="\n")
     return 0
 
 
@@ -143,7 +145,7 @@ def report(outcomes, options):
     for outcome in outcomes:
         for line in wire.explained(outcome.differing):
             print(f"{outcome.example.name}: {line[:LINE]}")
-    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS)}
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DETAILS, DIFFERS)}
     if not options.only and not options.show and not options.pi_only:
         for example, pattern in accepted.unused():
             print(f"accepted.py: {pattern} of {example} is no difference any more")
@@ -160,16 +162,8 @@ def update(outcomes):
 
 
 def table_of(outcomes):
-    lines = ["| example | result | notes |", "|---|---|---|"]
-    for outcome in outcomes:
-        notes = []
-        if outcome.example.terminal:
-            notes.append(f"needs a terminal ({outcome.example.terminal}); what it does without one is compared")
-        if outcome.example.limit:
-            notes.append(f"needs {outcome.example.limit}")
-        notes += outcome.reasons
-        lines.append(f"| {outcome.example.name} | {outcome.status} | {'; '.join(notes)} |")
-    return "\n".join(lines) + "\n"
+    rows = [f"| {outcome.example.name} | {outcome.status} | {'; '.join(outcome.notes)} |\n" for outcome in outcomes]
+    return "| example | result | notes |\n|---|---|---|\n" + "".join(rows)
 
 
 if __name__ == "__main__":
