@@ -161,7 +161,17 @@ impl Reader {
                 }
             }
             FromExtension::Registered(_) => {}
-            FromExtension::Register(register) if self.registered.is_cancelled() => {
+            FromExtension::Loading(_) => self.process.loading(extension.id()),
+            // What has loaded takes part at once, however long the others take.
+            FromExtension::Register(parts)
+                if self.process.is_shared() && extension.connection().is_none() =>
+            {
+                self.process.loaded();
+                register(member, parts.parts).await;
+            }
+            FromExtension::Register(register)
+                if self.registered.is_cancelled() || self.process.is_shared() =>
+            {
                 self.slow_down().await;
                 extension.register(register.parts, false).await;
                 send_flags(member).await;
