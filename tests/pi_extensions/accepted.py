@@ -24,6 +24,8 @@ RULES = [
     ("preset", r'^bowline: .*"level": "low", "type": "thinking_level_changed"', EARLY),
     ("reload-runtime", r'"id": "c3"', FRESH),
     ("preset", r'^pi: .*"statusKey": "preset"', TWICE),
+    ("plan-mode", r'^pi: .*"statusKey": "plan-mode", "statusText": "⏸ plan"', TWICE),
+    ("plan-mode", r'^pi: .*"widgetKey": "plan-todos"}', TWICE),
 ]
 
 
