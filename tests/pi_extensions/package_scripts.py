@@ -118,6 +118,15 @@ def document():
         call("document_search", path="page.pdf", phrase="in a document", ocr="off"), "done")
 
 
+def memory():
+    """Stores a fact, and has the package look for others in the session with a model of its own."""
+    found = {"semantic": [{"key": "pref.shell", "value": "likes sh", "confidence": 0.9}], "lessons": []}
+    return Script(files={".pi/agent/settings.json": {"memory": {"consolidationModel": "mock/m1"}}}).prompt(
+        "I like ed", call("memory_remember", type="fact", key="pref.editor", value="likes ed"),
+        call("memory_search", query="editor"), "done"
+    ).prompt("I like sh", json.dumps(found)).command("/memory-consolidate")
+
+
 def question():
     """Answers a question of the model in a dialog."""
     options = [{"label": "granite", "description": "hard"}, {"label": "chalk", "description": "soft"}]

@@ -28,6 +28,8 @@ class Package:
     refuses: bool = False
     # Why there is no script.
     unserved: str = ""
+    # Whether it loads without what it lacks.
+    loads: bool = True
 
 
 def all_packages():
@@ -37,7 +39,7 @@ def all_packages():
 # The packages that the specification of pi's extensions takes for all of them, with most downloads first.
 REPRESENTATIVE = [
     Package(
-        "pi-subagents", "0.67.0", "runs a subagent as a process of its own, which is called `pi`",
+        "pi-subagents", "0.67.0", "runs a subagent and waits for it (in the background it would need pi's own package)",
         lambda: Script().prompt(
             "Go", call("subagent", agent="delegate", task=inner("Say it", "said by the delegate"),
                        **{"async": False}), "done"),
@@ -74,12 +76,9 @@ REPRESENTATIVE = [
         .prompt("Read", call("process", action="output", id="${PROCESS}"), "done"),
         ["7077"], tools="process", commands="ps ps:logs ps:dock"),
     Package(
-        "@samfp/pi-memory", "1.5.0", "remembers a fact and finds it",
-        lambda: Script().prompt(
-            "Go", call("memory_remember", type="fact", key="pref.editor", value="likes ed"),
-            call("memory_search", query="editor"), call("memory_stats"), "done"),
-        ["pref.editor: likes ed", "1 semantic facts"],
-        tools="memory_search memory_remember memory_stats", commands="memory-consolidate"),
+        "@samfp/pi-memory", "1.5.0", "remembers a fact, and has `pi --print` find another one in the session", scripts.memory,
+        ["pref.editor: likes ed", "Memory updated: 2 facts, 0 lessons"],
+        tools="memory_search memory_remember", commands="memory-consolidate"),
     Package(
         "pi-btw", "0.4.1", "answers a question in a session beside the main one",
         lambda: Script().prompt("Hello", "hi").command('/btw --save What? PLAN [{"text":"answered beside"}]').sleep(2),
@@ -102,7 +101,7 @@ REPRESENTATIVE = [
         .until(type="message_end", message={"role": "user"}).settled(),
         ["prompted by the clock"], tools="schedule_prompt", commands="schedule-prompt"),
     Package(
-        "@tintinweb/pi-subagents", "0.14.1", "runs a subagent in its own process",
+        "@tintinweb/pi-subagents", "0.14.1", "runs a subagent as a session beside the main one",
         lambda: Script().prompt(
             "Go", call("Agent", prompt=inner("Say it", "said by the subagent"), description="Says it",
                        subagent_type="general-purpose"), "done"),
@@ -135,8 +134,8 @@ REPRESENTATIVE = [
     Package("@lnilluv/pi-ralph-loop", "1.4.0"),
     Package("pi-secret-guard", "1.1.0"),
     Package(
-        "pi-claude-bridge", "0.6.3", tools="AskClaude", providers="claude-bridge",
-        unserved="needs the program of Claude Code and an account"),
+        "pi-claude-bridge", "0.6.3", "offers its models (calling one needs Claude Code and an account)",
+        lambda: Script().ask("get_available_models"), ["\nclaude-bridge\n"], tools="AskClaude", providers="claude-bridge"),
     Package("@alexanderfortin/pi-tavily-tools", "0.5.7"),
     Package("pi-free", "1.0.5"),
     Package("pi-rtk-optimizer", "0.7.1"),
@@ -188,7 +187,7 @@ OTHERS = [
         .prompt("Go", call("bash", command="rm -rf stones"), "done"),
         ["is not permitted to run 'bash' command 'rm -rf stones'"], refuses=True),
     Package(
-        "@mjasnikovs/pi-task", "0.18.19", "has a worker that runs as `pi` look something up",
+        "@mjasnikovs/pi-task", "0.18.19", "has a worker look something up, which is a process called `pi`",
         lambda: Script().prompt(
             "Go", call("pi-worker", prompt=inner("Look", "found by the worker")), "done"),
         ["\nfound by the worker"], tools="pi-worker", commands="task task-list"),
@@ -236,5 +235,7 @@ OTHERS = [
         ["Ponytail mode set to lite."], commands="ponytail ponytail-review"),
     Package("@walterra/pi-charts", "0.0.6", tools="vega_chart", unserved="needs uv and packages of Python"),
     Package("pi-chrome", "0.15.38", commands="chrome", unserved="needs Chrome"),
-    Package("pi-bash-live-view", "0.1.1", unserved="needs an install script of node-pty"),
+    Package(
+        "pi-bash-live-view", "0.1.1", loads=False,
+        unserved="needs node-pty, which an install script compiles"),
 ]
