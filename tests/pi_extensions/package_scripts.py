@@ -87,6 +87,13 @@ def web_page():
         "Go", call("fetch_content", url="http://127.0.0.1:%d/page" % serve()), "done")
 
 
+def web_tools():
+    """Searches with a stand-in for Ollama, which a configuration file chooses."""
+    serve(OLLAMA_PORT)
+    return Script(files={".config/rpiv-web-tools/config.json": {"provider": "ollama"}}).prompt(
+        "Go", call("web_search", query="stones"), "done")
+
+
 def ollama_search():
     """Searches with a stand-in for Ollama."""
     serve(OLLAMA_PORT)

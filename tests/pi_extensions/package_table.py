@@ -198,6 +198,14 @@ OTHERS = [
             call("ralph_done"), "<promise>COMPLETE</promise>").sleep(2).shell("ls .ralph"),
         ["RALPH LOOP: stones | Iteration 1/2", "stones.state.json"], tools="ralph_start ralph_done", commands="ralph ralph-stop"),
     Package(
+        "context-mode", "1.0.169", "runs code with a tool of its own, and adds to what the model sees",
+        lambda: Script().sleep(1).prompt(
+            "Go", call("ctx_execute", language="shell", code="expr 7000 + 77"), "done").sees("context-mode active."),
+        ["\n7077\n"], tools="ctx_execute ctx_search", commands="ctx-stats ctx-doctor"),
+    Package(
+        "@juicesharp/rpiv-web-tools", "2.11.0", "searches the web (with a stand-in for Ollama)", scripts.web_tools,
+        ["On stones", "They are hard."], tools="web_search web_fetch", commands="web-tools"),
+    Package(
         "pi-autoresearch", "1.6.0", "runs an experiment and logs its result", scripts.experiment,
         ["Experiment initialized", "Parsed metrics: ★ count=3"], tools="init_experiment run_experiment log_experiment",
         commands="autoresearch"),
