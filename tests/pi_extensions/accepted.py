@@ -11,7 +11,15 @@ FRESH = "bowline lists a new prompt template at once, pi after a reload"
 LATER = "bowline answers the command when the run or compaction that it started may have begun, pi before"
 QUEUED = "bowline queues a message when the extension says so, pi after what the extension does next"
 NEWEST = "of updates that come at once bowline may pass on only the newest"
+ABORTED = "an aborted answer has bowline's own words"
+REFUSED = "bowline says why a model cannot be used"
+AFTER = "what extensions add to the session when the first turn starts comes after the message that began it, in pi before it"
+FIELDS = "bowline passes on only the fields of a tool's result that mean something"
 RULES = [
+    ("custom-provider-anthropic", r'"errorMessage": "Request was aborted\.?"', ABORTED),
+    ("custom-provider-anthropic", r'"command": "set_model", "error"', REFUSED),
+    ("preset", r'"command": "get_entries".*"preset-state"', AFTER),
+    ("subagent", r'Unknown agent: \\"stranger\\".*"tool_execution_end"', FIELDS),
     ("send-user-message", r'"command": "prompt", "id": "c[3-6]"', LATER),
     ("trigger-compact", r'"command": "prompt", "id": "c[26]"', LATER),
     ("trigger-compact", r'"(Nothing to compact|Compaction failed: Nothing).*"type": "compaction_end"', LATER),
@@ -24,7 +32,7 @@ RULES = [
     ("preset", r'^bowline: .*"level": "low", "type": "thinking_level_changed"', EARLY),
     ("reload-runtime", r'"id": "c3"', FRESH),
     ("preset", r'^pi: .*"statusKey": "preset"', TWICE),
-    ("plan-mode", r'^pi: .*"statusKey": "plan-mode", "statusText": "⏸ plan"', TWICE),
+    ("plan-mode", r'^pi: .*"statusKey": "plan-mode"', TWICE),
     ("plan-mode", r'^pi: .*"widgetKey": "plan-todos"}', TWICE),
 ]
 

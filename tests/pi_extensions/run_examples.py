@@ -41,7 +41,7 @@ class Outcome:
     def status(self):
         if self.differing:
             return DIFFERS
-        return DETAILS if accepted.reasons(self.example.name) else SAME
+        return DETAILS if self.reasons else SAME
 
     @property
     def notes(self):
@@ -50,7 +50,12 @@ class Outcome:
             notes.append(f"needs a terminal ({self.example.terminal}); what it does without one is compared")
         if self.example.limit:
             notes.append(f"needs {self.example.limit}")
-        return notes + accepted.reasons(self.example.name)
+        return notes + self.reasons
+
+    @property
+    def reasons(self):
+        """Why the agents may behave differently."""
+        return accepted.reasons(self.example.name) + [script.differs for script in self.example.scripts if script.differs]
 
 
 def main():
@@ -102,12 +107,13 @@ def outcome_of(installation, example, played, options):
     return outcome
 
 
-def lines_of(installation, example, name, is_reused=False):
+def lines_of(installation, example, name, is_reused):
+    """Returns the comparable lines of each of an example's runs, and what the agent wrote to stderr."""
     extension = installation.examples / example.name / "index.ts"
     if not extension.exists():
         extension = installation.examples / f"{example.name}.ts"
     replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
-    lines, errors = [], ""
+    runs, errors = [], ""
     for number, script in enumerate(example.scripts):
         played = None
         store = CACHE / "played" / f"{example.name}-{number}-{script.digest()}"
@@ -118,25 +124,30 @@ def lines_of(installation, example, name, is_reused=False):
         if name == "pi":
             store.parent.mkdir(exist_ok=True)
             store.write_bytes(pickle.dumps(played))
-        lines.append(f"── run {number + 1}")
-        lines += wire.normalise(played, script, replacements)
+        runs.append(wire.normalise(played, script, replacements))
         errors += played[4]
-    return lines, errors
+    return runs, errors
 
 
 def stuck(outcome):
     """Returns the lines that show that a scenario does not work with the real pi."""
-    return [f"pi: {line}" for line in outcome.lines["pi"] if line.startswith('{"stuck"')]
+    return [f"pi: {line}" for lines in outcome.lines["pi"] for line in lines if line.startswith('{"stuck"')]
 
 
 def judge(outcome):
-    differing = wire.differences(outcome.lines["pi"], outcome.lines["bowline"])
-    outcome.differing += [line for line in differing if not accepted.is_accepted(outcome.example.name, line)]
+    for script, *runs in zip(outcome.example.scripts, outcome.lines["pi"], outcome.lines["bowline"]):
+        differing = wire.differences(*runs)
+        if script.differs:
+            outcome.differing += [] if differing else ["pi: is not different any more: " + script.differs]
+        else:
+            outcome.differing += [line for line in differing if not accepted.is_accepted(outcome.example.name, line)]
 
 
 def show(outcome):
-    for name, lines in outcome.lines.items():
-        print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
+    for name, runs in outcome.lines.items():
+        for number, lines in enumerate(runs):
+            print(f"════ {name}, run {number + 1}", *lines, sep="\n")
+        print("──── stderr", outcome.stderr[name], sep="\n")
     print("════ differences", *wire.explained(outcome.differing), sep="\n")
     return 0
 
