@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bowline_core::extension_info::ExtensionStatus;
-use bowline_core::ui::ExtensionError;
+use bowline_core::ui::{Display, ExtensionError};
 use bowline_engine::{About, ExtensionInput, SessionLink};
 use bowline_tools::ServiceLaunch;
 use tokio::sync::{Notify, oneshot};
@@ -153,14 +153,19 @@ impl Process {
         state.run = Some(Run { pipe: Arc::clone(pipe), connections, loading: None, expected: 1 });
     }
 
-    /// Ends the run: every call of it fails.
-    pub fn end_run(&self) {
+    /// Ends the run: every call of it fails, and its components are gone.
+    pub async fn end_run(&self) {
         let run = lock(&self.state).run.take();
-        for connection in run.iter().flat_map(|run| &run.connections) {
+        let connections = run.iter().flat_map(|run| &run.connections);
+        for connection in connections.clone() {
             connection.close();
         }
         for member in self.members() {
             member.set_connection(None);
+        }
+        for key in connections.flat_map(|connection| connection.take_left_components()) {
+            let display = Display::Widget { key, lines: None, placement: None, takes_keys: false };
+            self.link.send(ExtensionInput::Display(display)).await;
         }
     }
 

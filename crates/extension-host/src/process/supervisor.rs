@@ -54,7 +54,7 @@ pub(crate) async fn supervise(process: Arc<Process>, stop: CancellationToken) {
     loop {
         let end = run(&process, is_restart, &stop).await;
         let culprit = process.remove_loading();
-        process.end_run();
+        process.end_run().await;
         let RunEnd::Failed { reason, had_registered } = end else { return };
         if let Some(culprit) = culprit {
             culprit.set_connection(None);
