@@ -161,7 +161,9 @@ impl ForeignFlag {
             Refused { harmless, .. } if harmless.contains(&value) => {
                 Ok(format!("{} {value} changes nothing: it is how bowline works", self.long))
             }
-            OfExtension { reason } | Refused { reason, .. } => Err(format!("{} cannot be served: {reason}", self.long)),
+            OfExtension { reason } | Refused { reason, .. } => {
+                Err(format!("{} cannot be served: {reason}", self.long))
+            }
         }
     }
 
