@@ -1,6 +1,6 @@
 """Differences between the real pi and bowline that are meant to be, with their reasons.
 
-Each is a rule for differing lines: if all differences of an example are accepted, it counts as the same.
+Each is a rule for differing lines: if all differences of an example are accepted, it is the same but for details.
 """
 import re
 
@@ -11,7 +11,15 @@ FRESH = "bowline lists a new prompt template at once, pi after a reload"
 LATER = "bowline answers the command when the run or compaction that it started may have begun, pi before"
 QUEUED = "bowline queues a message when the extension says so, pi after what the extension does next"
 NEWEST = "of updates that come at once bowline may pass on only the newest"
+ABORTED = "an aborted answer has bowline's own words"
+REFUSED = "bowline says why a model cannot be used"
+AFTER = "what extensions add to the session when the first turn starts comes after the message that began it, in pi before it"
+FIELDS = "bowline passes on only the fields of a tool's result that mean something"
 RULES = [
+    ("custom-provider-anthropic", r'"errorMessage": "Request was aborted\.?"', ABORTED),
+    ("custom-provider-anthropic", r'"command": "set_model", "error"', REFUSED),
+    ("preset", r'"command": "get_entries".*"preset-state"', AFTER),
+    ("subagent", r'Unknown agent: \\"stranger\\".*"tool_execution_end"', FIELDS),
     ("send-user-message", r'"command": "prompt", "id": "c[3-6]"', LATER),
     ("trigger-compact", r'"command": "prompt", "id": "c[26]"', LATER),
     ("trigger-compact", r'"(Nothing to compact|Compaction failed: Nothing).*"type": "compaction_end"', LATER),
@@ -24,20 +32,26 @@ RULES = [
     ("preset", r'^bowline: .*"level": "low", "type": "thinking_level_changed"', EARLY),
     ("reload-runtime", r'"id": "c3"', FRESH),
     ("preset", r'^pi: .*"statusKey": "preset"', TWICE),
+    ("plan-mode", r'^pi: .*"statusKey": "plan-mode"', TWICE),
+    ("plan-mode", r'^pi: .*"widgetKey": "plan-todos"}', TWICE),
 ]
 
 
 used = set()
 
 
-def reason(example, line):
-    """Returns why a difference is accepted, or None."""
+def is_accepted(example, line):
     for rule in RULES:
-        name, pattern, why = rule
+        name, pattern, _ = rule
         if name == example and re.search(pattern, line):
             used.add(rule)
-            return why
-    return None
+            return True
+    return False
+
+
+def reasons(example):
+    """Returns why an example may differ."""
+    return list(dict.fromkeys(why for name, _, why in RULES if name == example))
 
 
 def unused():

@@ -87,6 +87,13 @@ def web_page():
         "Go", call("fetch_content", url="http://127.0.0.1:%d/page" % serve()), "done")
 
 
+def web_tools():
+    """Searches with a stand-in for Ollama, which a configuration file chooses."""
+    serve(OLLAMA_PORT)
+    return Script(files={".config/rpiv-web-tools/config.json": {"provider": "ollama"}}).prompt(
+        "Go", call("web_search", query="stones"), "done")
+
+
 def ollama_search():
     """Searches with a stand-in for Ollama."""
     serve(OLLAMA_PORT)
@@ -116,6 +123,15 @@ def document():
     return Script(files={"work/page.pdf": text + end}).prompt(
         "Go", call("document_parse", path="page.pdf", ocr="off"),
         call("document_search", path="page.pdf", phrase="in a document", ocr="off"), "done")
+
+
+def memory():
+    """Stores a fact, and has the package look for others in the session with a model of its own."""
+    found = {"semantic": [{"key": "pref.shell", "value": "likes sh", "confidence": 0.9}], "lessons": []}
+    return Script(files={".pi/agent/settings.json": {"memory": {"consolidationModel": "mock/m1"}}}).prompt(
+        "I like ed", call("memory_remember", type="fact", key="pref.editor", value="likes ed"),
+        call("memory_search", query="editor"), "done"
+    ).prompt("I like sh", json.dumps(found)).command("/memory-consolidate")
 
 
 def question():

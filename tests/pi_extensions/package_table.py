@@ -22,10 +22,14 @@ class Package:
     providers: str = ""
     # What npm has to install beside it: its peers that are not pi's.
     companions: tuple = ()
+    # Packages among them that are extensions too, and are loaded with it.
+    beside: tuple = ()
     # Whether results of tools that are errors are what it is for.
     refuses: bool = False
     # Why there is no script.
     unserved: str = ""
+    # Whether it loads without what it lacks.
+    loads: bool = True
 
 
 def all_packages():
@@ -35,7 +39,7 @@ def all_packages():
 # The packages that the specification of pi's extensions takes for all of them, with most downloads first.
 REPRESENTATIVE = [
     Package(
-        "pi-subagents", "0.67.0", "runs a subagent as a process of its own, which is called `pi`",
+        "pi-subagents", "0.67.0", "runs a subagent and waits for it (in the background it would need pi's own package)",
         lambda: Script().prompt(
             "Go", call("subagent", agent="delegate", task=inner("Say it", "said by the delegate"),
                        **{"async": False}), "done"),
@@ -72,12 +76,9 @@ REPRESENTATIVE = [
         .prompt("Read", call("process", action="output", id="${PROCESS}"), "done"),
         ["7077"], tools="process", commands="ps ps:logs ps:dock"),
     Package(
-        "@samfp/pi-memory", "1.5.0", "remembers a fact and finds it",
-        lambda: Script().prompt(
-            "Go", call("memory_remember", type="fact", key="pref.editor", value="likes ed"),
-            call("memory_search", query="editor"), call("memory_stats"), "done"),
-        ["pref.editor: likes ed", "1 semantic facts"],
-        tools="memory_search memory_remember memory_stats", commands="memory-consolidate"),
+        "@samfp/pi-memory", "1.5.0", "remembers a fact, and has `pi --print` find another one in the session", scripts.memory,
+        ["pref.editor: likes ed", "Memory updated: 2 facts, 0 lessons"],
+        tools="memory_search memory_remember", commands="memory-consolidate"),
     Package(
         "pi-btw", "0.4.1", "answers a question in a session beside the main one",
         lambda: Script().prompt("Hello", "hi").command('/btw --save What? PLAN [{"text":"answered beside"}]').sleep(2),
@@ -100,7 +101,7 @@ REPRESENTATIVE = [
         .until(type="message_end", message={"role": "user"}).settled(),
         ["prompted by the clock"], tools="schedule_prompt", commands="schedule-prompt"),
     Package(
-        "@tintinweb/pi-subagents", "0.14.1", "runs a subagent in its own process",
+        "@tintinweb/pi-subagents", "0.14.1", "runs a subagent as a session beside the main one",
         lambda: Script().prompt(
             "Go", call("Agent", prompt=inner("Say it", "said by the subagent"), description="Says it",
                        subagent_type="general-purpose"), "done"),
@@ -133,8 +134,8 @@ REPRESENTATIVE = [
     Package("@lnilluv/pi-ralph-loop", "1.4.0"),
     Package("pi-secret-guard", "1.1.0"),
     Package(
-        "pi-claude-bridge", "0.6.3", tools="AskClaude", providers="claude-bridge",
-        unserved="needs the program of Claude Code and an account"),
+        "pi-claude-bridge", "0.6.3", "offers its models (calling one needs Claude Code and an account)",
+        lambda: Script().ask("get_available_models"), ["\nclaude-bridge\n"], tools="AskClaude", providers="claude-bridge"),
     Package("@alexanderfortin/pi-tavily-tools", "0.5.7"),
     Package("pi-free", "1.0.5"),
     Package("pi-rtk-optimizer", "0.7.1"),
@@ -171,7 +172,8 @@ OTHERS = [
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
         "@juicesharp/rpiv-workflow", "2.11.0", "runs a workflow of two skills", scripts.workflow,
-        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1"]),
+        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
+        beside=["@juicesharp/rpiv-pi"]),
     Package(
         "@capyup/pi-goal", "0.6.0", "sets a goal, and has an auditor of its own check whether it is reached",
         lambda: Script().command(
@@ -185,7 +187,7 @@ OTHERS = [
         .prompt("Go", call("bash", command="rm -rf stones"), "done"),
         ["is not permitted to run 'bash' command 'rm -rf stones'"], refuses=True),
     Package(
-        "@mjasnikovs/pi-task", "0.18.19", "has a worker that runs as `pi` look something up",
+        "@mjasnikovs/pi-task", "0.18.19", "has a worker look something up, which is a process called `pi`",
         lambda: Script().prompt(
             "Go", call("pi-worker", prompt=inner("Look", "found by the worker")), "done"),
         ["\nfound by the worker"], tools="pi-worker", commands="task task-list"),
@@ -195,6 +197,14 @@ OTHERS = [
             "Go", call("ralph_start", name="stones", taskContent="# Stones\n- [ ] count", maxIterations=2),
             call("ralph_done"), "<promise>COMPLETE</promise>").sleep(2).shell("ls .ralph"),
         ["RALPH LOOP: stones | Iteration 1/2", "stones.state.json"], tools="ralph_start ralph_done", commands="ralph ralph-stop"),
+    Package(
+        "context-mode", "1.0.169", "runs code with a tool of its own, and adds to what the model sees",
+        lambda: Script().sleep(1).prompt(
+            "Go", call("ctx_execute", language="shell", code="expr 7000 + 77"), "done").sees("context-mode active."),
+        ["\n7077\n"], tools="ctx_execute ctx_search", commands="ctx-stats ctx-doctor"),
+    Package(
+        "@juicesharp/rpiv-web-tools", "2.11.0", "searches the web (with a stand-in for Ollama)", scripts.web_tools,
+        ["On stones", "They are hard."], tools="web_search web_fetch", commands="web-tools"),
     Package(
         "pi-autoresearch", "1.6.0", "runs an experiment and logs its result", scripts.experiment,
         ["Experiment initialized", "Parsed metrics: ★ count=3"], tools="init_experiment run_experiment log_experiment",
@@ -233,5 +243,7 @@ OTHERS = [
         ["Ponytail mode set to lite."], commands="ponytail ponytail-review"),
     Package("@walterra/pi-charts", "0.0.6", tools="vega_chart", unserved="needs uv and packages of Python"),
     Package("pi-chrome", "0.15.38", commands="chrome", unserved="needs Chrome"),
-    Package("pi-bash-live-view", "0.1.1", unserved="needs an install script of node-pty"),
+    Package(
+        "pi-bash-live-view", "0.1.1", loads=False,
+        unserved="needs node-pty, which an install script compiles"),
 ]

@@ -12,6 +12,7 @@ Installs the packages below target/ if they are missing, without their install s
 """
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,10 @@ TIMEOUT = 20
 INSTALL_TIMEOUT = 240
 SETTINGS = {"extensionStartTimeoutMs": 30_000}
 
-WORKS, LOADS, FAILS, MISSING = "works", "loads", "fails", "not installed"
+WORKS, LOADS, NOT_LOADED, FAILS, MISSING = "works", "loads", "does not load", "fails", "not installed"
+
+
+KINDS = ("tools", "commands", "providers")
 
 
 class Outcome:
@@ -43,6 +47,8 @@ class Outcome:
     def status(self):
         if self.missing:
             return MISSING
+        if not self.package.loads:
+            return NOT_LOADED
         if self.problems:
             return FAILS
         return WORKS if self.package.script else LOADS
@@ -52,7 +58,12 @@ class Outcome:
 
     @property
     def why(self):
-        return self.missing or "; ".join(self.problems) or self.package.unserved
+        return self.missing or ("; ".join(self.problems) if self.status == FAILS else self.package.unserved)
+
+    @property
+    def registered(self):
+        counts = [(len(self.names(kind)), kind) for kind in KINDS]
+        return ", ".join(f"{count} {kind[:-1] if count == 1 else kind}" for count, kind in counts if count)
 
 
 def main():
@@ -66,7 +77,8 @@ def main():
         outcomes = list(pool.map(lambda name: outcome_of(installation, packages[name], options), names))
     if options.show:
         return show(outcomes[0])
-    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (WORKS, LOADS, FAILS, MISSING)}
+    statuses = [outcome.status for outcome in outcomes]
+    counts = {status: statuses.count(status) for status in (WORKS, LOADS, NOT_LOADED, FAILS, MISSING)}
     print(", ".join(f"{count} {status}" for status, count in counts.items()), f"({time.time() - begin:.0f} s)")
     if options.update:
         update(outcomes)
@@ -93,7 +105,8 @@ def outcome_of(installation, package, options):
         run(installation, outcome, "pi" if options.pi_only else "bowline")
     outcome.seconds = time.time() - begin
     if not options.show:
-        print(line_of(outcome), flush=True)
+        sys.stdout.write(line_of(outcome) + "\n")
+        sys.stdout.flush()
     return outcome
 
 
@@ -101,17 +114,18 @@ def folder_of(package):
     return CACHE / "packages" / package.name.replace("@", "").replace("/", "_")
 
 
-def place_of(package):
-    return folder_of(package) / "node_modules" / package.name
+def places_of(package):
+    return [folder_of(package) / "node_modules" / name for name in (package.name, *package.beside)]
 
 
 def install(package, is_asked_again):
     """Installs a package if it is missing. Returns why that is not possible."""
-    folder, manifest = folder_of(package), place_of(package) / "package.json"
+    folder = folder_of(package)
+    manifest, *others = [place / "package.json" for place in places_of(package)]
     note = folder / "not-installed"
     if manifest.exists():
         found = json.loads(manifest.read_text())["version"]
-        if found == package.version:
+        if found == package.version and all(path.exists() for path in others):
             return ""
         shutil.rmtree(folder)
     if note.exists() and not is_asked_again:
@@ -147,8 +161,10 @@ def run(installation, outcome, agent):
     package = outcome.package
     script = package.script() if package.script else Script()
     script.ask("get_state")
-    started = agents.agent(installation, agent, [place_of(package)])
+    started = agents.agent(installation, agent, places_of(package))
     started["files"][f"{agents.AGENT_FOLDER}/settings.json"] = json.dumps(SETTINGS)
+    if agent == "pi":
+        started["env"]["PATH"] += f"{os.pathsep}{installation.prefix}/node_modules/.bin"
     try:
         outcome.log, requests, outputs, _, outcome.stderr = agents.play(started, script, TIMEOUT)
     except (AttributeError, TypeError, KeyError) as error:
@@ -205,9 +221,9 @@ def problems_of_listing(outcome):
     for extension in outcome.extensions:
         if extension["status"] != "running":
             yield f"is {extension['status']}: {extension.get('reason', '')}"
-    for kind, wanted in (("tools", package.tools), ("commands", package.commands), ("providers", package.providers)):
+    for kind in KINDS:
         listed = outcome.names(kind)
-        if lacking := [name for name in wanted.split() if name not in listed]:
+        if lacking := [name for name in getattr(package, kind).split() if name not in listed]:
             yield f"does not list {kind} {' '.join(lacking)}"
 
 
@@ -235,8 +251,8 @@ def problems_of_work(outcome, script, requests):
 
 
 def line_of(outcome):
-    counts = " ".join(f"{len(outcome.names(kind))} {kind}" for kind in ("tools", "commands", "providers"))
-    return f"{outcome.package.name:36} {outcome.status:13} {outcome.seconds:5.1f} s  {counts:35} {outcome.why[:600]}"
+    about = outcome.why or outcome.package.work
+    return f"{outcome.package.name:36} {outcome.status:13} {outcome.seconds:5.1f} s  {outcome.registered:22}  {about[:600]}"
 
 
 def show(outcome):
@@ -257,17 +273,15 @@ def update(outcomes):
 
 
 def table_of(outcomes):
-    lines = ["| package | version | tools | commands | result | what it did, or why not |", "|---|---|---|---|---|---|"]
+    lines = ["| package | version | registers | result | what it did, or why not |", "|---|---|---|---|---|"]
     for outcome in outcomes:
         package = outcome.package
-        if outcome.missing:
-            continue
-        done = package.work if outcome.status == WORKS else outcome.why
-        counts = f"{len(outcome.names('tools'))} | {len(outcome.names('commands'))}"
-        lines.append(f"| {package.name} | {package.version} | {counts} | {outcome.status} | {done} |")
+        if not outcome.missing:
+            about = outcome.why or package.work
+            lines.append(f"| {package.name} | {package.version} | {outcome.registered} | {outcome.status} | {about} |")
     missing = [outcome.package.name for outcome in outcomes if outcome.missing]
     if missing:
-        lines += ["", f"Not tried, because npm could not install them where this ran: {', '.join(missing)}."]
+        lines += ["", f"Not tried, as npm could not install them when this ran: {', '.join(missing)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -28,23 +28,34 @@ CACHE = ROOT / "target" / "pi-extensions"
 DOCUMENT = ROOT / "docs" / "pi-extensions.md"
 BEGIN, END = "<!-- generated: examples -->\n", "<!-- end of generated -->\n"
 LINE = 600  # Characters shown of a differing line.
-SAME, DIFFERS = "same", "differs"
+SAME, DETAILS, DIFFERS = "same", "same but for details", "differs"
 
 
 class Outcome:
     """What came of an example. `lines` are those of each agent, `differing` the ones that nothing accepts."""
 
     def __init__(self, example):
-        self.example, self.lines, self.stderr = example, {}, {}
-        self.differing, self.reasons, self.seconds = [], [], 0
+        self.example, self.lines, self.stderr, self.differing, self.seconds = example, {}, {}, [], 0
 
     @property
     def status(self):
-        return DIFFERS if self.differing else SAME
+        if self.differing:
+            return DIFFERS
+        return DETAILS if self.reasons else SAME
 
     @property
-    def why(self):
-        return f"{len(self.differing)} lines" if self.differing else "; ".join(self.reasons)
+    def notes(self):
+        notes = []
+        if self.example.terminal:
+            notes.append(f"needs a terminal ({self.example.terminal}); what it does without one is compared")
+        if self.example.limit:
+            notes.append(f"needs {self.example.limit}")
+        return notes + self.reasons
+
+    @property
+    def reasons(self):
+        """Why the agents may behave differently."""
+        return accepted.reasons(self.example.name) + [script.differs for script in self.example.scripts if script.differs]
 
 
 def main():
@@ -92,16 +103,17 @@ def outcome_of(installation, example, played, options):
         judge(outcome)
     outcome.seconds = time.time() - begin
     if not options.show:
-        print(f"{example.name:28} {outcome.status:8} {outcome.seconds:5.1f} s  {outcome.why}", flush=True)
+        print(f"{example.name:28} {outcome.seconds:5.1f} s  {outcome.status}", flush=True)
     return outcome
 
 
-def lines_of(installation, example, name, is_reused=False):
+def lines_of(installation, example, name, is_reused):
+    """Returns the comparable lines of each of an example's runs, and what the agent wrote to stderr."""
     extension = installation.examples / example.name / "index.ts"
     if not extension.exists():
         extension = installation.examples / f"{example.name}.ts"
     replacements = [(str(installation.examples), "<examples>"), (str(installation.prefix), "<prefix>")]
-    lines, errors = [], ""
+    runs, errors = [], ""
     for number, script in enumerate(example.scripts):
         played = None
         store = CACHE / "played" / f"{example.name}-{number}-{script.digest()}"
@@ -112,30 +124,31 @@ def lines_of(installation, example, name, is_reused=False):
         if name == "pi":
             store.parent.mkdir(exist_ok=True)
             store.write_bytes(pickle.dumps(played))
-        lines.append(f"── run {number + 1}")
-        lines += wire.normalise(played, script, replacements)
+        runs.append(wire.normalise(played, script, replacements))
         errors += played[4]
-    return lines, errors
+    return runs, errors
 
 
 def stuck(outcome):
     """Returns the lines that show that a scenario does not work with the real pi."""
-    return [f"pi: {line}" for line in outcome.lines["pi"] if line.startswith('{"stuck"')]
+    return [f"pi: {line}" for lines in outcome.lines["pi"] for line in lines if line.startswith('{"stuck"')]
 
 
 def judge(outcome):
-    for line in wire.differences(outcome.lines["pi"], outcome.lines["bowline"]):
-        why = accepted.reason(outcome.example.name, line)
-        if why is None:
-            outcome.differing.append(line)
-        elif why not in outcome.reasons:
-            outcome.reasons.append(why)
+    for script, *runs in zip(outcome.example.scripts, outcome.lines["pi"], outcome.lines["bowline"]):
+        differing = wire.differences(*runs)
+        if script.differs:
+            outcome.differing += [] if differing else ["pi: is not different any more: " + script.differs]
+        else:
+            outcome.differing += [line for line in differing if not accepted.is_accepted(outcome.example.name, line)]
 
 
 def show(outcome):
-    for name, lines in outcome.lines.items():
-        print(f"════ {name}", *lines, "──── stderr", outcome.stderr[name], sep="\n")
-    print("════ differences", *wire.explained(outcome.differing), *outcome.reasons, sep="\n")
+    for name, runs in outcome.lines.items():
+        for number, lines in enumerate(runs):
+            print(f"════ {name}, run {number + 1}", *lines, sep="\n")
+        print("──── stderr", outcome.stderr[name], sep="\n")
+    print("════ differences", *wire.explained(outcome.differing), sep="\n")
     return 0
 
 
@@ -143,7 +156,7 @@ def report(outcomes, options):
     for outcome in outcomes:
         for line in wire.explained(outcome.differing):
             print(f"{outcome.example.name}: {line[:LINE]}")
-    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DIFFERS)}
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in (SAME, DETAILS, DIFFERS)}
     if not options.only and not options.show and not options.pi_only:
         for example, pattern in accepted.unused():
             print(f"accepted.py: {pattern} of {example} is no difference any more")
@@ -160,16 +173,8 @@ def update(outcomes):
 
 
 def table_of(outcomes):
-    lines = ["| example | result | notes |", "|---|---|---|"]
-    for outcome in outcomes:
-        notes = []
-        if outcome.example.terminal:
-            notes.append(f"needs a terminal ({outcome.example.terminal}); what it does without one is compared")
-        if outcome.example.limit:
-            notes.append(f"needs {outcome.example.limit}")
-        notes += outcome.reasons
-        lines.append(f"| {outcome.example.name} | {outcome.status} | {'; '.join(notes)} |")
-    return "\n".join(lines) + "\n"
+    rows = [f"| {outcome.example.name} | {outcome.status} | {'; '.join(outcome.notes)} |\n" for outcome in outcomes]
+    return "| example | result | notes |\n|---|---|---|\n" + "".join(rows)
 
 
 if __name__ == "__main__":

@@ -37,12 +37,15 @@ def answer(content):
 class Script:
     """Collects the steps of a scenario. Every method returns the script itself."""
 
-    def __init__(self, arguments=(), files=None, programs=None, setup="", environment=None, companions=()):
+    def __init__(
+            self, arguments=(), files=None, programs=None, setup="", environment=None, companions=(), differs=""):
+        """`differs` says why the agents behave differently throughout."""
         self.arguments = list(arguments)
         self.files = dict(files or {})
         self.setup = setup
         self.environment = dict(environment or {})
         self.companions = list(companions)
+        self.differs = differs
         self.steps, self.sent, self.offered, self.shells = [], [], [], []
         self.loose = {}
         self.count = 0

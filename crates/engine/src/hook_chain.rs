@@ -90,9 +90,16 @@ pub(crate) async fn call_all(
                 break;
             }
             Err(error) => {
+                // Whoever was to run the command has failed, so nobody else runs it.
+                if hook == HookKind::UserBash {
+                    outcome.results.push(HookResult::Block { reason: Some(error.clone()), terminate: false });
+                }
                 let failure = HookFailure { extension: extension.name(), hook, error };
                 // In a box, so that a call that does not fail takes less memory.
                 Box::pin(reporter.send(Step::HookFailed(failure))).await;
+                if hook == HookKind::UserBash {
+                    break;
+                }
             }
         }
     }

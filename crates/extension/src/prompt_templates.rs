@@ -74,7 +74,10 @@ impl PromptTemplate {
 fn parts(text: &str) -> Document<'_> {
     let mut document =
         front_matter::parse(text).unwrap_or_else(|_| Document { fields: Fields::default(), body: text });
-    document.body = document.body.trim();
+    // As in pi: below fields the text begins and ends where it is not blank, and otherwise it is the file.
+    if document.body.len() < text.len() {
+        document.body = document.body.trim();
+    }
     document
 }
 
@@ -121,7 +124,7 @@ mod tests {
     #[test]
     fn front_matter_describes_a_template_or_else_its_first_line() {
         check("---\ndescription: T\nargument-hint: <file>\n---\nDo $1", Some("T"), Some("<file>"), "Do x");
-        check("\n\n  Do it  \nmore", Some("Do it"), None, "Do it  \nmore");
+        check("\n\n  Do it  \nmore", Some("Do it"), None, "\n\n  Do it  \nmore");
         check(
             "First line of the body that is quite long indeed, more than sixty characters",
             Some("First line of the body that is quite long indeed, more than ..."),

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::foreign_answer;
 use crate::local_servers;
 use crate::login;
+use crate::models_file::ProviderSettings;
 use crate::recording::Recorder;
 use crate::registry::{Known, Registry};
 use crate::replay::{self, Comparison, Replays};
@@ -189,7 +190,9 @@ impl Providers {
         let names: Vec<String> = registry.providers().map(ToOwned::to_owned).collect();
         names.into_iter().filter_map(move |provider| {
             let answers_itself = registry.source(&provider).is_some();
-            if !answers_itself && self.inner.key_sources(&registry, &provider, auth).check().is_err() {
+            if !answers_without_key(&registry, &provider)
+                && self.inner.key_sources(&registry, &provider, auth).check().is_err()
+            {
                 return None;
             }
             let models = registry.models(&provider);
@@ -230,8 +233,11 @@ impl Providers {
     pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
         let registry = self.registry();
         let needs_none = model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER;
-        if needs_none || registry.source(&model.provider).is_some() {
+        if needs_none || answers_without_key(&registry, &model.provider) {
             return Ok(());
+        }
+        if registry.source(&model.provider).is_some() {
+            return self.inner.key_sources(&registry, &model.provider, &self.inner.auth()).check();
         }
         if !registry.has(&model.provider) {
             return Err(not_there(model));
@@ -451,4 +457,9 @@ impl std::fmt::Debug for Sources {
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()
     }
+}
+/// Tells whether whoever added a provider answers its requests, and says nothing about a key for them.
+fn answers_without_key(registry: &Registry, provider: &str) -> bool {
+    let has_key = |settings: &ProviderSettings| settings.api_key.is_some();
+    registry.source(provider).is_some() && !registry.settings(provider).is_some_and(has_key)
 }

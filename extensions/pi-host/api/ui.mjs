@@ -15,7 +15,7 @@ export function createUi(host, runtime) {
   const widgets = new Map();
   const notify = (method, params) => {
     runtime.assertUsable();
-    host.requests.notify(ext, method, params);
+    if (host.hasUI) host.requests.notify(ext, method, params);
   };
   const dialog = async (method, params, options, fallback, read) => {
     runtime.assertUsable();
@@ -94,7 +94,7 @@ export function createUi(host, runtime) {
     getEditorComponent: () => undefined,
     getAllThemes: () => [],
     getTheme: () => undefined,
-    setTheme: () => ({ success: false, error: "Theme switching not supported in RPC mode" }),
+    setTheme: () => ({ success: false, error: host.hasUI ? "Theme switching not supported in RPC mode" : "UI not available" }),
     getToolsExpanded: () => false,
     get theme() {
       return load("../tui/theme.mjs").theme;
@@ -105,6 +105,7 @@ export function createUi(host, runtime) {
 
 /** Shows a component, if the client can show its lines and send keys. Otherwise there is no answer, as in pi. */
 async function showCustom(host, runtime, factory, options) {
+  if (!host.hasUI) return undefined;
   const screen = host.state.render;
   const show = typeof screen?.columns === "number" ? () => drawCustom(host, runtime, factory, options, screen) : async () => undefined;
   host.announcePrompt("ui_prompt_start", "custom");

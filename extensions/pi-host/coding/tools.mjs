@@ -24,21 +24,18 @@ const renderResult = lazily("./tools/rendering.mjs", "renderResult");
 /** The options that change how a tool works, and so need the implementation in the host. */
 const CHANGING = ["operations", "spawnHook", "commandPrefix", "shellPath"];
 
-/**
- * Tells whether bowline can carry out a call. It runs the tool that has the name now: one that replaces the built-in would
- * call itself for ever.
- */
+/** Tells whether bowline can carry out a call. It has no PowerShell, and works in the folder of the session. */
 function isEngines(name, cwd, options) {
-  if (typeof bridge.request !== "function" || CHANGING.some((option) => options?.[option] !== undefined)) return false;
-  if (resolve(cwd) !== resolve(currentCwd())) return false;
-  if (bridge.currentExtension?.()?.runtime?.tools?.has(name)) return false;
-  return (bridge.state.allTools ?? []).some((tool) => tool.name === name && tool.source === "builtin");
+  if (typeof bridge.request !== "function" || name === "powershell") return false;
+  return CHANGING.every((option) => options?.[option] === undefined) && resolve(cwd) === resolve(currentCwd());
 }
 
 async function executeInEngine(name, args, signal, onUpdate) {
   if (signal?.aborted) throw new Error("Operation aborted");
-  const onChunk = onUpdate && ((partial) => onUpdate({ content: partial.content ?? [], details: partial.details }));
-  const { content, details, usage, isError } = await bridge.request("tool.execute", { name, args }, { signal, onChunk });
+  const onProgress = onUpdate && ((partial) => onUpdate({ content: partial.content ?? [], details: partial.details }));
+  // The tool may be asked for by the one that replaces it.
+  const params = { name, args, builtin: true };
+  const { content, details, usage, isError } = await bridge.request("tool.execute", params, { signal, onProgress });
   if (isError) {
     const texts = content.filter((block) => block.type === "text").map((block) => block.text);
     throw new Error(texts.join("\n") || `The tool ${name} failed`);

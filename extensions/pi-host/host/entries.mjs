@@ -1,7 +1,7 @@
 // The entries of the running session, as far as they are known here. The engine has them; they are asked for when they are used.
 
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
-import { CURRENT_SESSION_VERSION, parseSessionEntries } from "../session/file.mjs";
+import { closeSync, openSync, readSync } from "node:fs";
+import { CURRENT_SESSION_VERSION } from "../session/file.mjs";
 
 /** How long entries are trusted while nothing is heard from the engine, in milliseconds. */
 const FRESH_MS = 50;
@@ -17,7 +17,6 @@ export class Entries {
   #header;
   #askedAt = 0;
   #isStale = true;
-  #exclusive = 0;
 
   /** `ask` is a synchronous request for the entries after one. */
   constructor(state, ask) {
@@ -28,16 +27,6 @@ export class Entries {
   /** Notes that there may be more of them. */
   markStale() {
     this.#isStale = true;
-  }
-
-  /** Runs what the session itself waits for: the engine answers nothing about it until then, so its file is read. */
-  async duringExclusive(run) {
-    this.#exclusive += 1;
-    try {
-      return await run();
-    } finally {
-      this.#exclusive -= 1;
-    }
   }
 
   /** Returns all of them, in the order of the session's file. The list only grows while the session stays. */
@@ -69,7 +58,7 @@ export class Entries {
   }
 
   #refresh() {
-    const answer = this.#exclusive > 0 ? this.#read() : this.#askForMore();
+    const answer = this.#askForMore();
     for (const entry of answer?.entries ?? []) {
       if (entry.type === "session") this.#header = entry;
       else if (!this.#known.has(entry.id)) {
@@ -91,15 +80,6 @@ export class Entries {
       // The last entry is not of this session any more.
       this.#forget();
       return this.#ask(undefined);
-    }
-  }
-
-  #read() {
-    try {
-      return { entries: parseSessionEntries(readFileSync(this.#state.sessionFile, "utf8")) };
-    } catch {
-      // There is none in memory, and none before there is a conversation.
-      return { entries: [] };
     }
   }
 }

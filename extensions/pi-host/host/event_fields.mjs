@@ -5,6 +5,11 @@ import { createRequire } from "node:module";
 const load = createRequire(import.meta.url);
 
 const ADDITIONS = {
+  input(host, event) {
+    // One-shot runs have no client: pi takes their messages for typed ones.
+    if (event.source === "rpc" && host.mode !== "rpc") event.source = "interactive";
+  },
+
   session_before_compact(host, event, call) {
     lazily(event, "branchEntries", () => host.services.sessionManager().getBranch());
     event.signal = call?.signal;

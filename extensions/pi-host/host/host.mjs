@@ -19,8 +19,8 @@ import { StreamedMessage } from "./streamed_message.mjs";
 /** The version of the protocol. */
 const PROTOCOL = 1;
 const REPLACING = new Set(["new", "resume", "fork"]);
-/** Hooks that the session waits for before it does anything else. */
-const EXCLUSIVE = new Set(["session_start", "session_shutdown", "session_before_switch", "session_before_fork", "resources_discover"]);
+/** Records that tell of work in progress, not of what has come of it. */
+const IN_PROGRESS = new Set(["chunk", "progress"]);
 /** Hooks whose failure is more than that of a handler: it stops what they are asked about. */
 const FAILING_CLOSED = new Set(["tool_call", "user_bash"]);
 
@@ -60,8 +60,11 @@ export class Host {
 
   /** Takes a record of the engine. */
   take(record) {
-    // Whatever happened, there may be more entries.
-    if (record.type !== "chunk") this.entries.markStale();
+    // Whatever happened, there may be more entries and other commands.
+    if (!IN_PROGRESS.has(record.type)) {
+      this.entries.markStale();
+      this.services.invalidateCommands();
+    }
     const handle = HANDLERS[record.type];
     // Records of later versions are ignored.
     if (handle) handle.call(this, record);
@@ -108,13 +111,6 @@ export class Host {
     return this.#uis.get(runtime);
   }
 
-  /** Returns the extension that has registered a command. */
-  ownerOf(command) {
-    const [plain] = command.split(":", 1);
-    const has = (name) => [...this.#extensions.values()].find(({ runtime }) => runtime.commands.has(name));
-    return has(command) ?? has(plain);
-  }
-
   /** Runs a dialog. The clocks of hooks are the engine's; only how deep dialogs are nested is noted. */
   async dialog(run) {
     this.#dialogs += 1;
@@ -141,7 +137,7 @@ export class Host {
 
   #noteChange(patch) {
     if (patch.render) for (const callback of this.#resizes) callback(patch.render);
-    if ("models" in patch || "sessionId" in patch) this.services?.invalidateModels();
+    if ("sessionId" in patch) this.services?.invalidateModels();
   }
 
   /** Loads extensions one after the other, and tells what they offer. */
@@ -208,8 +204,7 @@ export class Host {
       if (event.reason !== "startup") this.services.invalidateModels();
     }
     if (event.outcome === "aborted" || event.aborted === true) this.mirror.abortRun();
-    const run = () => dispatch(this, extension, this.#whole(extension, this.#asNew(event)), call);
-    const result = await (EXCLUSIVE.has(event.type) ? this.entries.duringExclusive(run) : run());
+    const result = await dispatch(this, extension, this.#whole(extension, this.#asNew(event)), call);
     if (event.type === "session_start") extension.noteSession(true);
     if (event.type === "session_shutdown" && REPLACING.has(event.reason)) {
       extension.noteSession(false);
@@ -339,8 +334,11 @@ const HANDLERS = {
   state({ ext, patch }) {
     this.mirror.apply(ext, patch ?? {});
   },
-  chunk(record) {
-    this.requests.chunk(record);
+  chunk({ id, event }) {
+    this.requests.progress(id, event);
+  },
+  progress({ id, partial }) {
+    this.requests.progress(id, partial);
   },
   response(record) {
     this.requests.answer(record);

@@ -14,7 +14,7 @@ export class Requests {
   }
 
   /** Asks the engine in the name of an extension. A signal that fires withdraws the request and rejects with its reason. */
-  request(ext, method, params = {}, { signal, onChunk, onSent } = {}) {
+  request(ext, method, params = {}, { signal, onProgress, onSent } = {}) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(abortError(signal));
@@ -28,7 +28,7 @@ export class Requests {
       };
       signal?.addEventListener("abort", onAbort, { once: true });
       const finish = () => signal?.removeEventListener("abort", onAbort);
-      this.#pending.set(id, { resolve, reject, onChunk, finish });
+      this.#pending.set(id, { resolve, reject, onProgress, finish });
       if (!this.#records.send({ type: "request", ext, id, method, params })) {
         this.#pending.delete(id);
         finish();
@@ -65,9 +65,9 @@ export class Requests {
     else pending.resolve(result ?? null);
   }
 
-  /** Takes a `chunk`. */
-  chunk({ id, event }) {
-    this.#pending.get(id)?.onChunk?.(event);
+  /** Takes a part of an answer, or the newest state of what was asked for. */
+  progress(id, part) {
+    this.#pending.get(id)?.onProgress?.(part);
   }
 
   #id() {

@@ -13,8 +13,9 @@ const load = createRequire(import.meta.url);
 /** The services of the host. */
 export class Services {
   #host;
-  #models;
-  #listedAt = 0;
+  /** Lists of models with the time at which each was made, by whether those without a key are in it. */
+  #models = new Map();
+  #commands;
   #registry;
   #manager;
   #prompt;
@@ -38,19 +39,21 @@ export class Services {
     return this.#manager;
   }
 
-  /** Returns the models that can be used. */
-  models() {
-    const { state, requests } = this.#host;
-    if (state.models) return state.models;
-    if (!this.#models || Date.now() - this.#listedAt > MODELS_FRESH_MS) {
-      this.#models = requests.requestSync(this.#host.attributed(), "model.list");
-      this.#listedAt = Date.now();
-    }
-    return this.#models;
+  /** Returns the models that can be used, or all that are known. */
+  models({ all = false } = {}) {
+    const known = this.#models.get(all);
+    if (known && Date.now() - known.at <= MODELS_FRESH_MS) return known.list;
+    const list = this.#ask("model.list", all ? { all } : {});
+    this.#models.set(all, { list, at: Date.now() });
+    return list;
   }
 
   invalidateModels() {
-    this.#models = undefined;
+    this.#models.clear();
+  }
+
+  #ask(method, params) {
+    return this.#host.requests.requestSync(this.#host.attributed(), method, params);
   }
 
   /** Returns the level that the model in use has in place of one that it does not have. */
@@ -86,13 +89,12 @@ export class Services {
 
   /** Returns the commands of the session as pi describes them. */
   commands() {
-    const known = (this.#host.state.commands ?? []).filter(({ source }) => source !== "builtin");
-    return known.map(({ name, description, source, sourceInfo, extension }) => ({
-      name,
-      description,
-      source,
-      sourceInfo: sourceInfo ?? this.#host.extension(extension)?.sourceInfo ?? this.#host.ownerOf(name)?.sourceInfo ?? unknownSource(name),
-    }));
+    this.#commands ??= this.#ask("session.commands").filter(({ source }) => source !== "builtin");
+    return structuredClone(this.#commands);
+  }
+
+  invalidateCommands() {
+    this.#commands = undefined;
   }
 
   /** Returns the system prompt of the session. */
@@ -107,7 +109,7 @@ export class Services {
   }
 
   #skills() {
-    const skills = (this.#host.state.commands ?? []).filter(({ source }) => source === "skill");
+    const skills = this.commands().filter(({ source }) => source === "skill");
     return skills.map(({ name, description, sourceInfo }) => ({
       name: name.replace(/^skill:/, ""),
       description,
@@ -134,8 +136,4 @@ export class Services {
 function builtInSource({ name, source }) {
   const path = `<${source ?? "builtin"}:${name}>`;
   return { path, source: source ?? "builtin", scope: "temporary", origin: "top-level" };
-}
-
-function unknownSource(name) {
-  return { path: `<${name}>`, source: "local", scope: "temporary", origin: "top-level" };
 }

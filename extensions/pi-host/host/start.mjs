@@ -53,7 +53,7 @@ function connectShims() {
     request: (method, params, options) => requests.request(host.attributed(), method, params, options),
     requestSync: (method, params) => requests.requestSync(host.attributed(), method, params),
     notify: (method, params) => requests.notify(host.attributed(), method, params),
-    models: () => services.models(),
+    models: (which) => services.models(which),
     invalidateModels: () => services.invalidateModels(),
     currentExtension: () => currentRuntime()?.extension,
     sessionManager: () => services.sessionManager(),

@@ -40,10 +40,10 @@ function complete(message) {
   return whole;
 }
 
-/** Returns the models that bowline has, also if it cannot say. */
-export function listedModels() {
+/** Returns the models that can be used, or all that bowline knows; none if it cannot say. */
+export function listedModels(which) {
   try {
-    return bridge.models?.() ?? [];
+    return bridge.models?.(which) ?? [];
   } catch (error) {
     bridge.log?.("warning", `The models could not be listed: ${error.message}`);
     return [];

@@ -130,8 +130,8 @@ async function run(stream, model, context, options, api) {
   }
   try {
     const params = modelParams(model, context, options, api);
-    const onChunk = (chunk) => answer.take(chunk);
-    answer.finish(await bridge.request("model.stream", params, { signal, onChunk }));
+    const onProgress = (chunk) => answer.take(chunk);
+    answer.finish(await bridge.request("model.stream", params, { signal, onProgress }));
   } catch (error) {
     fail(error);
   }

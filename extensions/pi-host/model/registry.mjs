@@ -13,9 +13,9 @@ import { normalizeContext } from "./transcript.mjs";
 
 const isSame = (model, other) => model.provider === other.provider && model.id === other.id;
 
-/** Returns the models of bowline, with those that were registered and not listed yet. */
+/** Returns the models that bowline knows, with those that were registered and not listed yet. */
 function allModels() {
-  const listed = listedModels();
+  const listed = listedModels({ all: true });
   const described = registrations().flatMap(describedModels);
   const others = described.filter((model) => !listed.some((known) => isSame(known, model)));
   return [...listed, ...others];

@@ -38,13 +38,16 @@ PLAN_MODE = [
     .command("/todos")
     .shell("ls").offers("questionnaire", "edit", "grep")
     .sees("[PLAN MODE ACTIVE]", "[EXECUTING PLAN - Full tool access enabled]", "Start with: First file"),
-    Script(arguments=["--plan"])
+    Script()
+    .command("/plan")
     .begin("plan it", PLAN).dialog("select", value="Refine the plan").dialog("editor", value="make it shorter")
     .dialog("select", value="Stay in plan mode").settled()
     .ask_for("FILE", "data.sessionFile", "get_state")
     .send("new_session").responded().send("switch_session", sessionPath="${FILE}").responded()
     .command("/todos").command("/plan")
     .sees("make it shorter"),
+    Script(arguments=["--plan"], differs="bowline refuses --plan, because it has no such mode itself; /plan works")
+    .prompt("look", "looked").sees("[PLAN MODE ACTIVE]"),
 ]
 
 EXAMPLES = [

@@ -159,11 +159,17 @@ test("a dialog whose signal fires is withdrawn", async () => {
   });
 });
 
-test("without a client that can be asked, dialogs have their defaults", async () => {
-  await withHost(showing(`return [ctx.hasUI, await ctx.ui.confirm("t", "m"), (await ctx.ui.select("t", [])) ?? "none"];`), async (engine) => {
-    assert.deepEqual(await shown(engine), [false, false, "none"]);
-    assert.deepEqual(engine.of("request"), []);
-  }, { init: { hasUI: false } });
+test("without a client, dialogs have their defaults, nothing is shown, and messages are typed ones", async () => {
+  const source = `export default (pi) => pi.on("input", async (event, ctx) => {
+    ctx.ui.notify("n"); ctx.ui.setWidget("k", ["line"]);
+    const answers = [await ctx.ui.confirm("t", "m"), (await ctx.ui.select("t", [])) ?? "none", (await ctx.ui.custom(() => {})) ?? "none"];
+    return { action: "transform", text: [ctx.mode, ctx.hasUI, event.source, ...answers, ctx.ui.setTheme("x").error].join() };
+  });`;
+  await withHost({ "a.ts": source }, async (engine) => {
+    const { result } = await engine.hook({ type: "input", text: "x", source: "rpc" });
+    assert.equal(result.text, "json,false,interactive,false,none,none,UI not available");
+    assert.deepEqual([...engine.of("request"), ...engine.of("notify")], []);
+  }, { init: { mode: "json", hasUI: false } });
 });
 
 test("a custom dialog is announced although nothing is shown", async () => {
@@ -264,11 +270,15 @@ test("programs are run without a shell", async () => {
   });
 });
 
-test("commands are described with where they come from", async () => {
-  await withHost(showing(`return pi.getCommands().map((command) => [command.name, command.source, command.sourceInfo.path === "" ? "" : command.sourceInfo.source]);`), async (engine) => {
-    engine.state({ commands: [{ name: "show", source: "extension" }, { name: "t", source: "prompt" }, { name: "compact", source: "builtin" }] });
-    assert.deepEqual(await shown(engine), [["show", "extension", "local"], ["t", "prompt", "local"]]);
-  });
+test("commands are those that the engine lists, except its own, and are asked for again when something has happened", async () => {
+  const sourceInfo = { path: "/t.md", source: "auto", scope: "user", origin: "top-level" };
+  const commands = [{ name: "t", description: "T", source: "prompt", sourceInfo }, { name: "compact", source: "builtin", sourceInfo }];
+  const body = `pi.getCommands()[0].name = "changed"; return pi.getCommands();`;
+  await withHost(showing(body), async (engine) => {
+    assert.deepEqual(await shown(engine), [commands[0]]);
+    assert.deepEqual(await shown(engine), [commands[0]]);
+    assert.equal(engine.of("request").length, 2);
+  }, { answers: { "session.commands": commands } });
 });
 
 test("extensions talk to each other with the values themselves", async () => {
@@ -280,18 +290,6 @@ test("extensions talk to each other with the values themselves", async () => {
     await engine.command("show", "", "b");
     assert.deepEqual(JSON.parse(engine.of("notify")[0].params.message), { heard: true });
     assert.match(engine.log, /one fails/);
-  });
-});
-
-test("entries are read from the file while the session waits for the extension", async () => {
-  const more = `pi.on("session_start", (event, ctx) => { pi.appendEntry("seen", ctx.sessionManager.getBranch().map((entry) => entry.id)); });`;
-  await withHost(showing("return null", more), async (engine) => {
-    const lines = [{ type: "session", version: 3, id: "session-1" }, { type: "custom", id: "1", parentId: null }, { type: "custom", id: "2", parentId: "1" }];
-    engine.write("session.jsonl", lines.map((line) => `${JSON.stringify(line)}\n`).join("") + '{"type":');
-    engine.state({ sessionFile: `${engine.folder}/session.jsonl`, leafId: "2" });
-    await engine.hook({ type: "session_start", reason: "resume" });
-    assert.deepEqual(engine.of("notify")[0].params.data, ["1", "2"]);
-    assert.deepEqual(engine.of("request"), []);
   });
 });
 

@@ -16,7 +16,7 @@ export class FakeEngine {
   records = [];
   log = "";
   /** What requests are answered with, by method: a value, or a function of the parameters. */
-  answers = {};
+  answers = { "session.commands": [] };
   #waiting = new Set();
   #rest = "";
   #next = 1;

@@ -4,7 +4,7 @@
 use bowline_testkit::{Agent, ModelServer, Reply, Workspace, of_type};
 use serde_json::{Map, Value, json};
 
-use crate::actor::{Actor, errors, run, start};
+use crate::actor::{Actor, errors, hooks, run, start};
 
 /// A hook, and whether an extension may decide anything in it.
 struct Hook {
@@ -83,7 +83,9 @@ fn everything(server: &ModelServer, agent: &mut Agent) {
     server.reply(reply.tool("read", json!({ "path": "a.txt" })));
     run(agent, "one");
     run(agent, "two");
-    agent.carry_out(json!({ "type": "bash", "command": "true" }));
+    // It fails with a hook that fails.
+    agent.send(json!({ "id": "bash", "type": "bash", "command": "true" }));
+    agent.response("bash");
     let entries = agent.carry_out(json!({ "type": "get_entries" }));
     let is_user = |entry: &&Value| entry["message"]["role"] == "user";
     let users: Vec<_> = entries["entries"].as_array().unwrap().iter().filter(is_user).collect();
@@ -189,6 +191,18 @@ fn hook_that_fails_is_reported_and_tool_call_blocks() {
         assert_eq!(errors_of(&agent, hook.name), expected, "{}", hook.name);
     }
     check_blocked(&agent, "it broke");
+}
+
+#[test]
+fn failing_user_bash_hook_fails_the_command() {
+    let (_server, workspace) = Workspace::with_server();
+    let on = json!({ "hook:user_bash": [{ "error": "no connection" }] });
+    Actor::new(&workspace, "a", hooks(&["user_bash"]), on);
+    let mut agent = start(&workspace);
+    agent.send(json!({ "id": "1", "type": "bash", "command": "touch made" }));
+    let response = agent.response("1");
+    assert_eq!((&response["success"], &response["error"]), (&json!(false), &json!("no connection")));
+    assert!(!workspace.work().join("made").exists(), "what was to run elsewhere runs nowhere else");
 }
 
 #[test]

@@ -15,17 +15,25 @@ struct Runtime {
 }
 
 impl Runtime {
-    /// Puts extensions into the user's folder, and a program in place of Node. `registrations` are what the extensions offer.
-    fn new(workspace: Workspace, extensions: &[&str], registered: Value, on: Value) -> Self {
-        let folder = workspace.home().join("runtime");
+    /// Puts extensions into the user's folder, and a program in place of Node that registers what they offer.
+    fn offering(workspace: Workspace, extensions: &[&str], registered: Value, on: Value) -> Self {
         let mut on = on;
         on["init"] = json!([{ "send": registered }]);
+        Self::new(workspace, extensions, on)
+    }
+
+    /// Puts extensions into the user's folder, and a program in place of Node that does what a test says.
+    fn new(workspace: Workspace, extensions: &[&str], on: Value) -> Self {
+        let folder = workspace.home().join("runtime");
+        // Long, because Python may start slowly, unless somebody is not to register at all.
+        let start_limit = if on["init"].to_string().contains("\"registered\"") { 20_000 } else { 4000 };
         let actor = Actor::in_folder(&folder, "node", json!({ "on": on }));
         let program = folder.join("node");
         let script = format!("#!/bin/sh\nexec python3 '{}'\n", actor.path());
         fs::write(&program, script).unwrap();
         make_executable(&program);
-        let mut workspace = workspace.settings(json!({ "nodePath": program }));
+        let mut workspace =
+            workspace.settings(json!({ "nodePath": program, "extensionStartTimeoutMs": start_limit }));
         for name in extensions {
             workspace = workspace
                 .home_file(&format!(".bowline/extensions/{name}"), "export default function (pi) {}\n");
@@ -81,7 +89,7 @@ fn extensions_share_a_process_and_records_name_them() {
         "tool:two": [{ "result": { "content": "of two" } }],
     });
     let offers = registered(&[("a", tool("one")), ("b", tool("two"))]);
-    let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], offers, on);
+    let runtime = Runtime::offering(workspace, &["a.ts", "b.ts"], offers, on);
     let mut agent = runtime.start();
     server.reply(Reply::text("").tool("one", json!({ "text": "x" })).tool("two", json!({ "text": "y" })));
     let records = run(&mut agent, "go");
@@ -107,7 +115,7 @@ fn extension_that_cannot_be_loaded_costs_only_itself() {
     let (_server, workspace) = Workspace::with_server();
     let mut offers = registered(&[("b", tool("two"))]);
     offers["errors"] = json!([{ "ext": "a", "error": "Failed to load extension: no default function" }]);
-    let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], offers, json!({}));
+    let runtime = Runtime::offering(workspace, &["a.ts", "b.ts"], offers, json!({}));
     let mut agent = runtime.start();
     wait_for_error(&mut agent, "no default function");
     let expected = runtime.workspace.configuration().join("extensions/a.ts");
@@ -121,7 +129,7 @@ fn extension_that_cannot_be_loaded_costs_only_itself() {
 fn extensions_of_the_same_name_are_told_apart() {
     let (_server, workspace) = Workspace::with_server();
     let offers = registered(&[("a", json!({})), ("a-2", json!({}))]);
-    let runtime = Runtime::new(workspace, &["a.js", "a.ts"], offers, json!({}));
+    let runtime = Runtime::offering(workspace, &["a.js", "a.ts"], offers, json!({}));
     let mut agent = runtime.start();
     run(&mut agent, "go");
     let received = runtime.actor.received();
@@ -135,7 +143,7 @@ fn process_that_is_killed_in_a_tool_fails_the_call_and_is_started_again() {
     let (server, workspace) = Workspace::with_server();
     let on = json!({ "tool:one": [{ "unless": "died", "exit": 9 }, { "result": { "content": "again" } }] });
     let offers = registered(&[("a", tool("one")), ("b", tool("two"))]);
-    let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], offers, on);
+    let runtime = Runtime::offering(workspace, &["a.ts", "b.ts"], offers, on);
     let mut agent = runtime.start();
     server.reply(Reply::text("").tool("one", json!({ "text": "x" })));
     let records = run(&mut agent, "go");
@@ -161,7 +169,7 @@ fn process_that_is_killed_in_a_tool_fails_the_call_and_is_started_again() {
 #[test]
 fn extensions_are_not_loaded_without_a_runtime_and_everything_else_works() {
     let (_server, workspace) = Workspace::with_server();
-    let runtime = Runtime::new(workspace, &["a.ts"], registered(&[]), json!({}));
+    let runtime = Runtime::offering(workspace, &["a.ts"], registered(&[]), json!({}));
     let workspace = runtime.workspace.settings(json!({ "nodePath": "/nowhere/node" }));
     let mut agent = start(&workspace);
     wait_for_error(&mut agent, "Could not start /nowhere/node");
@@ -180,7 +188,7 @@ fn component_is_shown_to_clients_that_declare_it_and_gets_their_keys() {
         "input": [{ "send": { "type": "notify", "ext": "a", "method": "ui.setWidget", "params": { "key": "game", "lines": ["two"] } } }],
     });
     let offers = registered(&[("a", json!({ "commands": [{ "name": "show" }] }))]);
-    let runtime = Runtime::new(workspace, &["a.ts"], offers, on);
+    let runtime = Runtime::offering(workspace, &["a.ts"], offers, on);
     let mut agent = runtime.start();
     let widgets = |records: &[Value]| -> Vec<Value> {
         let requests = of_type(records, "extension_ui_request").into_iter();
@@ -206,7 +214,7 @@ fn component_is_shown_to_clients_that_declare_it_and_gets_their_keys() {
     agent.response("2");
     assert_eq!(
         widgets(agent.transcript()),
-        [json!(["game", ["one"], true]), json!(["game", ["two"], true]), json!(["game", null, true]),]
+        [json!(["game", ["one"], true]), json!(["game", ["two"], true]), json!(["game", null, null]),]
     );
     let keys = runtime.actor.wait_for(|record| record["type"] == "input");
     assert_eq!((&keys["data"], &keys["ext"], &keys["id"]), (&json!("\u{1b}[A"), &json!("a"), &json!("c")));
@@ -218,7 +226,7 @@ fn process_that_is_killed_in_a_hook_blocks_the_tool_and_bowline_goes_on() {
     let (server, workspace) = Workspace::with_server();
     let on = json!({ "hook:tool_call": [{ "unless": "died", "exit": 9 }, { "result": null }] });
     let offers = registered(&[("a", json!({ "hooks": [{ "event": "tool_call" }] }))]);
-    let runtime = Runtime::new(workspace, &["a.ts"], offers, on);
+    let runtime = Runtime::offering(workspace, &["a.ts"], offers, on);
     let mut agent = runtime.start();
     server.reply(Reply::text("").tool("bash", json!({ "command": "true" })));
     let records = run(&mut agent, "go");
@@ -240,7 +248,7 @@ fn process_that_is_killed_in_a_dialog_ends_the_command() {
     let on = json!({ "command:ask": [{ "send": ask }], "event:ui_prompt_start": [{ "exit": 9 }] });
     let offer =
         json!({ "commands": [{ "name": "ask" }], "hooks": [{ "event": "ui_prompt_start", "await": false }] });
-    let runtime = Runtime::new(workspace, &["a.ts"], registered(&[("a", offer)]), on);
+    let runtime = Runtime::offering(workspace, &["a.ts"], registered(&[("a", offer)]), on);
     let mut agent = runtime.start();
     agent.send(json!({ "id": "1", "type": "prompt", "message": "/ask" }));
     assert_eq!(agent.response("1")["success"], true);
@@ -252,7 +260,7 @@ fn process_that_is_killed_in_a_dialog_ends_the_command() {
 fn extension_that_blocks_its_process_delays_no_answer() {
     let (server, workspace) = Workspace::with_server();
     let on = json!({ "tool:one": [{ "sleep": 10 }] });
-    let runtime = Runtime::new(workspace, &["a.ts"], registered(&[("a", tool("one"))]), on);
+    let runtime = Runtime::offering(workspace, &["a.ts"], registered(&[("a", tool("one"))]), on);
     let mut agent = runtime.start();
     server.reply(Reply::text("").tool("one", json!({ "text": "x" })));
     agent.send(json!({ "type": "prompt", "message": "go" }));
@@ -263,4 +271,55 @@ fn extension_that_blocks_its_process_delays_no_answer() {
     agent.send(json!({ "id": "2", "type": "abort" }));
     agent.response("2");
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn extension_that_kills_the_process_while_it_is_loaded_is_left_out() {
+    let (_server, workspace) = Workspace::with_server();
+    let loading = json!({ "send": { "type": "loading", "ext": "a" } });
+    let offers = registered(&[("b", tool("two"))]);
+    let on = json!({ "init": [loading, { "unless": "died", "exit": 3 }, { "send": offers }] });
+    let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], on);
+    let mut agent = runtime.start();
+    wait_for_error(&mut agent, "load: exited with code 3");
+    let error = of_type(agent.transcript(), "extension_error")[0].clone();
+    let path = runtime.workspace.configuration().join("extensions/a.ts");
+    assert_eq!(error["extensionPath"], path.display().to_string());
+    run(&mut agent, "go");
+    assert_eq!(statuses(&mut agent), json!({ "a": "failed", "b": "running" }));
+    let starts = runtime.actor.received().into_iter().filter(|record| record["type"] == "init");
+    let members: Vec<_> = starts.map(|init| init["extensions"].as_array().unwrap().len()).collect();
+    assert_eq!(members, [2, 1]);
+}
+
+#[test]
+fn extension_that_has_loaded_takes_part_before_the_others_have() {
+    let (server, workspace) = Workspace::with_server();
+    let mut guard = json!({ "type": "register", "ext": "b", "hooks": [{ "event": "tool_call" }] });
+    guard["tools"] = json!([]);
+    let block = json!({ "result": { "block": true, "reason": "guarded" } });
+    let loading = json!({ "type": "loading", "ext": "a" });
+    let on = json!({ "init": [{ "send": guard }, { "send": loading }], "hook:tool_call": [block] });
+    let runtime = Runtime::new(workspace, &["a.ts", "b.ts"], on);
+    let mut agent = runtime.start();
+    server.reply(Reply::text("").tool("bash", json!({ "command": "true" })));
+    let records = run(&mut agent, "go");
+    assert_eq!(of_type(&records, "tool_execution_end")[0]["result"]["content"][0]["text"], "guarded");
+    assert_eq!(statuses(&mut agent), json!({ "a": "starting", "b": "running" }));
+}
+
+#[test]
+fn component_is_gone_when_its_process_dies() {
+    let (_server, workspace) = Workspace::with_server();
+    let params = json!({ "key": "game", "lines": ["one"] });
+    let show = json!({ "type": "request", "ext": "a", "id": "c", "method": "ui.custom", "params": params });
+    let on = json!({ "command:show": [{ "send": show }], "input": [{ "exit": 9 }] });
+    let offers = registered(&[("a", json!({ "commands": [{ "name": "show" }] }))]);
+    let runtime = Runtime::offering(workspace, &["a.ts"], offers, on);
+    let mut agent = runtime.start();
+    agent.carry_out(json!({ "type": "set_client_capabilities", "render": true }));
+    agent.send(json!({ "id": "1", "type": "prompt", "message": "/show" }));
+    agent.until(|record| record["widgetKey"] == "game");
+    agent.send(json!({ "type": "widget_input", "widgetKey": "game", "data": "x" }));
+    agent.until(|record| record["widgetKey"] == "game" && record["widgetLines"].is_null());
 }

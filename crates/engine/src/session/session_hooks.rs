@@ -8,7 +8,7 @@ use bowline_core::hook::{
     DiscoverReason, ForkPosition, HookEvent, HookKind, HookResult, SessionReason, ShellAnswer,
 };
 use bowline_core::policy::ForkPoint;
-use bowline_core::reply::{Answer, CancelledChange};
+use bowline_core::reply::{Answer, CancelledChange, Refusal, RefusalCode};
 use bowline_tools::CommandOutcome;
 
 use super::Session;
@@ -139,12 +139,14 @@ impl Session {
         outcome: HookOutcome,
     ) {
         let answers = outcome.results.into_iter().find_map(|result| match result {
-            HookResult::Shell(answer) => Some(answer),
+            HookResult::Shell(answer) => Some(Ok(answer)),
+            HookResult::Block { reason, .. } => Some(Err(reason.unwrap_or_default())),
             _ => None,
         });
         match answers {
+            Some(Err(reason)) => self.reply(origin, Err(Refusal::new(RefusalCode::Internal, reason))),
             None => self.start_command(origin, command, exclude_from_context),
-            Some(answer) => {
+            Some(Ok(answer)) => {
                 self.answer_command(origin, command, exclude_from_context, command_outcome(answer));
             }
         }

@@ -36,6 +36,8 @@ pub(crate) struct Connection {
     refuses_dialogs: AtomicBool,
     /// The components that are shown, by their keys: the request of each, and what is cancelled when the user closes it.
     components: Mutex<HashMap<String, (String, CancellationToken)>>,
+    /// The keys of components that nobody took away from the client.
+    left_components: Mutex<Vec<String>>,
 }
 
 /// Whether an extension has a process of its own.
@@ -101,9 +103,15 @@ pub(crate) struct Component {
     connection: Arc<Connection>,
     key: String,
     closed: CancellationToken,
+    is_taken_away: bool,
 }
 
 impl Component {
+    /// Forgets it: whoever calls this takes it away from the client.
+    pub fn forget(mut self) {
+        self.is_taken_away = true;
+    }
+
     /// Waits until the user closes it.
     pub async fn closed(&self) {
         self.closed.cancelled().await;
@@ -113,6 +121,9 @@ impl Component {
 impl Drop for Component {
     fn drop(&mut self) {
         lock(&self.connection.components).remove(&self.key);
+        if !self.is_taken_away {
+            lock(&self.connection.left_components).push(std::mem::take(&mut self.key));
+        }
     }
 }
 
@@ -135,6 +146,7 @@ impl Connection {
             requests: Mutex::default(),
             refuses_dialogs: AtomicBool::new(false),
             components: Mutex::default(),
+            left_components: Mutex::default(),
         }
     }
 
@@ -205,7 +217,15 @@ impl Connection {
         }
         let closed = CancellationToken::new();
         components.insert(key.to_owned(), (request.to_owned(), closed.clone()));
-        Some(Component { connection: Arc::clone(self), key: key.to_owned(), closed })
+        Some(Component { connection: Arc::clone(self), key: key.to_owned(), closed, is_taken_away: false })
+    }
+
+    /// Takes the keys of components that nobody took away from the client, because the process has ended.
+    pub fn take_left_components(&self) -> Vec<String> {
+        let mut keys = std::mem::take(&mut *lock(&self.left_components));
+        // Those whose requests are being dropped just now.
+        keys.extend(lock(&self.components).drain().map(|(key, _)| key));
+        keys
     }
 
     /// Tells whether a component is shown under a key.

@@ -161,7 +161,17 @@ impl Reader {
                 }
             }
             FromExtension::Registered(_) => {}
-            FromExtension::Register(register) if self.registered.is_cancelled() => {
+            FromExtension::Loading(_) => self.process.loading(extension.id()),
+            // What has loaded takes part at once, however long the others take.
+            FromExtension::Register(parts)
+                if self.process.is_shared() && extension.connection().is_none() =>
+            {
+                self.process.loaded();
+                register(member, parts.parts).await;
+            }
+            FromExtension::Register(register)
+                if self.registered.is_cancelled() || self.process.is_shared() =>
+            {
                 self.slow_down().await;
                 extension.register(register.parts, false).await;
                 send_flags(member).await;
@@ -318,5 +328,31 @@ fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value,
         Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
+    let size = result.map_or(0, |result| json_size(result));
+    if size > LONGEST_LINE {
+        let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
+        let error = Some(ErrorBody { message: &message });
+        return connection.send(&ToExtension::Response { id, result: None, error });
+    }
     connection.send(&ToExtension::Response { id, result, error });
+}
+
+/// Returns the length of a value as JSON, without writing it anywhere.
+fn json_size(value: &serde_json::Value) -> usize {
+    struct Counter(usize);
+
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut counter = Counter(0);
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
 }

@@ -1,12 +1,14 @@
 //! A process that serves extensions: one of them, or all of pi's.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bowline_core::extension_info::ExtensionStatus;
-use bowline_core::ui::ExtensionError;
+use bowline_core::ui::{Display, ExtensionError};
 use bowline_engine::{About, ExtensionInput, SessionLink};
 use bowline_tools::ServiceLaunch;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, timeout_at};
 
 use crate::process::connection::{Connection, Sharing, lock};
 use crate::process::discovery::Program;
@@ -22,6 +24,9 @@ const EXTENSION_VARIABLE: &str = "BOWLINE_EXTENSION";
 /// The short name of the process that pi's extensions share.
 pub(crate) const PI_HOST: &str = "pi-extensions";
 
+/// How long the process may be silent while it loads an extension.
+const LONGEST_SILENCE: Duration = Duration::from_secs(25);
+
 /// A process that serves extensions, through all its restarts.
 pub(crate) struct Process {
     pub plan: Arc<Plan>,
@@ -31,6 +36,8 @@ pub(crate) struct Process {
     pub name: Arc<str>,
     sharing: Sharing,
     state: Mutex<State>,
+    /// Notified when the process says what it loads.
+    loading_changed: Notify,
 }
 
 #[derive(Default)]
@@ -47,6 +54,8 @@ struct Run {
     pipe: Arc<Pipe>,
     /// The connections of the extensions, in the order of the members.
     connections: Vec<Arc<Connection>>,
+    /// The extension that it is loading, and since when nothing was heard of that.
+    loading: Option<(Arc<str>, Instant)>,
     /// How often it is still to register: once for its start, and once for each time that it was told of more extensions.
     expected: usize,
 }
@@ -72,12 +81,28 @@ impl Process {
         let (plan, about, link) =
             (Arc::clone(&extension.plan), extension.about.clone(), extension.link.clone());
         let state = State { members: vec![extension], ..State::default() };
-        Self { plan, about, link, name, sharing: Sharing::Alone, state: Mutex::new(state) }
+        Self {
+            plan,
+            about,
+            link,
+            name,
+            sharing: Sharing::Alone,
+            state: Mutex::new(state),
+            loading_changed: Notify::new(),
+        }
     }
 
     /// Returns the process that pi's extensions share.
     pub fn of_pi(plan: Arc<Plan>, about: About, link: SessionLink) -> Self {
-        Self { plan, about, link, name: PI_HOST.into(), sharing: Sharing::Shared, state: Mutex::default() }
+        Self {
+            plan,
+            about,
+            link,
+            name: PI_HOST.into(),
+            sharing: Sharing::Shared,
+            state: Mutex::default(),
+            loading_changed: Notify::new(),
+        }
     }
 
     /// Tells whether the process serves several extensions.
@@ -125,17 +150,22 @@ impl Process {
     pub fn begin_run(&self, pipe: &Arc<Pipe>) {
         let mut state = lock(&self.state);
         let connections = state.members.iter().map(|member| self.connection(member, pipe)).collect();
-        state.run = Some(Run { pipe: Arc::clone(pipe), connections, expected: 1 });
+        state.run = Some(Run { pipe: Arc::clone(pipe), connections, loading: None, expected: 1 });
     }
 
-    /// Ends the run: every call of it fails.
-    pub fn end_run(&self) {
+    /// Ends the run: every call of it fails, and its components are gone.
+    pub async fn end_run(&self) {
         let run = lock(&self.state).run.take();
-        for connection in run.iter().flat_map(|run| &run.connections) {
+        let connections = run.iter().flat_map(|run| &run.connections);
+        for connection in connections.clone() {
             connection.close();
         }
         for member in self.members() {
             member.set_connection(None);
+        }
+        for key in connections.flat_map(|connection| connection.take_left_components()) {
+            let display = Display::Widget { key, lines: None, placement: None, takes_keys: false };
+            self.link.send(ExtensionInput::Display(display)).await;
         }
     }
 
@@ -169,10 +199,47 @@ impl Process {
         pairs.map(|(extension, connection)| Member { extension, connection }).collect()
     }
 
+    /// Notes that the process is loading an extension.
+    pub fn loading(&self, extension: &Arc<str>) {
+        if let Some(run) = &mut lock(&self.state).run {
+            run.loading = Some((Arc::clone(extension), Instant::now()));
+        }
+        self.loading_changed.notify_waiters();
+    }
+
+    /// Notes that the process loads no extension for now.
+    pub fn loaded(&self) {
+        if let Some(run) = &mut lock(&self.state).run {
+            run.loading = None;
+        }
+    }
+
+    /// Waits until the process is silent for too long while it loads an extension.
+    pub async fn blocked(&self) {
+        loop {
+            let changed = self.loading_changed.notified();
+            let since = lock(&self.state).run.as_ref().and_then(|run| Some(run.loading.as_ref()?.1));
+            match since.map(|since| since + LONGEST_SILENCE) {
+                Some(time) if time <= Instant::now() => return,
+                Some(time) => drop(timeout_at(time, changed).await),
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Takes the extension that the process was loading out of it, for good. Returns whether there was one.
+    pub fn remove_loading(&self) -> Option<Arc<ProcessExtension>> {
+        let mut state = lock(&self.state);
+        let (name, _) = state.run.as_mut()?.loading.take()?;
+        let place = state.members.iter().position(|member| *member.id() == name)?;
+        Some(state.members.remove(place))
+    }
+
     /// Notes that what the process was told to load has registered or failed.
     pub fn registered(&self) {
         let is_registered = lock(&self.state).run.as_mut().is_some_and(|run| {
             run.expected = run.expected.saturating_sub(1);
+            run.loading = None;
             run.is_registered()
         });
         if is_registered {

@@ -53,8 +53,19 @@ pub(crate) async fn supervise(process: Arc<Process>, stop: CancellationToken) {
     let mut is_restart = false;
     loop {
         let end = run(&process, is_restart, &stop).await;
-        process.end_run();
+        let culprit = process.remove_loading();
+        process.end_run().await;
         let RunEnd::Failed { reason, had_registered } = end else { return };
+        if let Some(culprit) = culprit {
+            culprit.set_connection(None);
+            culprit.set_status(ExtensionStatus::Failed(reason.clone()));
+            culprit.fail("load", reason).await;
+            if process.members().is_empty() {
+                return process.settle();
+            }
+            // The others start at once without it.
+            continue;
+        }
         let event = if had_registered || is_restart { "process" } else { "load" };
         let delay = if had_registered || is_restart { restarts.next(Instant::now()) } else { None };
         process.set_status(&match delay {
@@ -130,6 +141,9 @@ async fn run(process: &Arc<Process>, is_restart: bool, stop: &CancellationToken)
                     is_read = true;
                     ended_reader = reader.ok();
                     exit_by.get_or_insert_with(|| Instant::now() + EXIT_GRACE);
+                }
+                () = process.blocked() => {
+                    break "blocks the process of pi's extensions while it is loaded".to_owned();
                 }
                 () = &mut start_is_late, if !is_registered => {
                     // It may have registered since this was waited for.

@@ -61,6 +61,7 @@ macro_rules! records {
 
 records! {
     Registered => "registered",
+    Loading => "loading",
     Register => "register",
     Unregister => "unregister",
     CallResult => "result",
@@ -78,6 +79,7 @@ impl FromExtension {
     pub fn extension(&self) -> Option<&str> {
         match self {
             Self::Registered(_) => None,
+            Self::Loading(record) => Some(&record.ext),
             Self::Register(record) => record.parts.ext.as_deref(),
             Self::Unregister(record) => record.ext.as_deref(),
             Self::CallResult(record) => record.ext.as_deref(),
@@ -145,6 +147,13 @@ pub struct Registered {
     /// Why something could not be registered.
     #[serde(default)]
     pub errors: Vec<RegistrationError>,
+}
+
+/// Says which extension is being loaded, in a process that serves several. Sent again every few seconds as long as it takes:
+/// if the process dies or is silent meanwhile, it is started again without this extension.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Loading {
+    pub ext: String,
 }
 
 /// Why something could not be registered.

@@ -172,7 +172,8 @@ impl Session {
         let before = self.models.level();
         let previous = self.models.current().cloned();
         self.models.set_model(Arc::clone(&model), own);
-        if !self.extensions.is_empty() {
+        let is_same = |previous: &Arc<Model>| previous.provider == model.provider && previous.id == model.id;
+        if !self.extensions.is_empty() && !previous.as_ref().is_some_and(is_same) {
             self.show_to_extensions(HookEvent::ModelSelect { model, previous, source });
         }
         self.futile_compaction = None;

@@ -44,8 +44,9 @@ pub(super) async fn custom(asked: &Asked<'_>, params: CustomParams) -> Result<Va
         .open_component(&key, asked.id)
         .ok_or_else(|| format!("a component is shown under the key {key:?} already"))?;
     let _pause = connection.clock.pause();
-    let show = |lines| {
-        let display = Display::Widget { key: key.clone(), lines, placement: None, takes_keys: true };
+    let show = |lines: Option<Vec<String>>| {
+        let takes_keys = lines.is_some();
+        let display = Display::Widget { key: key.clone(), lines, placement: None, takes_keys };
         extension.link.send(ExtensionInput::Display(display))
     };
     show(Some(lines)).await;
@@ -53,7 +54,7 @@ pub(super) async fn custom(asked: &Asked<'_>, params: CustomParams) -> Result<Va
         () = component.closed() => {}
         () = cancel.cancelled() => {}
     }
-    drop(component);
+    component.forget();
     show(None).await;
     Ok(Value::Null)
 }
