@@ -13,7 +13,7 @@ QUEUED = "bowline queues a message when the extension says so, pi after what the
 NEWEST = "of updates that come at once bowline may pass on only the newest"
 ABORTED = "an aborted answer has bowline's own words"
 REFUSED = "bowline says why a model cannot be used"
-AFTER = "what extensions add to the session when the first turn starts comes after the message that began it, in pi before it"
+AFTER = "what is added to the session when a first turn starts comes after the message that began it, in pi before it"
 FIELDS = "bowline passes on only the fields of a tool's result that mean something"
 RULES = [
     ("custom-provider-anthropic", r'"errorMessage": "Request was aborted\.?"', ABORTED),

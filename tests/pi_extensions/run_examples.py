@@ -71,7 +71,7 @@ def main():
     if options.show:
         return show(outcomes[0])
     report(outcomes, options)
-    if options.update:
+    if options.update and names == list(examples):
         update(outcomes)
     return 1 if any(outcome.status == DIFFERS for outcome in outcomes) else 0
 

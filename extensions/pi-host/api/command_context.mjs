@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { runAs } from "../host/current.mjs";
+import { completeMessage } from "../session/messages.mjs";
 import { createContext } from "./context.mjs";
 
 /** How long the next session may take to begin after the engine has answered, in milliseconds. */
@@ -76,6 +77,7 @@ async function prepared({ cwd, sessionFile }, parentSession, setup) {
   const entries = manager.getEntries();
   if (entries.length === 0 || !sessionFile) return undefined;
   const header = manager.getHeader();
+  for (const entry of entries) if (entry.type === "message") entry.message = completeMessage(entry.message) ?? entry.message;
   const file = join(dirname(sessionFile), `${header.timestamp.replace(/[:.]/g, "-")}_${header.id}.jsonl`);
   writeFileSync(file, [header, ...entries].map((entry) => `${JSON.stringify(entry)}\n`).join(""), { mode: 0o600 });
   return file;

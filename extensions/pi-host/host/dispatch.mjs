@@ -1,10 +1,12 @@
 // Calls the handlers of an event one after the other, each with what those before it have made of it, and returns what
 // they have changed as the result of the hook.
 
+import { customMessage } from "../api/command_context.mjs";
 import { projectTrustContext } from "../api/context.mjs";
+import { completeMessage } from "../session/messages.mjs";
 import { runAs } from "./current.mjs";
 import { decorate } from "./event_fields.mjs";
-import { messageChanges, sameJson, withBlocks } from "./message_changes.mjs";
+import { messageChanges, sameJson } from "./message_changes.mjs";
 import { changedOptions, promptEvent } from "./prompt_event.mjs";
 import { runShell } from "./user_shell.mjs";
 
@@ -103,7 +105,7 @@ const COMBINERS = {
     calls.ctx = calls.host.createContext(calls.runtime, calls.call, { getSystemPrompt: () => event.systemPrompt });
     await calls.each(
       (result) => {
-        if (result?.message) messages.push(result.message);
+        if (result?.message) messages.push(customMessage(result.message).message);
         if (result?.systemPrompt !== undefined) force(String(result.systemPrompt));
       },
       () => event,
@@ -130,7 +132,7 @@ const COMBINERS = {
       },
       () => ({ ...calls.event, message }),
     );
-    return sameJson(before, message) ? null : { message: withBlocks(message) };
+    return sameJson(before, message) ? null : { message: completeMessage(message) };
   },
 
   async context(calls) {
@@ -191,7 +193,8 @@ const COMBINERS = {
     const before = Object.fromEntries(fields.map((field) => [field, JSON.stringify(event[field])]));
     await calls.each(
       (result) => {
-        for (const field of fields) if (result?.[field] !== undefined) event[field] = withBlocks(result)[field];
+        for (const field of fields) if (result?.[field] !== undefined) event[field] = result[field];
+        if (typeof event.content === "string") event.content = [{ type: "text", text: event.content }];
       },
       () => event,
     );

@@ -2,6 +2,7 @@
 
 import { runAs } from "./current.mjs";
 import { messageOf, stackOf } from "./errors.mjs";
+import { within } from "./loading.mjs";
 import { asFields, difference, offered } from "./registration.mjs";
 import { Runtime } from "./runtime.mjs";
 
@@ -26,17 +27,20 @@ export class Extension {
     this.streamed = undefined;
   }
 
-  /** Evaluates the module and calls its factory. Throws if either fails. */
-  async load() {
-    await runAs(this.runtime, undefined, async () => {
+  /** Evaluates the module and calls its factory. Throws if either fails, or takes longer than so many milliseconds. */
+  async load(limit) {
+    const { runtime } = this;
+    await this.#attempt(runtime, limit, "load", async () => {
       this.#factory = await this.#host.loadFactory(this.path);
-      await this.#build(this.runtime);
+      // It may have come too late.
+      runtime.assertUsable();
+      await this.#factory(this.#host.createApi(runtime));
     });
   }
 
-  async #build(runtime) {
+  async #attempt(runtime, limit, purpose, build) {
     try {
-      await this.#factory(this.#host.createApi(runtime));
+      await within(limit, purpose, runAs(runtime, undefined, build));
     } catch (error) {
       runtime.fail();
       this.#forgetProviders(runtime, new Map());
@@ -51,11 +55,11 @@ export class Extension {
     }
   }
 
-  /** Returns what is registered, for the record `registered`. */
-  registration() {
+  /** Tells the engine all that is registered. */
+  register() {
     this.#announced = offered(this.runtime);
     this.#isAnnounced = true;
-    return { ext: this.id, ...asFields(this.#announced) };
+    this.#host.send({ type: "register", ext: this.id, ...asFields(this.#announced) });
   }
 
   /** Tells the engine what has changed of the registrations. */
@@ -68,15 +72,15 @@ export class Extension {
     if (register) this.#host.send({ type: "register", ext: this.id, ...register });
   }
 
-  /** Calls the factory again if another session took the place of the one of the instance. */
-  async renew() {
+  /** Calls the factory again, for so many milliseconds, if another session took the place of the one of the instance. */
+  async renew(limit) {
     if (!this.runtime.isStale) return;
     const old = this.runtime;
     const runtime = new Runtime(this);
     this.runtime = runtime;
     this.streamed = undefined;
     try {
-      await runAs(runtime, undefined, () => this.#build(runtime));
+      await this.#attempt(runtime, limit, "start again", async () => this.#factory(this.#host.createApi(runtime)));
     } catch (error) {
       this.report("load", error);
       this.runtime = new Runtime(this);

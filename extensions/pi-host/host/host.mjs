@@ -11,6 +11,7 @@ import { dispatch } from "./dispatch.mjs";
 import { Entries } from "./entries.mjs";
 import { messageOf, stackOf } from "./errors.mjs";
 import { Extension } from "./extension.mjs";
+import { loadAll, loadLimit } from "./loading.mjs";
 import { Mirror } from "./mirror.mjs";
 import { Requests } from "./requests.mjs";
 import { Services } from "./services.mjs";
@@ -42,6 +43,7 @@ export class Host {
   #uis = new WeakMap();
   #resizes = new Set();
   #dialogs = 0;
+  #startMs;
   #loading = Promise.resolve();
   #renewing = Promise.resolve();
 
@@ -140,33 +142,14 @@ export class Host {
     if ("sessionId" in patch) this.services?.invalidateModels();
   }
 
-  /** Loads extensions one after the other, and tells what they offer. */
+  /** Loads extensions, and tells what they offer. */
   load(described) {
     this.#loading = this.#loading.then(async () => {
-      const errors = [];
-      const loaded = [];
-      for (const description of described) {
-        const extension = new Extension(this, description);
-        this.#extensions.set(extension.id, extension);
-        try {
-          await extension.load();
-          loaded.push(extension);
-        } catch (error) {
-          extension.runtime.fail();
-          errors.push({ ext: extension.id, error: messageOf(error) });
-          console.error(stackOf(error) ?? messageOf(error));
-        }
-      }
-      const registrations = [];
-      for (const extension of loaded) {
-        try {
-          registrations.push(extension.registration());
-        } catch (error) {
-          errors.push({ ext: extension.id, error: messageOf(error) });
-        }
-      }
+      const extensions = described.map((description) => new Extension(this, description));
+      for (const extension of extensions) this.#extensions.set(extension.id, extension);
+      const { loaded, errors } = await loadAll(this, extensions, loadLimit(this.#startMs));
       for (const { runtime } of loaded) runtime.activate();
-      this.send({ type: "registered", protocol: PROTOCOL, extensions: registrations, errors });
+      this.send({ type: "registered", protocol: PROTOCOL, extensions: [], errors });
       for (const extension of loaded) extension.announce();
     });
   }
@@ -174,7 +157,7 @@ export class Host {
   /** Calls all factories whose session was replaced, before the first handler hears of the next one. */
   #renew() {
     this.#renewing = this.#renewing.then(async () => {
-      for (const extension of this.#extensions.values()) await extension.renew();
+      for (const extension of this.#extensions.values()) await extension.renew(loadLimit(this.#startMs) / 2);
     });
     return this.#renewing;
   }
@@ -230,7 +213,8 @@ export class Host {
     return extension.streamed.update(event);
   }
 
-  begin({ engine, mode, hasUI, dialect, session, trusted, state, flags, extensions = [] }) {
+  begin({ engine, mode, hasUI, dialect, session, trusted, state, flags, limits, extensions = [] }) {
+    this.#startMs = limits?.startMs;
     this.engine = engine ?? this.engine;
     this.mode = mode ?? this.mode;
     this.hasUI = hasUI ?? this.hasUI;

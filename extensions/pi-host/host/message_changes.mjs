@@ -1,20 +1,17 @@
 // How messages differ from what they were.
 
+import { completeMessage } from "../session/messages.mjs";
+
 /** Tells whether a value is still what it was as JSON. */
 export function sameJson(before, value) {
   return before === JSON.stringify(value);
 }
 
-/** Returns a message with its content as blocks, where it is allowed to be text. */
-export function withBlocks(message) {
-  if (typeof message?.content !== "string") return message;
-  return { ...message, content: [{ type: "text", text: message.content }] };
-}
-
 /** Returns how to get from messages (as JSON) to others: a patch, or all of them if that is shorter; `null` if they are the same. */
 export function messageChanges(before, after) {
-  const messages = after.map(withBlocks);
-  const texts = after.map((message) => JSON.stringify(message));
+  const kept = after.filter((message) => completeMessage(message) !== undefined);
+  const messages = kept.map(completeMessage);
+  const texts = kept.map((message) => JSON.stringify(message));
   const shorter = Math.min(before.length, texts.length);
   let start = 0;
   while (start < shorter && before[start] === texts[start]) start += 1;

@@ -14,6 +14,12 @@ const VERSION = "2";
 const INSTALL_LIMIT_MS = 60_000;
 
 let loader;
+let installing = 0;
+
+/** Tells whether the loader is being installed, which takes as long as the network does. */
+export function isInstalling() {
+  return installing > 0;
+}
 
 /** Loads the module of an extension that failed to load with `cause`. */
 export async function loadWithJiti(path, cause) {
@@ -52,10 +58,13 @@ async function install(folder) {
   writeFileSync(join(folder, "package.json"), '{"private":true}\n');
   const parameters = ["install", `${PACKAGE}@${VERSION}`, "--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
   const options = { cwd: folder, timeout: INSTALL_LIMIT_MS, shell: process.platform === "win32" };
+  installing += 1;
   try {
     await promisify(execFile)("npm", parameters, options);
   } catch (error) {
     const reason = String(error.stderr ?? "").trim().split("\n").slice(0, 2).join(" ");
     throw new Error(error.code === "ENOENT" ? "npm was not found" : reason || messageOf(error));
+  } finally {
+    installing -= 1;
   }
 }

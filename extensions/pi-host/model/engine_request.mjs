@@ -1,8 +1,7 @@
 // A model call of an extension as bowline takes it.
 
 import { bridge } from "../bridge.mjs";
-import { convertToLlm } from "../session/messages.mjs";
-import { noUsage } from "./event_stream.mjs";
+import { completeMessage, convertToLlm } from "../session/messages.mjs";
 import { streamsItself } from "./registrations.mjs";
 import { getCurrentSystemPrompt, getCurrentTools, normalizeContext } from "./transcript.mjs";
 
@@ -25,20 +24,6 @@ const UNKNOWN = {
   contextWindow: 128_000,
   maxTokens: 16_384,
 };
-
-const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
-
-/** Returns a message with what bowline requires of it. */
-function complete(message) {
-  const whole = { ...message, content: blocks(message.content), timestamp: message.timestamp ?? Date.now() };
-  if (message.role === "assistant") {
-    return { ...whole, usage: message.usage ?? noUsage(), stopReason: message.stopReason ?? "stop" };
-  }
-  if (message.role === "toolResult") {
-    return { ...whole, toolName: message.toolName ?? "", isError: message.isError ?? false };
-  }
-  return whole;
-}
 
 /** Returns the models that can be used, or all that bowline knows; none if it cannot say. */
 export function listedModels(which) {
@@ -84,7 +69,7 @@ export function modelParams(model, context, options, api) {
   const params = {
     model: modelReference(model, api),
     systemPrompt: getCurrentSystemPrompt(transcript) || undefined,
-    messages: convertToLlm(transcript).filter(({ role }) => role !== "system").map(complete),
+    messages: convertToLlm(transcript).filter(({ role }) => role !== "system").map(completeMessage),
     maxTokens,
     thinkingLevel: levelOf(options),
     tools: tools.map(({ name, description, parameters }) => ({ name, description: description ?? "", parameters })),

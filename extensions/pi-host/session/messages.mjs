@@ -62,6 +62,31 @@ function toLlm(message) {
   }
 }
 
+/** What bowline requires of a message and pi does without, by its role. */
+const REQUIRED = {
+  user: (message) => ({ ...message, content: blocks(message.content) }),
+  assistant: (message) => ({ ...message, content: blocks(message.content) }),
+  toolResult: (message) => ({
+    ...message,
+    content: blocks(message.content),
+    toolName: message.toolName ?? "",
+    isError: message.isError ?? false,
+  }),
+  bashExecution: (message) => ({ output: "", cancelled: false, truncated: false, ...message }),
+  custom: (message) => ({ ...message, content: message.content ?? "" }),
+  branchSummary: (message) => ({ fromId: "", ...message }),
+  compactionSummary: (message) => ({ tokensBefore: 0, ...message }),
+};
+
+const blocks = (content) => (typeof content === "string" ? text(content) : (content ?? []));
+
+/** Returns a message of an extension with what bowline requires; `undefined` if it is of a kind that is not part of a conversation. */
+export function completeMessage(message) {
+  if (!Object.hasOwn(REQUIRED, message?.role)) return undefined;
+  const { timestamp } = message;
+  return REQUIRED[message.role]({ ...message, timestamp: timestamp >= 0 ? Math.round(timestamp) : Date.now() });
+}
+
 /** Returns the messages as a model gets them; those of unknown kinds are left out. */
 export function convertToLlm(messages) {
   return messages.map(toLlm).filter((message) => message !== undefined);

@@ -289,7 +289,7 @@ test("extensions talk to each other with the values themselves", async () => {
   await withHost(files, async (engine) => {
     await engine.command("show", "", "b");
     assert.deepEqual(JSON.parse(engine.of("notify")[0].params.message), { heard: true });
-    assert.match(engine.log, /one fails/);
+    await engine.logged(/one fails/);
   });
 });
 

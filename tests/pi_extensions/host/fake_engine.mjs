@@ -43,7 +43,9 @@ export class FakeEngine {
       state: {},
       ...init,
     });
-    engine.registered = await engine.next((record) => record.type === "registered");
+    const { errors } = await engine.next((record) => record.type === "registered");
+    engine.registered = { extensions: engine.of("register"), errors };
+    engine.atStart = engine.records.splice(0);
     return engine;
   }
 
@@ -122,6 +124,14 @@ export class FakeEngine {
       this.#waiting.add(check);
       return undefined;
     });
+  }
+
+  /** Returns when the log has something, which takes another way than the records. */
+  async logged(pattern) {
+    for (let left = LIMIT_MS; !pattern.test(this.log); left -= 10) {
+      if (left <= 0) throw new Error(`${pattern} is not in the log: ${this.log}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 
   /** Returns the records of a type. */

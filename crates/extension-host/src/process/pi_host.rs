@@ -4,6 +4,7 @@
 //! of them. It is JavaScript in plain files, compressed in the program and written to a folder when they are needed.
 
 use std::collections::hash_map::DefaultHasher;
+use std::fmt::Write as _;
 use std::fs;
 use std::hash::{Hash as _, Hasher as _};
 use std::io;
@@ -22,6 +23,12 @@ const VERSION: &str = include_str!(concat!(env!("OUT_DIR"), "/pi_host.version"))
 
 /// The file that is run.
 const ENTRY: &str = "main.mjs";
+
+/// The file that lists the others with their lengths.
+const LISTING: &str = "files";
+
+/// The permission bits with which others could change the files.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// The most that the files can be, which is far more than they are.
 const LONGEST_PACKED: usize = 64 * 1024 * 1024;
@@ -106,9 +113,12 @@ fn commands(hosting: &PiHosting) -> Option<PathBuf> {
         return Some(folder);
     }
     bowline_files::create_private_folder(&folder).ok()?;
-    // Another process may have made it meanwhile.
-    let _ = std::os::unix::fs::symlink(program, &link);
-    fs::read_link(&link).is_ok_and(|target| target == *program).then_some(folder)
+    // Whatever has the name, and another process may make it meanwhile: the link takes its place at once.
+    let draft = folder.join(format!("pi.{}", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    std::os::unix::fs::symlink(program, &draft).ok()?;
+    fs::rename(&draft, &link).ok()?;
+    Some(folder)
 }
 
 /// Links need a privilege there, so extensions find the real pi, if there is one.
@@ -120,16 +130,20 @@ fn commands(_: &PiHosting) -> Option<PathBuf> {
 /// Writes the files below `cache` if they are not there yet, and returns their folder.
 fn unpack(cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join(format!("pi-host-{VERSION}"));
-    if folder.join(ENTRY).is_file() {
+    bowline_files::create_private_folder(cache)?;
+    if bowline_files::mode(cache).is_some_and(|mode| mode & WRITABLE_BY_OTHERS != 0) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users may write to it"));
+    }
+    if is_complete(&folder) {
         return Ok(folder);
     }
-    bowline_files::create_private_folder(cache)?;
     let invalid = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason.to_owned());
     let packed = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(PACKED, LONGEST_PACKED)
         .map_err(|_| invalid("the packed files are damaged"))?;
     // The folder appears whole or not at all, whoever else writes it.
     let draft = cache.join(format!("pi-host-{VERSION}.{}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);
+    let mut listing = String::new();
     let mut rest = &*packed;
     while !rest.is_empty() {
         let (name, content, after) =
@@ -139,17 +153,35 @@ fn unpack(cache: &Path) -> io::Result<PathBuf> {
             bowline_files::create_private_folder(parent)?;
         }
         fs::write(path, content)?;
+        let _ = writeln!(listing, "{} {}", content.len(), name.display());
         rest = after;
+    }
+    fs::write(draft.join(LISTING), listing)?;
+    // A damaged folder is in the way. Whoever has just repaired it loses nothing.
+    let damaged = cache.join(format!("pi-host-{VERSION}.damaged.{}", std::process::id()));
+    if !is_complete(&folder) && fs::rename(&folder, &damaged).is_ok() {
+        let _ = fs::remove_dir_all(&damaged);
     }
     let renamed = fs::rename(&draft, &folder);
     if renamed.is_err() {
         let _ = fs::remove_dir_all(&draft);
     }
-    if folder.join(ENTRY).is_file() {
+    if is_complete(&folder) {
         remove_others(cache, &folder);
         return Ok(folder);
     }
     Err(renamed.err().unwrap_or_else(|| invalid("the packed files have no entry")))
+}
+
+/// Tells whether every file is there with its length: a cleaner of old files, or a power failure, may have taken some.
+fn is_complete(folder: &Path) -> bool {
+    let Ok(listing) = fs::read_to_string(folder.join(LISTING)) else { return false };
+    let is_there = |line: &str| {
+        let (length, name) = line.split_once(' ')?;
+        let metadata = fs::metadata(folder.join(name)).ok()?;
+        (metadata.len() == length.parse::<u64>().ok()?).then_some(())
+    };
+    folder.join(ENTRY).is_file() && listing.lines().all(|line| is_there(line).is_some())
 }
 
 /// Returns the name and the content of the next file, and what comes after it.
@@ -192,10 +224,41 @@ mod tests {
         for name in [ENTRY, "bridge.mjs", "shims/names.json"] {
             assert_eq!(fs::read(folder.join(name)).unwrap(), fs::read(source.join(name)).unwrap(), "{name}");
         }
-        fs::write(folder.join("bridge.mjs"), "changed").unwrap();
+        let time = || fs::metadata(folder.join(ENTRY)).unwrap().modified().unwrap();
+        let before = time();
         assert_eq!(unpack(cache.path()).unwrap(), folder);
-        assert_eq!(fs::read(folder.join("bridge.mjs")).unwrap(), b"changed");
+        assert_eq!(time(), before);
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn damaged_files_are_written_again() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = unpack(cache.path()).unwrap();
+        let content = fs::read(folder.join("bridge.mjs")).unwrap();
+        let damages: [&dyn Fn(); 4] = [
+            &|| fs::remove_file(folder.join(ENTRY)).unwrap(),
+            &|| fs::remove_dir_all(folder.join("shims")).unwrap(),
+            &|| fs::write(folder.join("bridge.mjs"), "").unwrap(),
+            &|| fs::remove_file(folder.join(LISTING)).unwrap(),
+        ];
+        for damage in damages {
+            damage();
+            assert_eq!(unpack(cache.path()).unwrap(), folder);
+            assert_eq!(fs::read(folder.join("bridge.mjs")).unwrap(), content);
+            assert!(is_complete(&folder));
+            assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_run_from_a_folder_that_others_may_write_to() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let cache = tempfile::tempdir().unwrap();
+        fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(unpack(cache.path()).unwrap_err().to_string(), "other users may write to it");
     }
 
     #[test]

@@ -1,0 +1,58 @@
+// Loads extensions one after the other. The engine is told which one is being loaded, so that it can leave out one that
+// blocks the process, and what each offers as soon as it is known, so that nobody waits for those that come later.
+
+import { isInstalling } from "../loader/jiti.mjs";
+import { messageOf, stackOf } from "./errors.mjs";
+
+/** The shortest time that an extension has to load, in milliseconds. */
+const SHORTEST_LIMIT_MS = 10_000;
+/** How often it is told that an extension is still being loaded. */
+const ALIVE_MS = 2000;
+const CHECK_MS = 500;
+
+/** How long an extension may take to load if a start may take this long. */
+export function loadLimit(startMs) {
+  return Math.max(startMs ?? 0, SHORTEST_LIMIT_MS);
+}
+
+/** Loads extensions. Returns those that have loaded, and why the others have not. */
+export async function loadAll(host, extensions, limit) {
+  const loaded = [];
+  const errors = [];
+  for (const extension of extensions) {
+    const tell = () => host.send({ type: "loading", ext: extension.id });
+    tell();
+    const timer = setInterval(tell, ALIVE_MS);
+    try {
+      await extension.load(limit);
+      extension.register();
+      loaded.push(extension);
+    } catch (error) {
+      errors.push({ ext: extension.id, error: messageOf(error) });
+      console.error(stackOf(error) ?? messageOf(error));
+    } finally {
+      clearInterval(timer);
+    }
+  }
+  return { loaded, errors };
+}
+
+/** Returns what a promise resolves to. Throws if that takes too long; the time in which a loader is installed does not count. */
+export async function within(limit, purpose, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    let spent = 0;
+    let last = performance.now();
+    timer = setInterval(() => {
+      const now = performance.now();
+      if (!isInstalling()) spent += now - last;
+      last = now;
+      if (spent >= limit) reject(new Error(`did not ${purpose} within ${Math.round(limit / 1000)} s`));
+    }, Math.min(CHECK_MS, limit));
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearInterval(timer);
+  }
+}
