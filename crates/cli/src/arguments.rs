@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use bowline_core::ThinkingLevel;
 use bowline_core::limits::Limited;
 use bowline_core::sandbox::{AskMode, SandboxLevel, SandboxMode, SandboxNetwork, SandboxWorkspace};
-use bowline_extension_host::GivenFlag;
+use bowline_extension_host::{GivenFlag, IfUnknown};
 use bowline_session::Clock;
 
 use crate::failure::Failure;
@@ -193,6 +193,8 @@ pub(crate) struct Arguments {
     /// The long names of the flags that were given, in order.
     used: Vec<&'static str>,
     unknown: Vec<Unknown>,
+    /// Why bowline does not start if there can be no extension, which would have to know a flag.
+    pub needs_extension: Option<String>,
     /// Flags of an emulated agent that bowline does not serve.
     foreign: Vec<GivenFlag>,
     /// Whether words are messages even if no mode is named.
@@ -313,7 +315,8 @@ impl Arguments {
             return (flag.apply)(self, value)
                 .map_err(|problem| Failure::Usage(format!("{}: {problem}", flag.long)));
         }
-        let Some(flag) = foreign_flags::find(dialect, name) else {
+        let foreign = foreign_flags::find(dialect, name);
+        let Some(flag) = foreign.filter(|flag| !flag.is_of_extension()) else {
             if !name.starts_with("--") {
                 let help = if self.takes_messages { "" } else { " (see bowline --help)" };
                 return Err(Failure::Usage(format!("Unknown option: {name}{help}")));
@@ -321,7 +324,10 @@ impl Arguments {
             let next_word = words.peek().map(|(word, _)| word.clone());
             let next_word = next_word.filter(|word| attached.is_none() && !word.starts_with(['-', '@']));
             let name = name.trim_start_matches('-').to_owned();
-            self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word, is_optional: false }));
+            self.needs_extension =
+                foreign.and_then(|flag| flag.judge("").err()).or(self.needs_extension.take());
+            let if_unknown = if foreign.is_some() { IfUnknown::Fatal } else { IfUnknown::Reported };
+            self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word, if_unknown }));
             return Ok(());
         };
         let value = take_value(flag.long, flag.takes, attached, words)?;
@@ -329,7 +335,7 @@ impl Arguments {
         // An extension may have a flag of this name.
         let name = flag.long.trim_start_matches('-').to_owned();
         let attached = matches!(flag.takes, Takes::Value(_)).then_some(value);
-        self.foreign.push(GivenFlag { name, attached, next_word: None, is_optional: true });
+        self.foreign.push(GivenFlag { name, attached, next_word: None, if_unknown: IfUnknown::Ignored });
         Ok(())
     }
 
@@ -619,7 +625,7 @@ mod tests {
             name: name.to_owned(),
             attached: attached.map(ToOwned::to_owned),
             next_word: next.map(ToOwned::to_owned),
-            is_optional: false,
+            if_unknown: IfUnknown::Reported,
         };
         assert_eq!(
             arguments.unknown_flags(),

@@ -19,11 +19,13 @@ pub(crate) struct ForeignFlag {
 enum Treatment {
     /// It is ignored with a warning, which says why that is acceptable or what is missing.
     Ignored(&'static str),
+    /// Extensions of the agent have it, not the agent itself: refused unless an extension registers it.
+    OfExtension { reason: &'static str },
     /// It is refused, except with a value that restricts nothing.
     Refused { harmless: &'static [&'static str], reason: &'static str },
 }
 
-use Treatment::{Ignored, Refused};
+use Treatment::{Ignored, OfExtension, Refused};
 
 const PI: &[&str] = &["pi", "pi-classic"];
 const OMP: &[&str] = &["omp"];
@@ -57,16 +59,10 @@ pub(crate) const FOREIGN_FLAGS: &[ForeignFlag] = &[
         PI,
         "--plan",
         Nothing,
-        Refused {
-            harmless: &[],
-            reason: "bowline has no plan mode, so tools could modify things; use --tools read,grep,find,ls",
+        OfExtension {
+            reason: "bowline has no plan mode, so tools could modify things; use an extension that has one, or --tools \
+                     read,grep,find,ls",
         },
-    ),
-    flag(
-        PI,
-        "--no-sandbox",
-        Nothing,
-        Ignored("bowline has a sandbox only if you choose one; --sandbox full-access turns it off"),
     ),
     flag(
         OMP,
@@ -165,13 +161,20 @@ impl ForeignFlag {
             Refused { harmless, .. } if harmless.contains(&value) => {
                 Ok(format!("{} {value} changes nothing: it is how bowline works", self.long))
             }
-            Refused { reason, .. } => Err(format!("{} cannot be served: {reason}", self.long)),
+            OfExtension { reason } | Refused { reason, .. } => {
+                Err(format!("{} cannot be served: {reason}", self.long))
+            }
         }
     }
 
     /// Tells whether some value of it is refused.
     pub fn is_refused(&self) -> bool {
-        matches!(self.treatment, Refused { .. })
+        matches!(self.treatment, OfExtension { .. } | Refused { .. })
+    }
+
+    /// Tells whether extensions are who has it.
+    pub fn is_of_extension(&self) -> bool {
+        matches!(self.treatment, OfExtension { .. })
     }
 }
 

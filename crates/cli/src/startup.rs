@@ -52,6 +52,9 @@ pub(crate) fn prepare(
     let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
     let may_have_extensions =
         hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory);
+    if let Some(problem) = arguments.needs_extension.as_ref().filter(|_| !may_have_extensions) {
+        return Err(Failure::Usage(problem.clone()));
+    }
     let wishes = model_wishes(arguments, model, &file);
     let (providers, chosen) = choose_model(arguments, &wishes, environment, &file, may_have_extensions)?;
     let models = model_defaults(wishes, chosen, &providers, may_have_extensions)?;

@@ -10,6 +10,6 @@ pub mod protocol;
 
 pub use mcp::{McpHost, McpOptions};
 pub use process::{
-    DEFAULT_START_LIMIT, Direction, Found, GivenFlag, Launch, MANIFEST, Manifest, Named, NotLoaded, PiFolder,
-    PiHosting, Places, Plan, ProcessHost, Program, Trace,
+    DEFAULT_START_LIMIT, Direction, Found, GivenFlag, IfUnknown, Launch, MANIFEST, Manifest, Named,
+    NotLoaded, PiFolder, PiHosting, Places, Plan, ProcessHost, Program, Trace,
 };

@@ -46,7 +46,7 @@ PLAN_MODE = [
     .send("new_session").responded().send("switch_session", sessionPath="${FILE}").responded()
     .command("/todos").command("/plan")
     .sees("make it shorter"),
-    Script(arguments=["--plan"], differs="bowline refuses --plan, because it has no such mode itself (/plan works)")
+    Script(arguments=["--plan"])
     .prompt("look", "looked").sees("[PLAN MODE ACTIVE]"),
 ]
 

@@ -1,12 +1,14 @@
 //! The client of the connection in memory: sends messages one after the other and takes the records.
 
 use std::io;
+use std::time::Duration;
 
 use bowline_server::Interruption;
 use bowline_wire::memory::Client;
 use bowline_wire::{DEFAULT_OUTBOX_BOUND, Line, Lines, Outbox, Output, Record};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, sleep_until};
 
 use super::format::Format;
 use super::summary::{Reported, Summary};
@@ -27,6 +29,9 @@ const COMMANDS_ID: &str = "commands";
 
 /// How the report of a flag begins that no extension knows, after which extension it names.
 const UNKNOWN_FLAG: (&str, &str) = ("<runtime>", "unknown option --");
+
+/// How long a run may take to end once it is aborted. A hook of an extension may never finish.
+const LONGEST_ABORT: Duration = Duration::from_secs(2);
 
 /// What a conversation is connected to.
 pub(super) struct Ends {
@@ -59,8 +64,12 @@ pub(super) struct Conversation {
     header: String,
     /// Whether the run that was last waited for is over.
     has_settled: bool,
+    /// Whether the agent works on a run.
+    is_running: bool,
     /// The exit code that a signal asked for.
     interrupted: Option<u8>,
+    /// When a run that was aborted is not waited for any longer.
+    deadline: Option<Instant>,
     /// Whether the agent has ended.
     is_over: bool,
     /// Whether something kept a message from running.
@@ -115,7 +124,9 @@ impl Conversation {
             summary: Summary::new(opening.id, opening.file),
             header: opening.header,
             has_settled: false,
+            is_running: false,
             interrupted: None,
+            deadline: None,
             is_over: false,
             is_refused: false,
             is_unwritable: false,
@@ -204,8 +215,10 @@ impl Conversation {
                     self.summary.message_ended(message);
                 }
             }
+            "agent_start" => self.is_running = true,
             "agent_settled" => {
                 self.has_settled = true;
+                self.is_running = false;
                 if let Ok(reported) = serde_json::from_str(&line) {
                     self.summary.run_ended(reported);
                 }
@@ -288,10 +301,10 @@ impl Conversation {
                     self.lines.push(&self.received);
                     self.received.clear();
                 }
-                Some(interruption) = signals.recv() => {
-                    let (Interruption::Stop(code) | Interruption::Abort { exit_code: code }) = interruption;
-                    self.interrupted = Some(code);
-                    let _ = interruptions.send(interruption);
+                Some(interruption) = signals.recv() => self.interrupt(interruption),
+                () = sleep_until(self.deadline.unwrap_or_else(Instant::now)), if self.deadline.is_some() => {
+                    self.deadline = None;
+                    let _ = interruptions.send(Interruption::Stop(self.interrupted.unwrap_or(1)));
                 }
                 written = write(&mut self.outbox, output), if !self.is_unwritable => {
                     if let Err(error) = written {
@@ -300,6 +313,19 @@ impl Conversation {
                 }
             }
         }
+    }
+
+    /// Passes a signal on. Only a run is aborted and waited for: an extension may never finish its command.
+    fn interrupt(&mut self, interruption: Interruption) {
+        let (Interruption::Stop(code) | Interruption::Abort { exit_code: code }) = interruption;
+        let is_first = self.interrupted.replace(code).is_none();
+        let passed_on = if is_first && self.is_running {
+            self.deadline = Some(Instant::now() + LONGEST_ABORT);
+            interruption
+        } else {
+            Interruption::Stop(code)
+        };
+        let _ = self.ends.interruptions.send(passed_on);
     }
 
     /// Ends everything because nobody reads the output any more.

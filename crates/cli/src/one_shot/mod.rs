@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use bowline_core::Policy;
 use bowline_core::policy::Questions;
 use bowline_dialect::Entry;
+use bowline_extension_host::IfUnknown;
 use bowline_server::{Connection, Limits};
 use bowline_wire::{DEFAULT_OUTBOX_BOUND, Outbox, memory};
 
@@ -139,7 +140,9 @@ async fn converse(
 
 /// Fails if there is an unknown flag and no extension that could know it.
 fn refuse_unknown_flags(arguments: &Arguments, environment: &Environment) -> Result<(), Failure> {
-    let Some(flag) = arguments.unknown_flags().into_iter().next() else { return Ok(()) };
+    // Another text is about those that must not be absent.
+    let mut unknown = arguments.unknown_flags().into_iter();
+    let Some(flag) = unknown.find(|flag| flag.if_unknown == IfUnknown::Reported) else { return Ok(()) };
     let file = SettingsFile::of_user(environment)?;
     if hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory) {
         return Ok(());

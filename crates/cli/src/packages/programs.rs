@@ -12,6 +12,28 @@ use crate::terminal::note;
 /// How much of the output is remembered, in bytes.
 const REMEMBERED: usize = 64 * 1024;
 
+/// The variables that make git work on another repository than the one it is told to: git sets them for hooks and other
+/// programs that it runs, and npm runs git, too. git itself names them with `git rev-parse --local-env-vars`. Of those,
+/// GIT_CONFIG_COUNT is kept: it stands for no repository, and users set it for addresses and credentials.
+const OF_OTHER_REPOSITORIES: [&str; 16] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// What a line in the output of a program means for the user.
 pub(super) struct Hint {
     /// Texts of which one is in the output.
@@ -76,6 +98,9 @@ impl Program<'_> {
     fn command(&self) -> Command {
         let mut command = Command::new(self.name);
         command.args(&self.arguments).current_dir(self.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+        for name in OF_OTHER_REPOSITORIES {
+            command.env_remove(name);
+        }
         for (name, value) in &self.variables {
             command.env(name, value);
         }
@@ -100,5 +125,18 @@ impl Program<'_> {
             }
             _ => Failure::Package(format!("{} cannot be run: {error}", self.name)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_that_leads_git_to_another_repository_is_removed() {
+        let output = Command::new("git").args(["rev-parse", "--local-env-vars"]).output().unwrap();
+        let named = String::from_utf8(output.stdout).unwrap();
+        let left: Vec<_> = named.lines().filter(|name| !OF_OTHER_REPOSITORIES.contains(name)).collect();
+        assert_eq!(left, ["GIT_CONFIG_COUNT"]);
     }
 }

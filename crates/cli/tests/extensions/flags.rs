@@ -42,6 +42,29 @@ fn flags_that_nobody_has_are_reported() {
 }
 
 #[test]
+fn flags_that_restrict_the_agent_need_an_extension_that_has_them() {
+    let (server, workspace) = Workspace::with_server();
+    let flags = json!({ "flags": [
+        { "name": "plan", "type": "boolean" },
+        { "name": "no-sandbox", "type": "boolean" },
+    ] });
+    let actor = Actor::new(&workspace, "a", flags, json!({}));
+    let mut agent = start_with(&workspace, &["--plan", "--no-sandbox"]);
+    run(&mut agent, "hi");
+    let state = actor.wait_for(|record| record["patch"]["flags"].is_object());
+    assert_eq!(state["patch"]["flags"], json!({ "plan": true, "no-sandbox": true }));
+    assert_eq!((errors(agent.transcript()), agent.stderr()), (Vec::<String>::new(), String::new()));
+
+    Actor::new(&workspace, "a", json!({}), json!({}));
+    let calls = server.requests().len();
+    let mut agent = start_with(&workspace, &["--plan"]);
+    agent.send(json!({ "type": "prompt", "message": "hi" }));
+    assert_eq!(agent.wait(), 1);
+    assert!(agent.stderr().contains("unknown option --plan: no extension has it"), "{}", agent.stderr());
+    assert_eq!(server.requests().len(), calls, "no model is called");
+}
+
+#[test]
 fn flags_of_a_manifest_are_known_before_the_extension_registers() {
     let (_server, workspace) = Workspace::with_server();
     let actor = Actor::new(&workspace, "x/a", json!({}), json!({}));

@@ -56,6 +56,26 @@ fn interrupt_kills_the_command_that_runs() {
     agent.assert_no_survivors();
 }
 
+#[test]
+fn interrupt_ends_the_wait_for_what_an_extension_never_finishes() {
+    for (registration, event, message) in [
+        (json!({ "commands": [{ "name": "hang" }] }), "command:hang", "/hang"),
+        (hooks(&["agent_end"]), "hook:agent_end", "hi"),
+    ] {
+        let (server, workspace) = Workspace::with_server();
+        server.default_reply(Reply::text("done"));
+        let actor = Actor::new(&workspace, "a", registration, json!({ event: [] }));
+        let mut agent = start(&workspace, &format!("-p {message}"));
+        let kind = event.split(':').next().unwrap();
+        actor.wait_for(|record| record["type"] == kind);
+        let interrupted = Instant::now();
+        agent.signal(INTERRUPT);
+        assert_eq!(agent.wait(), 130, "{message}");
+        assert!(interrupted.elapsed() < Duration::from_secs(10), "{message}");
+        agent.assert_no_survivors();
+    }
+}
+
 /// Runs a command in a terminal and presses Ctrl-C once the file `began` exists. Prints what the terminal showed.
 const TERMINAL: &str = "
 import os, pty, sys, time

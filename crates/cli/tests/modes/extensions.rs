@@ -82,15 +82,20 @@ fn flags_of_extensions_are_known_and_others_are_not() {
     let state = actor.wait_for(|record| record["patch"]["flags"].is_object());
     assert_eq!(state["patch"]["flags"], json!({ "depth": "3" }));
     for words in [
-        &["-p", "--planet", "x", "hi"][..],
-        &["--mode", "json", "--planet=x", "hi"],
-        &["-p", "--planet", "x"],
+        &["--planet", "x", "-p", "hi"][..],
+        &["--planet=x", "--mode", "json", "hi"],
+        &["--planet", "x", "-p"],
+        &["--plan", "-p", "hi"],
     ] {
         let finished = launch(&workspace, words).program_name("pi").run();
         assert_eq!(finished.code, 1, "{words:?}");
-        assert!(finished.stderr.ends_with("Error: Unknown option: --planet\n"), "{}", finished.stderr);
+        let flag = words[0].trim_end_matches("=x");
+        let error = format!("Error: Unknown option: {flag}\n");
+        assert!(finished.stderr.ends_with(&error), "{}", finished.stderr);
     }
-    assert_eq!(server.requests().len(), 1, "the model is called only for the flag that is known");
+    let finished = once(&workspace, &["--no-themes", "-p", "hi"]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (0, "done\n"), "a flag of pi needs no extension");
+    assert_eq!(server.requests().len(), 2, "the model is called only for flags that are known");
 }
 
 #[test]

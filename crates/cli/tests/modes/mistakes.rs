@@ -16,6 +16,7 @@ fn mistakes_are_sentences_on_stderr() {
     let (server, workspace) = Workspace::with_server();
     refused(&workspace, &["-p"], 1, "there is no message");
     refused(&workspace, &["-p", "hi", "--planet"], 1, "Unknown option: --planet");
+    refused(&workspace, &["-p", "hi", "--plan"], 1, "--plan cannot be served: bowline has no plan mode");
     refused(&workspace, &["-p", "hi", "-z"], 2, "Unknown option: -z");
     refused(&workspace, &["-p", "hi", "--output", "xml"], 2, "there are text, json, stream-json");
     refused(&workspace, &["-p", "@missing"], 1, "File not found: ");

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::process::connection::lock;
 use crate::process::discovery::{Found, NotLoaded, Program};
 use crate::process::extension::{Listing, ProcessExtension, describe};
-use crate::process::plan::Plan;
+use crate::process::plan::{GivenFlag, IfUnknown, Plan};
 use crate::process::serving_process::Process;
 use crate::process::supervisor::{OwnedTask, supervise};
 use crate::process::trust_question;
@@ -373,14 +373,16 @@ async fn report_flags(plan: &Plan, group: &Group, link: &SessionLink) {
         let taken = lock(&group.taken_flags);
         plan.flags
             .iter()
-            .filter(|flag| !flag.is_optional && !taken.contains(&flag.name))
-            .map(|flag| flag.name.clone())
+            .filter(|flag| flag.if_unknown != IfUnknown::Ignored && !taken.contains(&flag.name))
             .collect()
     };
-    for name in unknown {
+    for GivenFlag { name, .. } in &unknown {
         let error = format!("unknown option --{name}: no extension has it");
         (plan.report)(&error);
         let failed = ExtensionError { extension: "<runtime>".to_owned(), event: "load".to_owned(), error };
         link.send(ExtensionInput::Failed(failed)).await;
+    }
+    if unknown.iter().any(|flag| flag.if_unknown == IfUnknown::Fatal) {
+        (plan.give_up)();
     }
 }

@@ -41,4 +41,4 @@ mod trust_question;
 pub use discovery::{Found, Launch, Named, NotLoaded, PiFolder, Places, Program};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
-pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, PiHosting, Plan, Trace};
+pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, IfUnknown, PiHosting, Plan, Trace};

@@ -48,6 +48,8 @@ pub struct Plan {
     pub pi_host: PiHosting,
     /// Takes a line for the user: a problem that is not of the session.
     pub report: Box<dyn Fn(&str) + Send + Sync>,
+    /// Ends the process, which has a flag that no extension knows and that it must not run without.
+    pub give_up: Box<dyn Fn() + Send + Sync>,
     /// Takes a line of an extension's log.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
     /// Takes every line that is exchanged with an extension, whose short name comes first.
@@ -104,8 +106,18 @@ pub struct GivenFlag {
     pub attached: Option<String>,
     /// The next word, if it does not start with a dash.
     pub next_word: Option<String>,
-    /// Whether the command line is right although no extension knows the flag.
-    pub is_optional: bool,
+    pub if_unknown: IfUnknown,
+}
+
+/// What happens if no extension knows a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfUnknown {
+    /// Nothing: the command line is right without.
+    Ignored,
+    /// It is reported.
+    Reported,
+    /// It is reported and the process ends: without an extension, the agent does more than its user allowed.
+    Fatal,
 }
 
 impl GivenFlag {
@@ -134,7 +146,7 @@ mod tests {
             name: "f".to_owned(),
             attached: attached.map(ToOwned::to_owned),
             next_word: next.map(ToOwned::to_owned),
-            is_optional: false,
+            if_unknown: IfUnknown::Reported,
         };
         let flag = FlagRegistration { name: "f".to_owned(), r#type: kind, description: None, default: None };
         assert_eq!(given.value(&flag), expected.map_err(ToOwned::to_owned));

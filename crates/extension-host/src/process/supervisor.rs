@@ -173,7 +173,7 @@ async fn run(process: &Arc<Process>, is_restart: bool, stop: &CancellationToken)
     }
     // Whatever is left of it is killed when it is dropped.
     drop(service);
-    let last_words = log.last_line();
+    let last_words = log.last_words();
     let reason = if last_words.is_empty() { cause } else { format!("{cause}: {last_words}") };
     failed(reason, registered.is_cancelled())
 }
