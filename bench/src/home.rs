@@ -38,6 +38,16 @@ impl Home {
         Self(self.0.home_file(&format!(".bowline/extensions/{name}/extension.json"), &manifest.to_string()))
     }
 
+    /// Installs an extension of pi with a command, run by a Node.
+    pub(crate) fn with_extension_of_pi(self, name: &str, node: &str) -> Self {
+        let handler = "async (_arguments, ctx) => ctx.ui.notify('hello')";
+        let source = format!(
+            "export default function (pi: any) {{\n  pi.registerCommand('{name}', {{ handler: {handler} }});\n}}\n"
+        );
+        let home = self.0.home_file(&format!(".bowline/extensions/{name}.ts"), &source);
+        Self(home.settings(json!({ "nodePath": node })))
+    }
+
     /// Returns the folder that programs are started in.
     pub(crate) fn folder(&self) -> PathBuf {
         self.0.work()
