@@ -178,8 +178,8 @@ OTHERS = [
                               "---\nname: carry\ndescription: Carries\n---\nCarry $1 to $2. Sum: !`expr 40 + 2`\n"})
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
-        "@juicesharp/rpiv-workflow", "2.11.0", "runs a workflow of two skills", scripts.workflow,
-        ["2 stages  [project]", "rpiv: workflow complete (2 stages)"], commands="wf",
+        "@juicesharp/rpiv-workflow", "2.11.0", "lists the workflows of rpiv-pi, and runs one of two skills", scripts.workflow,
+        ["2 stages  [project]", "13 stages  [built-in]", "rpiv: workflow complete (2 stages)"], commands="wf",
         companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
         beside=["@juicesharp/rpiv-pi"]),
     Package(
