@@ -34,6 +34,17 @@ test("an extension that never ends to load is left out, and the engine knows of 
   assert.throws(() => extensions[1].runtime.assertUsable(), /failed to load/);
 });
 
+test("an extension that takes long does not keep a later one waiting", async () => {
+  const host = fakeHost();
+  const extensions = ["hangs", "fine"].map((id) => new Extension(host, { id, path: id }));
+  const loading = loadAll(host, extensions, 2500);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const registered = host.sent.filter(({ type }) => type === "register").map(({ ext }) => ext);
+  const { loaded } = await loading;
+  assert.deepEqual(registered, ["fine"]);
+  assert.deepEqual(loaded.map(({ id }) => id), ["fine"]);
+});
+
 test("a factory that never ends for a later session is reported", async () => {
   const host = fakeHost();
   const extension = new Extension(host, { id: "x", path: "fine" });
