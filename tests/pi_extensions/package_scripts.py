@@ -29,8 +29,9 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
 }
 """
 
-PAGE = """<html><head><title>Of stones</title></head><body><article><h1>Of stones</h1><h2>What they are</h2>
-<p>%s</p></article></body></html>""" % ("Stones are <b>hard</b>, and so they last for a long time, as everybody knows. " * 10)
+SENTENCE = "Stones are <b>hard</b>, and so they last for a long time, as everybody knows. "
+PAGE = f"""<html><head><title>Of stones</title></head><body><article><h1>Of stones</h1><h2>What they are</h2>
+<p>{SENTENCE * 10}</p></article></body></html>"""
 
 # What Ollama answers, by path.
 OLLAMA = {
@@ -156,14 +157,16 @@ export default defineWorkflow({ name: "both", start: "first", stages: { first: a
         files={"agent/skills/first/SKILL.md": skill.format("first"),
                "agent/skills/second/SKILL.md": skill.format("second"), "work/.rpiv/workflows/config.ts": config},
         setup=f"mkdir -p {folder} && ln -s {package} {folder}/",
-    ).command("/wf").command("/wf both stones").sleep(5).shell("cat .rpiv/workflows/runs/*.jsonl")
+    ).command("/wf").send("prompt", message="/wf both stones").notified(
+        message="✓ both finished — /lanes to view").shell("cat .rpiv/workflows/runs/*.jsonl")
 
 
 def experiment():
     """Runs one experiment after the user has turned experiments on."""
-    return Script(setup="git init -q && git commit -q --allow-empty -m x").command("/autoresearch count stones").settled() \
-        .prompt("Go", call("init_experiment", name="stones", metric_name="count", metric_unit="", direction="higher"),
-                call("run_experiment", command="echo METRIC count=3"), "done").shell("cat .auto/log.jsonl")
+    script = Script(setup="git init -q && git commit -q --allow-empty -m x").command("/autoresearch count stones")
+    return script.settled().prompt(
+        "Go", call("init_experiment", name="stones", metric_name="count", metric_unit="", direction="higher"),
+        call("run_experiment", command="echo METRIC count=3"), "done")
 
 
 def blueprint():
@@ -174,12 +177,14 @@ def blueprint():
              "verification_gates": [{"type": "user_approval", "description": "fine"}]}
     return Script().prompt(
         "Go", call("blueprint_create", objective="Know the stones", phases=[phase]), call("blueprint_next"),
-        call("blueprint_update", task_id="1.1", status="completed"), call("blueprint_status"), "done").command("/plan-status")
+        call("blueprint_update", task_id="1.1", status="completed"), call("blueprint_status"), "done",
+    ).command("/plan-status")
 
 
 def wizard():
     """Goes through a wizard of one step in the component that it shows."""
-    return Script().ask("set_client_capabilities", render=True, columns=80, rows=24).begin("Go", call(
-        "wizard", title="Setup", steps=[{"type": "info", "id": "a", "title": "First step", "body": "Read this"}]), "done") \
-        .keep("KEY", "widgetKey", type="extension_ui_request", method="setWidget", takesKeys=True) \
-        .send("widget_input", widgetKey="${KEY}", data="\r").sleep(2)
+    step = {"type": "info", "id": "a", "title": "First step", "body": "Read this"}
+    script = Script().ask("set_client_capabilities", render=True, columns=80, rows=24)
+    script.begin("Go", call("wizard", title="Setup", steps=[step]), "done")
+    script.keep("KEY", "widgetKey", type="extension_ui_request", method="setWidget", takesKeys=True)
+    return script.send("widget_input", widgetKey="${KEY}", data="\r").settled()

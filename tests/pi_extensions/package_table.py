@@ -26,6 +26,8 @@ class Package:
     beside: tuple = ()
     # Whether results of tools that are errors are what it is for.
     refuses: bool = False
+    # Whether it shows a component, which takes a terminal in pi.
+    component: bool = False
     # Why there is no script.
     unserved: str = ""
     # Whether it loads without what it lacks.
@@ -76,12 +78,15 @@ REPRESENTATIVE = [
         .prompt("Read", call("process", action="output", id="${PROCESS}"), "done"),
         ["7077"], tools="process", commands="ps ps:logs ps:dock"),
     Package(
-        "@samfp/pi-memory", "1.5.0", "remembers a fact, and has `pi --print` find another one in the session", scripts.memory,
+        "@samfp/pi-memory", "1.5.0", "remembers a fact, and has `pi --print` find another one in the session",
+        scripts.memory,
         ["pref.editor: likes ed", "Memory updated: 2 facts, 0 lessons"],
         tools="memory_search memory_remember", commands="memory-consolidate"),
     Package(
         "pi-btw", "0.4.1", "answers a question in a session beside the main one",
-        lambda: Script().prompt("Hello", "hi").command('/btw --save What? PLAN [{"text":"answered beside"}]').sleep(2),
+        lambda: Script().prompt("Hello", "hi")
+        .send("prompt", message='/btw --save What? PLAN [{"text":"answered beside"}]')
+        .notified(message="Saved BTW note to the session."),
         ["A: answered beside"], commands="btw btw:new btw:inject"),
     Package("pi-studio", "0.5.38"),
     Package(
@@ -113,7 +118,7 @@ REPRESENTATIVE = [
         lambda: Script(files={
             ".pi/agent/prompts/with-other.md": "---\ndescription: D\nmodel: mock/m2\n---\nTemplate for $@\n",
             "agent/prompts/with-other.md": "---\ndescription: D\nmodel: mock/m2\n---\nTemplate for $@\n"})
-        .begin("/with-other stones").settled().sleep(1).sees('Template for stones'),
+        .begin("/with-other stones").notified(message="Restored to m1").sees('Template for stones'),
         ["D [m2] (user)", "Restored to m1"], commands="chain-prompts prompt-tool"),
     Package(
         "@juicesharp/rpiv-advisor", "2.11.0", "asks another model for advice",
@@ -135,7 +140,8 @@ REPRESENTATIVE = [
     Package("pi-secret-guard", "1.1.0"),
     Package(
         "pi-claude-bridge", "0.6.3", "offers its models (calling one needs Claude Code and an account)",
-        lambda: Script().ask("get_available_models"), ["\nclaude-bridge\n"], tools="AskClaude", providers="claude-bridge"),
+        lambda: Script().ask("get_available_models"), ["\nclaude-bridge\n"],
+        tools="AskClaude", providers="claude-bridge"),
     Package("@alexanderfortin/pi-tavily-tools", "0.5.7"),
     Package("pi-free", "1.0.5"),
     Package("pi-rtk-optimizer", "0.7.1"),
@@ -159,12 +165,13 @@ OTHERS = [
         ["#1", "Count the stones"], tools="todo", commands="todos", companions=["@juicesharp/rpiv-i18n@2.11.0"]),
     Package(
         "@juicesharp/rpiv-ask-user-question", "2.11.0", "asks the user with a dialog", scripts.question,
-        ["Which stone?", "ask_user_question: text\nUser"], tools="ask_user_question", companions=["@juicesharp/rpiv-i18n@2.11.0"]),
+        ["Which stone?", "=\"granite\"."], tools="ask_user_question",
+        companions=["@juicesharp/rpiv-i18n@2.11.0"]),
     Package(
         "@juicesharp/rpiv-btw", "2.11.0", "shows the answer to a side question in a component of its own",
         lambda: Script().ask("set_client_capabilities", render=True, columns=80, rows=24).prompt("Hello", "hi")
         .send("prompt", message='/btw What? PLAN [{"text":"answered beside"}]').sleep(3),
-        ["\n    answered beside"], commands="btw"),
+        ["\n    answered beside"], commands="btw", component=True),
     Package(
         "@juicesharp/rpiv-args", "2.11.0", "fills arguments and the output of a command into a skill",
         lambda: Script(files={"agent/skills/carry/SKILL.md":
@@ -172,14 +179,17 @@ OTHERS = [
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
         "@juicesharp/rpiv-workflow", "2.11.0", "runs a workflow of two skills", scripts.workflow,
-        ["first", "second"], commands="wf", companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
+        ["2 stages  [project]", "rpiv: workflow complete (2 stages)"], commands="wf",
+        companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
         beside=["@juicesharp/rpiv-pi"]),
     Package(
         "@capyup/pi-goal", "0.6.0", "sets a goal, and has an auditor of its own check whether it is reached",
         lambda: Script().command(
             '/goals-set Count stones PLAN [{"tools":[{"name":"get_goal","args":{}}]},'
-            '{"tools":[{"name":"update_goal","args":{"status":"complete"}}]},{"text":"done"}]').settled().sleep(1),
-        ["independent completion audit", "Goal audit rejected."], tools="get_goal create_goal update_goal", commands="goals goals-set goal-status"),
+            '{"tools":[{"name":"update_goal","args":{"status":"complete"}}]},'
+            '{"tools":[{"name":"pause_goal","args":{"reason":"The auditor disagrees"}}]},{"text":"done"}]').settled(),
+        ["independent completion audit", "Goal audit rejected.", "goal: paused"],
+        tools="get_goal create_goal update_goal", commands="goals goals-set goal-status"),
     Package(
         "@gotgenes/pi-permission-system", "20.7.3", "refuses a command that its rules deny",
         lambda: Script(files={"agent/extensions/pi-permission-system/config.json": {
@@ -196,10 +206,11 @@ OTHERS = [
         lambda: Script().prompt(
             "Go", call("ralph_start", name="stones", taskContent="# Stones\n- [ ] count", maxIterations=2),
             call("ralph_done"), "<promise>COMPLETE</promise>").sleep(2).shell("ls .ralph"),
-        ["RALPH LOOP: stones | Iteration 1/2", "stones.state.json"], tools="ralph_start ralph_done", commands="ralph ralph-stop"),
+        ["RALPH LOOP: stones | Iteration 1/2", "stones.state.json"],
+        tools="ralph_start ralph_done", commands="ralph ralph-stop"),
     Package(
         "context-mode", "1.0.169", "runs code with a tool of its own, and adds to what the model sees",
-        lambda: Script().sleep(1).prompt(
+        lambda: Script().sleep(3).prompt(
             "Go", call("ctx_execute", language="shell", code="expr 7000 + 77"), "done").sees("context-mode active."),
         ["\n7077\n"], tools="ctx_execute ctx_search", commands="ctx-stats ctx-doctor"),
     Package(
@@ -207,11 +218,12 @@ OTHERS = [
         ["On stones", "They are hard."], tools="web_search web_fetch", commands="web-tools"),
     Package(
         "pi-autoresearch", "1.6.0", "runs an experiment and logs its result", scripts.experiment,
-        ["Experiment initialized", "Parsed metrics: ★ count=3"], tools="init_experiment run_experiment log_experiment",
-        commands="autoresearch"),
+        ["Experiment initialized", "Parsed metrics: ★ count=3"],
+        tools="init_experiment run_experiment log_experiment", commands="autoresearch"),
     Package(
         "pi-blueprint", "0.2.1", "makes a plan in phases and tells the next task", scripts.blueprint,
-        ["blueprint_next", "Count the stones"], tools="blueprint_create blueprint_next", commands="blueprint plan-status"),
+        ["blueprint_next: ", "- [x] 1.1 Count the stones"],
+        tools="blueprint_create blueprint_next", commands="blueprint plan-status"),
     Package(
         "pi-fff", "0.1.12", "finds files by a part of their name",
         lambda: Script(files={"work/stones/granite.txt": "hard\n", "work/other.md": "soft\n"})
@@ -228,12 +240,14 @@ OTHERS = [
         "pi-sandbox", "0.4.3", tools="bash", commands="sandbox", unserved="needs bubblewrap, socat and ripgrep"),
     Package(
         "pi-simplify", "0.2.2", "has the model review what git shows as changed",
-        lambda: Script(files={"work/a.txt": "one\n"}, setup="git init -q && git add . && git commit -qm x && echo two >a.txt")
-        .command("/simplify").settled().sees("a.txt"),
+        lambda: Script(
+            files={"work/a.txt": "one\n"},
+            setup="git init -q && git add . && git commit -qm x && echo two >a.txt",
+        ).command("/simplify").settled().sees("a.txt"),
         ["- a.txt (modified)"], commands="simplify"),
     Package(
         "pi-wizard", "0.1.0", "leads through steps in a component", scripts.wizard,
-        ["First step (1/1)", "Wizard completed."], tools="wizard wizard_update", commands="wizard"),
+        ["First step (1/1)", "Wizard completed."], tools="wizard wizard_update", commands="wizard", component=True),
     Package(
         "@0xkobold/pi-ollama", "0.5.0", "lists models (of a stand-in for Ollama)", scripts.ollama_models,
         ["pebble:1b"], commands="ollama-status ollama-models", companions=["ollama"]),

@@ -8,7 +8,8 @@
   --pi-only                   checks that the packages do their work in the real pi
   --again                     asks npm again for what it did not have
 
-Installs the packages below target/ if they are missing, without their install scripts. BOWLINE names the program to test.
+Installs the packages below target/ if they are missing, without their install scripts. BOWLINE names the program to
+test.
 """
 import argparse
 import json
@@ -101,6 +102,8 @@ def parse():
 def outcome_of(installation, package, options):
     outcome, begin = Outcome(package), time.time()
     outcome.missing = install(package, options.again)
+    if options.pi_only and package.component:
+        outcome.missing = "pi shows it in a terminal only"
     if not outcome.missing:
         run(installation, outcome, "pi" if options.pi_only else "bowline")
     outcome.seconds = time.time() - begin
@@ -252,13 +255,15 @@ def problems_of_work(outcome, script, requests):
 
 def line_of(outcome):
     about = outcome.why or outcome.package.work
-    return f"{outcome.package.name:36} {outcome.status:13} {outcome.seconds:5.1f} s  {outcome.registered:22}  {about[:600]}"
+    result = f"{outcome.package.name:36} {outcome.status:13} {outcome.seconds:5.1f} s"
+    return f"{result}  {outcome.registered:22}  {about[:600]}"
 
 
 def show(outcome):
     for entry in outcome.log:
         print(json.dumps(entry, ensure_ascii=False)[:3000])
-    print("──── seen", *outcome.seen, "──── stderr", outcome.stderr, "──── problems", *outcome.problems, sep="\n")
+    print("──── seen", *outcome.seen, "──── stderr", outcome.stderr, sep="\n")
+    print("──── problems", *outcome.problems, sep="\n")
     print(line_of(outcome))
     return 0
 

@@ -12,6 +12,8 @@ import { COMPOSED, allSpecifiers, moduleOf } from "./specifiers.mjs";
 const PACKAGE = "jiti";
 const VERSION = "2";
 const INSTALL_LIMIT_MS = 60_000;
+/** Without a network, npm would try for half a minute. */
+const IMPATIENT = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
 
 let loader;
 let installing = 0;
@@ -56,7 +58,7 @@ function defaultCache() {
 async function install(folder) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, "package.json"), '{"private":true}\n');
-  const parameters = ["install", `${PACKAGE}@${VERSION}`, "--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
+  const parameters = ["install", `${PACKAGE}@${VERSION}`, "--no-audit", "--no-fund", "--no-save", "--loglevel=error", ...IMPATIENT];
   const options = { cwd: folder, timeout: INSTALL_LIMIT_MS, shell: process.platform === "win32" };
   installing += 1;
   try {

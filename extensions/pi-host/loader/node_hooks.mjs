@@ -1,24 +1,16 @@
 // How Node finds and reads the modules of extensions.
 
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import module from "node:module";
 import { dirname, resolve as resolvePath } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { TYPESCRIPT, fileFor } from "./files.mjs";
 import { COMPOSED, composedSource, isTypebox, moduleOf } from "./specifiers.mjs";
+import { withoutTypes } from "./type_names.mjs";
 import { isModule, transformed, withCommonNames } from "./typescript.mjs";
 
 const OWN = new URL("../", import.meta.url).href;
-const TYPESCRIPT = /\.(?:[mc]?ts|tsx)$/;
 const JAVASCRIPT = /\.m?js$/;
-const ENDINGS = [".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".tsx", ".json"];
-const INDEXES = ["index.ts", "index.js", "index.mts", "index.mjs"];
-/** TypeScript is imported by the name that it has once it is compiled. */
-const COMPILED = new Map([
-  [".js", [".ts", ".tsx"]],
-  [".mjs", [".mts"]],
-  [".cjs", [".cts"]],
-  [".jsx", [".tsx"]],
-]);
 
 /** Names that a module is to have although it does not export them, by address: types that another module exports again. */
 const missing = new Map();
@@ -117,31 +109,6 @@ function hasOwnTypebox(specifier, parentURL) {
   }
 }
 
-const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-
-function fileFor(path) {
-  if (isFile(path)) return path;
-  for (const ending of ENDINGS) if (isFile(path + ending)) return path + ending;
-  for (const [compiled, sources] of COMPILED) {
-    if (!path.endsWith(compiled)) continue;
-    for (const source of sources) {
-      const candidate = path.slice(0, -compiled.length) + source;
-      if (isFile(candidate)) return candidate;
-    }
-  }
-  if (!existsSync(path)) return undefined;
-  return mainOf(path) ?? INDEXES.map((name) => `${path}/${name}`).find(isFile);
-}
-
-function mainOf(folder) {
-  try {
-    const { main } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-    return typeof main === "string" ? fileFor(resolvePath(folder, main)) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function load(url, context, next) {
   if (url.startsWith(COMPOSED)) {
     return { format: "module", shortCircuit: true, source: composedSource(url.slice(COMPOSED.length)) };
@@ -177,7 +144,7 @@ function loadTypescript(path, address) {
     throw error;
   }
   if (path.endsWith(".cts") || !isModule(source)) return { format: "commonjs", shortCircuit: true, source };
-  return { format: "module", shortCircuit: true, source: completed(source, address) };
+  return { format: "module", shortCircuit: true, source: completed(withoutTypes(source, file), address) };
 }
 
 function completed(source, address) {

@@ -84,7 +84,7 @@ export function withoutUnusedImports(source) {
 }
 
 /** Returns as much white space as a text takes. */
-function blank(text) {
+export function blank(text) {
   return text.replace(/[^\n]/g, " ");
 }
 

@@ -113,6 +113,11 @@ function dropOptionalNulls(value, schema) {
   }
 }
 
+/** Tells whether a schema is of an old TypeBox. Values of these are only converted by that library, if at all. */
+function isOld(schema) {
+  return isRecordLike(schema) && Object.getOwnPropertySymbols(schema).includes(Symbol.for("TypeBox.Kind"));
+}
+
 /**
  * Returns a copy of `value` with what the schema allows to convert converted, and optional properties that are null dropped.
  * What cannot be converted stays as it is; validation decides about it.
@@ -121,7 +126,8 @@ export function coerce(schema, value) {
   try {
     const copy = deepClone(value);
     dropOptionalNulls(copy, schema);
-    return coerceValue(convert(EMPTY, schema, copy), schema);
+    const converted = convert(EMPTY, schema, copy);
+    return isOld(schema) ? converted : coerceValue(converted, schema);
   } catch (error) {
     if (error instanceof RangeError) return value;
     throw error;

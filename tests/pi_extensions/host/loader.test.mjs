@@ -35,6 +35,18 @@ const CASES = {
     },
     shown: "1,2,3,4,5",
   },
+  "types that modules imported later take from others": {
+    files: {
+      "a.ts": `import { state } from "./state";
+        export default (pi) => pi.registerCommand("show", { handler: async (_, ctx) => { state.count += 1; const later = await import("./later"); ctx.ui.notify(later.report()); } });`,
+      "state.ts": `export const state = { count: 0 };`,
+      "later.ts": `import { state } from "./state"; import { Verdict, judge /* a Verdict */ } from "./all.js";
+        export { Verdict, Level as Kind } from "./verdict.js"; export const report = (verdict: Verdict = judge()): string => "Verdict " + verdict + state.count;`,
+      "all.ts": `export * from "./verdict"; export * from "./later";`,
+      "verdict.ts": `export type Verdict = string; export interface Level {}\nexport const judge = (): Verdict => "fine",\n  other = 1;`,
+    },
+    shown: "Verdict fine1",
+  },
   "JSON with and without an attribute": {
     files: {
       "a.ts": `import one from "./data.json"; import two from "./data.json" with { type: "json" }; import { createRequire } from "node:module";

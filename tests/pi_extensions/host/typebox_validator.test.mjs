@@ -141,5 +141,7 @@ test("arguments of a tool call are coerced as pi coerces them", () => {
   const expected = { count: 5, text: "7", flag: true, list: [1, "x"], either: true, nullable: null };
   assert.deepEqual(coerce(schema, value), expected);
   assert.deepEqual(value, before);
+  const old = { type: "object", properties: { n: { type: "number" } }, [Symbol.for("TypeBox.Kind")]: "Object" };
+  assert.deepEqual(coerce(old, { n: "1" }), { n: "1" });
   assert.deepEqual(coerce(T.Object({ n: T.Number(), o: T.Optional(T.String()) }), { n: "1", o: null }), { n: 1 });
 });

@@ -307,12 +307,12 @@ impl Start {
                 }
             }
         }
-        settled.extend(self.begin_of_pi(of_pi));
+        settled.extend(self.begin_of_pi(&of_pi));
         settled
     }
 
     /// Has the process that pi's extensions share load them, and starts it if it does not run.
-    fn begin_of_pi(&self, extensions: Vec<Arc<ProcessExtension>>) -> Option<oneshot::Receiver<()>> {
+    fn begin_of_pi(&self, extensions: &[Arc<ProcessExtension>]) -> Option<oneshot::Receiver<()>> {
         if extensions.is_empty() {
             return None;
         }

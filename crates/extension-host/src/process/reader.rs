@@ -328,7 +328,7 @@ fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value,
         Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
-    let size = result.map_or(0, |result| json_size(result));
+    let size = result.map_or(0, json_size);
     if size > LONGEST_LINE {
         let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
         let error = Some(ErrorBody { message: &message });

@@ -116,14 +116,14 @@ impl Process {
     }
 
     /// Adds extensions. If the process runs already, it is told of them.
-    pub fn add(&self, extensions: Vec<Arc<ProcessExtension>>) {
+    pub fn add(&self, extensions: &[Arc<ProcessExtension>]) {
         let mut state = lock(&self.state);
         state.members.extend(extensions.iter().cloned());
         let Some(run) = &mut state.run else { return };
         let added: Vec<_> =
             extensions.iter().map(|extension| self.connection(extension, &run.pipe)).collect();
         if let Some(first) = added.first() {
-            describe_all(&extensions, |described| {
+            describe_all(extensions, |described| {
                 first.send_to_all(&ToExtension::Load { extensions: described });
             });
         }
