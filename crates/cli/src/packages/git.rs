@@ -64,6 +64,15 @@ impl Git<'_> {
             return self.update(&folder, source);
         }
         let parent = folder.parent().unwrap_or(&folder).to_owned();
+        let root = place.git_folder();
+        let mut around = parent.ancestors().take_while(|path| path.starts_with(&root) && **path != root);
+        if let Some(other) = around.find(|path| path.join(".git").symlink_metadata().is_ok()) {
+            return Err(Failure::Package(format!(
+                "{} would be inside of another package, {}",
+                folder.display(),
+                other.display()
+            )));
+        }
         npm::create(place, &parent)?;
         if place.scope != Scope::Temporary {
             npm::ignore_in_git(&place.git_folder())?;

@@ -1,5 +1,6 @@
 //! `bowline install`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bowline_core::slash_command::Scope;
@@ -35,14 +36,19 @@ pub(super) fn install(desk: &Desk, text: &str, arguments: &Arguments) -> Result<
     let known = known
         .find(|known| known.place.scope == scope && known.identity(desk.home()) == Some(identity.clone()));
     let place = known.map_or_else(|| desk.place(scope), |known| known.place);
-    fetch(desk, &place, &wanted.source)?;
-    let entry = written(&wanted, &place);
     if scope != Scope::Temporary {
         desk.check_inside(&place, &place.settings())?;
+        // Settings that cannot be changed are noticed before anything is installed.
+        edit(&place.settings(), |_| ())?;
+    }
+    fetch(desk, &place, &wanted.source)?;
+    let entry = written(&wanted, &place);
+    let package = find(desk, &place, text, &entry)?;
+    if scope != Scope::Temporary {
         let change = |entries: &mut Vec<Written>| add(desk, &place, &identity, &entry, entries);
         edit(&place.settings(), change)?;
     }
-    tell(desk, &place, text, &entry)?;
+    tell(&place, text, &package)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,16 +106,30 @@ pub(super) fn is_about(desk: &Desk, place: &Place, entry: &Written, identity: &s
     source.is_some_and(|source| place.identity(&source, desk.home()) == identity)
 }
 
-/// Says what was installed, and what it brings along.
-fn tell(desk: &Desk, place: &Place, text: &str, entry: &str) -> Result<(), Failure> {
+/// Returns what was installed, if it is where it should be.
+fn find(desk: &Desk, place: &Place, text: &str, entry: &str) -> Result<Found, Failure> {
     let entry = Entry { source: entry.to_owned(), filter: None };
     let configured = Configured { entry, place: place.clone() };
-    let packages = installed(&[configured], desk.home());
-    let package = &packages[0];
+    let mut packages = installed(&[configured], desk.home());
+    let package = packages.swap_remove(0);
+    match &package.root {
+        Ok(root) => Ok(Found { root: root.path().to_owned(), package }),
+        Err(problem) => Err(Failure::Package(format!(
+            "{} was installed, but is not where it should be: {problem}",
+            Source::shown(text)
+        ))),
+    }
+}
+
+/// A package that was installed.
+struct Found {
+    root: PathBuf,
+    package: Installed,
+}
+
+/// Says what was installed, and what it brings along.
+fn tell(place: &Place, text: &str, Found { root, package }: &Found) -> Result<(), Failure> {
     let shown = Source::shown(text);
-    let root = package.root.as_ref().map_err(|problem| {
-        Failure::Package(format!("{shown} was installed, but is not where it should be: {problem}"))
-    })?;
     let content = Content::of(package);
     if content.is_empty() {
         note(format_args!(
@@ -121,7 +141,7 @@ fn tell(desk: &Desk, place: &Place, text: &str, entry: &str) -> Result<(), Failu
         Scope::Temporary => format!("--extension {shown} uses it.\n"),
         Scope::User | Scope::Project => format!("Its entry is in {}.\n", place.settings().display()),
     };
-    say(&format!("Installed {shown} in {}.\n{how}{brings}", root.path().display()))
+    say(&format!("Installed {shown} in {}.\n{how}{brings}", root.display()))
 }
 
 /// Returns how much a package has of each kind, in words; none if it has nothing.

@@ -1,5 +1,6 @@
 //! `bowline remove`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use bowline_core::slash_command::Scope;
@@ -49,6 +50,19 @@ fn uninstall(desk: &Desk, place: &Place, source: &Source) -> Result<(), Failure>
         }
         Source::Git(git) => {
             desk.check_inside(place, &root)?;
+            let is_below = |path: &Path| path != root && path.starts_with(&root);
+            let configured = desk.configured();
+            let mut roots = configured.iter().filter_map(|known| {
+                let source = Source::parse(&known.entry.source).ok()?;
+                Some(known.place.root_of(&source, desk.home()))
+            });
+            if let Some(other) = roots.find(|path| is_below(path) && path.exists()) {
+                return Err(Failure::Package(format!(
+                    "the package in {} has another one in it: remove {} first",
+                    root.display(),
+                    other.display()
+                )));
+            }
             Git::remove(place, git)
         }
     }

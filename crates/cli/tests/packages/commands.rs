@@ -194,3 +194,19 @@ fn installations_at_the_same_time_are_all_kept() {
     assert_eq!(found.len(), names.len(), "{found:?}");
     assert!(found.iter().all(|package| package["extensions"] == 1), "{found:?}");
 }
+
+#[test]
+fn failed_installation_leaves_settings_as_they_are() {
+    let workspace = with_tool().home_file(".pi/agent/settings.json", "{}\n");
+    // npm makes a link to a folder that is not there, and says that it is content.
+    let failed = run(&workspace, &["install", "npm:gone@file:/nowhere"]);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert_eq!(settings(&shared(&workspace)), json!({}));
+
+    let workspace = workspace.home_file(".pi/agent/settings.json", "{ broken");
+    let source = packed(&workspace);
+    let failed = run(&workspace, &["install", &source]);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert!(failed.stderr.contains("it is not a JSON object"), "{failed:?}");
+    assert!(!shared(&workspace).join("npm/node_modules/my-tool").exists(), "nothing is installed");
+}

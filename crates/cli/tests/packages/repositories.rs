@@ -181,3 +181,24 @@ fn empty_folder_is_replaced_by_a_clone() {
     run(&workspace, &["install", SOURCE]).succeeded();
     assert!(clone.join("extensions/tool.ts").is_file());
 }
+
+#[test]
+fn packages_inside_of_others_are_neither_made_nor_removed_with_them() {
+    let workspace = with_repository();
+    run(&workspace, &["install", SOURCE]).succeeded();
+    let refused = run(&workspace, &["install", "git:example.com/me/tools/more"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("would be inside of another package"), "{refused:?}");
+
+    // pi makes them.
+    let clone = shared(&workspace).join("git/example.com/me/tools");
+    let inner = clone.join("more/extensions");
+    fs::create_dir_all(&inner).unwrap();
+    let packages = json!({ "packages": [SOURCE, "git:example.com/me/tools/more"] });
+    let workspace = workspace.home_file(".pi/agent/settings.json", &packages.to_string());
+    let refused = run(&workspace, &["remove", SOURCE]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("has another one in it"), "{refused:?}");
+    assert!(inner.is_dir());
+    assert_eq!(settings(&shared(&workspace)), packages);
+}

@@ -73,8 +73,24 @@ pub fn files(packages: &[Installed], kind: Kind) -> Vec<PackageFile> {
     used
 }
 
-/// Returns the files of one package, and whether they are used.
+/// Returns the files of one package, and whether they are used. What a link leads to outside of the package is none of it.
 fn of_package(installed: &Installed, kind: Kind, budget: &mut Budget) -> Vec<(Module, bool)> {
+    let mut found = with_links_of_package(installed, kind, budget);
+    if let Ok(Root::Folder(root)) = &installed.root {
+        found.retain(|(module, _)| is_inside(root, &module.path));
+    }
+    found
+}
+
+/// Tells whether a file or folder that a package names is in it, wherever links lead.
+fn is_inside(root: &Path, path: &Path) -> bool {
+    match (root.canonicalize(), path.canonicalize()) {
+        (Ok(root), Ok(path)) => path.starts_with(root),
+        _ => false,
+    }
+}
+
+fn with_links_of_package(installed: &Installed, kind: Kind, budget: &mut Budget) -> Vec<(Module, bool)> {
     let root = match &installed.root {
         Ok(Root::Folder(root)) => root,
         Ok(Root::File(file)) if kind == Kind::Extension => {
@@ -128,7 +144,7 @@ fn all(installed: &Installed, root: &Path, kind: Kind, budget: &mut Budget) -> V
 
 fn in_usual_folder(root: &Path, kind: Kind, budget: &mut Budget) -> Vec<Module> {
     let folder = root.join(kind.folder_name());
-    if !folder.is_dir() {
+    if !folder.is_dir() || !is_inside(root, &folder) {
         return Vec::new();
     }
     let mut found = in_folder(&folder, kind, budget);
@@ -147,7 +163,7 @@ fn named_by(root: &Path, entries: &[String], kind: Kind, budget: &mut Budget) ->
     }
     let mut found = Vec::new();
     for path in modules::named_paths(root, entries, budget) {
-        if path.is_dir() {
+        if path.is_dir() && is_inside(root, &path) {
             found.extend(in_folder(&path, kind, budget));
         } else if path.is_file() {
             found.push(Module { path, folder: None });

@@ -198,7 +198,9 @@ fn is_host(host: &str) -> bool {
 }
 
 fn is_part_of_path(part: &str) -> bool {
-    !matches!(part, "" | "." | ".." | ".git")
+    // Systems that do not tell letters apart have other names for git's own folder.
+    let name = part.trim_end_matches('.').to_ascii_lowercase();
+    !matches!(&*name, "" | ".git" | "git~1")
         && !part.starts_with('-')
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~+-".contains(&byte))
 }
@@ -319,6 +321,9 @@ mod tests {
             "ssh://-oProxyCommand=x/me/x",
             "https://host.org/me/x\\y",
             "https://host.org/me/.git",
+            "git:host.org/me/.GIT",
+            "git:host.org/.Git./x",
+            "git:host.org/me/GIT~1",
             "fd::17/foo",
             "rsync://host/me/x",
             "git:github.com/me/x y",

@@ -130,3 +130,37 @@ fn entry_of_the_project_without_autoload_changes_that_of_the_user() {
     world.check(&[("project", delta.clone())], Kind::Extension, &["user/p/more/c.js"]);
     world.check(&[("project", delta)], Kind::Skill, &[]);
 }
+
+#[test]
+#[cfg(unix)]
+fn links_lead_nowhere_outside_of_the_package() {
+    use std::os::unix::fs::symlink;
+    for manifest in
+        [r#"{"pi": {"extensions": ["extensions"], "skills": ["skills"], "prompts": ["prompts"]}}"#, "{}"]
+    {
+        let world = World::new(&[
+            ("user/p/package.json", manifest),
+            ("user/p/extensions/a.ts", ""),
+            ("user/p/prompts/a.md", ""),
+            ("user/outside/b.ts", ""),
+            ("user/outside/b.md", ""),
+            ("user/outside/s/SKILL.md", ""),
+        ]);
+        let (package, outside) =
+            (world.folder.path().join("user/p"), world.folder.path().join("user/outside"));
+        symlink(outside.join("b.ts"), package.join("extensions/b.ts")).unwrap();
+        symlink(outside.join("b.md"), package.join("prompts/b.md")).unwrap();
+        symlink("a.md", package.join("prompts/c.md")).unwrap();
+        symlink(&outside, package.join("skills")).unwrap();
+        for filter in [json!("./p"), json!({ "source": "./p", "prompts": ["**"] })] {
+            let entries = [("user", filter)];
+            world.check(&entries, Kind::Extension, &["user/p/extensions/a.ts"]);
+            world.check(&entries, Kind::PromptTemplate, &["user/p/prompts/a.md", "user/p/prompts/c.md"]);
+            world.check(&entries, Kind::Skill, &[]);
+        }
+    }
+    // The package itself may be a link.
+    let world = World::new(&[("real/package.json", MANIFEST), ("real/a.ts", ""), ("user/x", "")]);
+    symlink(world.folder.path().join("real"), world.folder.path().join("user/p")).unwrap();
+    world.check(&[("user", json!("./p"))], Kind::Extension, &["user/p/a.ts"]);
+}
