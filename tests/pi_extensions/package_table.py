@@ -1,5 +1,5 @@
 """The packages that packages.py runs, and what each of them is to do."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 import package_scripts as scripts
@@ -22,6 +22,8 @@ class Package:
     providers: str = ""
     # What npm has to install beside it: its peers that are not pi's.
     companions: tuple = ()
+    # Versions of its dependencies, where those that it asks for may be missing.
+    overrides: dict = field(default_factory=dict)
     # Packages among them that are extensions too, and are loaded with it.
     beside: tuple = ()
     # Whether results of tools that are errors are what it is for.
@@ -111,7 +113,11 @@ REPRESENTATIVE = [
             "Go", call("Agent", prompt=inner("Say it", "said by the subagent"), description="Says it",
                        subagent_type="general-purpose"), "done"),
         ["\nsaid by the subagent"], tools="Agent get_subagent_result", commands="agents"),
-    Package("pi-oracle", "0.7.20"),
+    Package(
+        "pi-oracle", "0.7.20", "tells that it is not signed in", lambda: Script().prompt(
+            "Go", call("oracle_preflight"), "done"),
+        ["Oracle preflight blocked"], tools="oracle_preflight oracle_submit", commands="oracle-status oracle-clean",
+        overrides={"@steipete/sweet-cookie": "0.4.3"}),
     Package("pi-teams", "0.9.13"),
     Package(
         "pi-prompt-template-model", "0.12.2", "switches to the model that a prompt template names, and back",
@@ -178,7 +184,8 @@ OTHERS = [
                               "---\nname: carry\ndescription: Carries\n---\nCarry $1 to $2. Sum: !`expr 40 + 2`\n"})
         .prompt("/skill:carry stone hill").sees("Carry stone to hill. Sum: 42"), []),
     Package(
-        "@juicesharp/rpiv-workflow", "2.11.0", "lists the workflows of rpiv-pi, and runs one of two skills", scripts.workflow,
+        "@juicesharp/rpiv-workflow", "2.11.0", "lists the workflows of rpiv-pi, and runs one of two skills",
+        scripts.workflow,
         ["2 stages  [project]", "13 stages  [built-in]", "rpiv: workflow complete (2 stages)"], commands="wf",
         companions=["@standard-schema/spec@1", "@juicesharp/rpiv-pi@2.11.0", "yaml@2"],
         beside=["@juicesharp/rpiv-pi"]),

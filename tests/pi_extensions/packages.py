@@ -133,9 +133,10 @@ def install(package, is_asked_again):
         shutil.rmtree(folder)
     if note.exists() and not is_asked_again:
         return note.read_text()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text(json.dumps({"private": True, "overrides": package.overrides}))
     why = npm_install(folder, f"{package.name}@{package.version}", *package.companions)
     if why:
-        folder.mkdir(parents=True, exist_ok=True)
         note.write_text(why)
     else:
         note.unlink(missing_ok=True)
@@ -144,7 +145,6 @@ def install(package, is_asked_again):
 
 def npm_install(folder, *names):
     """Installs packages as `pi install` does, without their install scripts. Returns what npm says if it cannot."""
-    folder.mkdir(parents=True, exist_ok=True)
     options = ["--prefix", str(folder), "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund",
                "--loglevel=error"]
     done = subprocess.run(
