@@ -1,5 +1,6 @@
-// Loads extensions in order. One that takes long does not keep those after it waiting: some of them may guard tools. The engine is told which one is being loaded, so that it can leave out one that
-// blocks the process, and what each offers as soon as it is known, so that nobody waits for those that come later.
+// Loads extensions in order. One that takes long does not keep those after it waiting: some of them may guard tools. The
+// engine is told which one is being loaded, so that it can leave out one that blocks the process, and what each offers as
+// soon as it is known, so that nobody waits for those that come later.
 
 import { isInstalling } from "../loader/jiti.mjs";
 import { messageOf, stackOf } from "./errors.mjs";

@@ -11,8 +11,8 @@ export function isFocusable(component) {
   return component !== null && component !== undefined && "focused" in component;
 }
 
-/** Shows its children one under another. */
-export class Container {
+/** Has children. */
+class Parent {
   children = [];
 
   addChild(component) {
@@ -31,7 +31,10 @@ export class Container {
   invalidate() {
     for (const child of this.children) child.invalidate?.();
   }
+}
 
+/** Shows its children one under another. */
+export class Container extends Parent {
   handleMouse(event) {
     if (event.y < 0 || event.y >= event.height) return undefined;
     const result = dispatchToStack(this.children, event);
@@ -44,34 +47,16 @@ export class Container {
 }
 
 /** Shows its children one under another, with space around them and a background. */
-export class Box {
-  children = [];
-
+export class Box extends Parent {
   constructor(paddingX = 1, paddingY = 1, bgFn) {
+    super();
     this.paddingX = paddingX;
     this.paddingY = paddingY;
     this.bgFn = bgFn;
   }
 
-  addChild(component) {
-    this.children.push(component);
-  }
-
-  removeChild(component) {
-    const index = this.children.indexOf(component);
-    if (index >= 0) this.children.splice(index, 1);
-  }
-
-  clear() {
-    this.children = [];
-  }
-
   setBgFn(bgFn) {
     this.bgFn = bgFn;
-  }
-
-  invalidate() {
-    for (const child of this.children) child.invalidate?.();
   }
 
   #contentWidth(width) {

@@ -2,6 +2,7 @@
 
 import { hyperlink } from "./escapes.mjs";
 import { getCapabilities } from "./image.mjs";
+import { KeptLines } from "./kept_lines.mjs";
 import { parseBlocks } from "./markdown_blocks.mjs";
 import { parseInline } from "./markdown_inline.mjs";
 import { fillLine } from "./text.mjs";
@@ -16,7 +17,7 @@ const END_OF_CELL_STYLE = "\x1b[22;23;24;25;27;28;29;39m";
 
 /** Shows Markdown in the styles of a theme. */
 export class Markdown {
-  #rendered;
+  #rendered = new KeptLines();
   #definitions;
 
   constructor(text, paddingX, paddingY, theme, defaultTextStyle, options) {
@@ -34,15 +35,11 @@ export class Markdown {
   }
 
   invalidate() {
-    this.#rendered = undefined;
+    this.#rendered.forget();
   }
 
   render(width) {
-    const known = this.#rendered;
-    if (known && known.text === this.text && known.width === width) return known.lines;
-    const lines = this.#lines(width);
-    this.#rendered = { text: this.text, width, lines };
-    return lines;
+    return this.#rendered.of(this.text, width, () => this.#lines(width));
   }
 
   #lines(width) {

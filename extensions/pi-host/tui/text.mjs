@@ -1,6 +1,7 @@
 // Text, cut text and empty lines.
 
 import { truncateToWidth } from "./cut.mjs";
+import { KeptLines } from "./kept_lines.mjs";
 import { visibleWidth } from "./width.mjs";
 import { wrapTextWithAnsi } from "./wrap.mjs";
 
@@ -12,7 +13,7 @@ export function fillLine(line, width, background) {
 
 /** Shows text, wrapped, with space around it. */
 export class Text {
-  #rendered;
+  #rendered = new KeptLines();
 
   constructor(text = "", paddingX = 1, paddingY = 1, customBgFn) {
     this.text = text;
@@ -23,24 +24,20 @@ export class Text {
 
   setText(text) {
     this.text = text;
-    this.#rendered = undefined;
+    this.#rendered.forget();
   }
 
   setCustomBgFn(customBgFn) {
     this.customBgFn = customBgFn;
-    this.#rendered = undefined;
+    this.#rendered.forget();
   }
 
   invalidate() {
-    this.#rendered = undefined;
+    this.#rendered.forget();
   }
 
   render(width) {
-    const known = this.#rendered;
-    if (known && known.text === this.text && known.width === width) return known.lines;
-    const lines = this.#lines(width);
-    this.#rendered = { text: this.text, width, lines };
-    return lines;
+    return this.#rendered.of(this.text, width, () => this.#lines(width));
   }
 
   #lines(width) {
