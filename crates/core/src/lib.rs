@@ -15,6 +15,7 @@ pub mod extension_info;
 pub mod file_changes;
 pub mod hook;
 pub mod host;
+pub mod json_length;
 pub mod limits;
 pub mod login;
 pub mod message;

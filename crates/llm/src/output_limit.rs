@@ -1,5 +1,7 @@
 //! The output token limit of a request.
 
+use bowline_core::json_length::length_of_json;
+
 use crate::conversation::{AnswerPart, Part, Turn};
 use crate::request::ModelRequest;
 
@@ -54,26 +56,6 @@ fn length_of(piece: &AnswerPart<'_>) -> usize {
         AnswerPart::Thinking(block) => block.thinking.len(),
         AnswerPart::Call(call) => call.name.len() + length_of_json(call.arguments),
     }
-}
-
-/// Returns the size of a value as JSON in bytes.
-fn length_of_json(value: &impl serde::Serialize) -> usize {
-    struct Counter(usize);
-
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
 }
 
 #[cfg(test)]

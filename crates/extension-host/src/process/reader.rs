@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bowline_core::extension_info::ExtensionStatus;
+use bowline_core::json_length::length_of_json;
 use bowline_wire::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinSet;
@@ -328,31 +329,11 @@ fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value,
         Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
-    let size = result.map_or(0, json_size);
+    let size = result.map_or(0, length_of_json);
     if size > LONGEST_LINE {
         let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
         let error = Some(ErrorBody { message: &message });
         return connection.send(&ToExtension::Response { id, result: None, error });
     }
     connection.send(&ToExtension::Response { id, result, error });
-}
-
-/// Returns the length of a value as JSON, without writing it anywhere.
-fn json_size(value: &serde_json::Value) -> usize {
-    struct Counter(usize);
-
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
 }
