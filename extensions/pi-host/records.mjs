@@ -5,7 +5,7 @@ import fs from "node:fs";
 import net from "node:net";
 
 /** The longest line of the protocol, in bytes. */
-export const LONGEST_LINE = 64 * 1024 * 1024;
+const LONGEST_LINE = 64 * 1024 * 1024;
 
 const LINE_FEED = 10;
 const CHUNK = 64 * 1024;

@@ -34,8 +34,6 @@ export class Host {
   preparedSession;
   mode = "rpc";
   hasUI = false;
-  dialect = "pi";
-  engine = { name: "bowline", version: "" };
   #records;
   #end;
   #extensions = new Map();
@@ -213,12 +211,10 @@ export class Host {
     return extension.streamed.update(event);
   }
 
-  begin({ engine, mode, hasUI, dialect, session, trusted, state, flags, limits, extensions = [] }) {
+  begin({ mode, hasUI, session, trusted, state, flags, limits, extensions = [] }) {
     this.#startMs = limits?.startMs;
-    this.engine = engine ?? this.engine;
     this.mode = mode ?? this.mode;
     this.hasUI = hasUI ?? this.hasUI;
-    this.dialect = dialect ?? this.dialect;
     this.mirror.apply(undefined, {
       sessionId: session?.id,
       sessionFile: session?.file ?? null,

@@ -6,7 +6,7 @@ import { toJson } from "../records.mjs";
 const STREAMED = new Set(["message_update", "tool_execution_update", "ui_prompt_start", "ui_prompt_end"]);
 
 /** Events that the engine has. Subscriptions of others are accepted and never called. */
-export const KNOWN_EVENTS = new Set([
+const KNOWN_EVENTS = new Set([
   ...["project_trust", "resources_discover", "session_start", "session_info_changed", "session_before_switch"],
   ...["session_before_fork", "session_before_compact", "session_compact", "session_compact_failed"],
   ...["session_before_tree", "session_tree", "session_shutdown", "input", "before_agent_start", "agent_start"],

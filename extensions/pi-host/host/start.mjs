@@ -1,7 +1,5 @@
 // Starts the host: connects its parts to the records on stdin and stdout.
 
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { connect } from "../bridge.mjs";
 import { currentRuntime } from "./current.mjs";
 import { Host } from "./host.mjs";
@@ -35,28 +33,11 @@ function connectShims() {
   const { requests, services } = host;
   connect({
     state: host.state,
-    get engine() {
-      return host.engine;
-    },
-    get dialect() {
-      return host.dialect;
-    },
-    get hasUI() {
-      return host.hasUI;
-    },
-    get agentDir() {
-      return process.env.PI_CODING_AGENT_DIR ? undefined : join(homedir(), ".pi", "agent");
-    },
-    get homeDir() {
-      return homedir();
-    },
     request: (method, params, options) => requests.request(host.attributed(), method, params, options),
-    requestSync: (method, params) => requests.requestSync(host.attributed(), method, params),
     notify: (method, params) => requests.notify(host.attributed(), method, params),
     models: (which) => services.models(which),
     invalidateModels: () => services.invalidateModels(),
     currentExtension: () => currentRuntime()?.extension,
-    sessionManager: () => services.sessionManager(),
     entries: () => host.entries.list(),
     header: () => host.entries.header(),
     runtime: () => {

@@ -50,7 +50,7 @@ function modelReference(model, api = model.api) {
 }
 
 /** Returns the thinking level that the options mean, also those of a single API. */
-export function levelOf(options) {
+function levelOf(options) {
   const { reasoning, reasoningEffort, effort, thinkingEnabled, thinking } = options;
   const level = reasoning ?? reasoningEffort ?? effort;
   if (LEVELS.has(level)) return level;

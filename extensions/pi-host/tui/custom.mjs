@@ -13,7 +13,7 @@ import { visibleWidth } from "./width.mjs";
 export const FRAMES_PER_SECOND = 30;
 /** The most lines of a frame, and UTF-16 units of a line: a component cannot flood the protocol. */
 export const MAX_LINES = 1000;
-export const MAX_LINE_LENGTH = 4000;
+const MAX_LINE_LENGTH = 4000;
 
 const DEFAULT_SIZE = { columns: 80, rows: 24 };
 

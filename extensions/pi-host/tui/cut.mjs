@@ -62,7 +62,7 @@ export function sliceByColumn(line, startColumn, length, strict = false) {
 }
 
 /** Returns what sliceByColumn does, as `{text, width}`. */
-export function sliceWithWidth(line, startColumn, length, strict = false) {
+function sliceWithWidth(line, startColumn, length, strict = false) {
   if (length <= 0) return { text: "", width: 0 };
   const endColumn = startColumn + length;
   let text = "";

@@ -7,7 +7,7 @@ import { isBreakable } from "./wrap.mjs";
  * Returns the rows of a line as `{start, end}`, each at most `width` columns: broken after spaces where that
  * works, else anywhere. `segments` move as one; only one that is too wide by itself is broken.
  */
-export function rowsOf(line, segments, width) {
+function rowsOf(line, segments, width) {
   if (visibleWidth(line) <= width) return [{ start: 0, end: line.length }];
   const rows = [];
   let start = 0;

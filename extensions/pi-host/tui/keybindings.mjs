@@ -115,7 +115,7 @@ function definitions(keys) {
 export const TUI_KEYBINDINGS = definitions(TUI_KEYS);
 
 /** The actions of the components and of the agent's screens. */
-export const APP_KEYBINDINGS = { ...TUI_KEYBINDINGS, ...definitions(APP_KEYS) };
+const APP_KEYBINDINGS = { ...TUI_KEYBINDINGS, ...definitions(APP_KEYS) };
 
 function listOf(keys) {
   if (keys === undefined) return [];

@@ -8,7 +8,7 @@ import { isWide } from "./east_asian.mjs";
 import { splitAtEscapes, stripTerminalSequences } from "./escapes.mjs";
 
 /** Columns that a tab takes, wherever it stands. */
-export const TAB_WIDTH = 3;
+const TAB_WIDTH = 3;
 
 const REMEMBERED = 512;
 const remembered = new Map();
@@ -55,13 +55,13 @@ export function isPlainAscii(text) {
 }
 
 /** Returns the graphemes of text without escape sequences. */
-export function graphemesOf(text) {
+function graphemesOf(text) {
   if (isPlainAscii(text)) return text.split("");
   return Array.from(unicode().graphemes.segment(text), (part) => part.segment);
 }
 
 /** Returns the columns of one grapheme. */
-export function graphemeWidth(grapheme) {
+function graphemeWidth(grapheme) {
   if (grapheme.length === 1) {
     const code = grapheme.charCodeAt(0);
     if (code >= 0x20 && code < 0x7f) return 1;

@@ -1,6 +1,6 @@
 // The builders that stand for one JSON Schema each, without computing on other types.
 
-import { copy, create, isKind, isObjectLike, isOptional, isReadonly, Kind, kindOf, TransformKind, update, without, codecOf } from "./kind.mjs";
+import { copy, create, isObjectLike, isOptional, isReadonly, Kind, kindOf, TransformKind, update, without, codecOf } from "./kind.mjs";
 
 export const IntegerPattern = "-?(?:0|[1-9][0-9]*)";
 export const NumberPattern = `${IntegerPattern}(?:\\.[0-9]+)?`;
@@ -225,6 +225,3 @@ export function isPending(type) {
   if (kind === "Ref" || kind === "Deferred") return true;
   return kind === "Rest" && isPending(type.items);
 }
-
-/** Returns whether `type` is a literal string, number, boolean or bigint. */
-export const isLiteral = (type) => isKind(type, "Literal");

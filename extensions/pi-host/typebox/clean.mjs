@@ -10,7 +10,7 @@ import { settings } from "./settings.mjs";
 import { validatorOf } from "./validator.mjs";
 
 /** Returns the members of a union with narrow types before the wider ones that contain them. */
-export function byPriority(types) {
+function byPriority(types) {
   if (!settings.unionPrioritySort) return types;
   const sorted = [];
   for (const type of types) {

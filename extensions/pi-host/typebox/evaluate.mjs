@@ -115,7 +115,7 @@ export function templateStrings(type) {
 }
 
 /** Returns the members of an enum or of a finite template literal as literals, else the type alone. */
-export function literalMembers(type) {
+function literalMembers(type) {
   const kind = kindOf(type);
   if (kind === "Enum") return type.enum.map((value) => (value === null ? NullType() : Literal(value)));
   if (kind === "TemplateLiteral") return templateStrings(type)?.map((text) => Literal(text)) ?? [type];
@@ -250,7 +250,7 @@ export function unionOf(members) {
 }
 
 /** Returns the union of `types` without members that others contain. Objects are all kept. */
-export function evaluateUnion(types) {
+function evaluateUnion(types) {
   const members = types.flatMap((type) => unionMembers(evaluate(type))).filter((type) => kindOf(type) !== "Never");
   const wide = members.find((type) => kindOf(type) === "Any") ?? members.find((type) => kindOf(type) === "Unknown");
   if (wide) return wide;

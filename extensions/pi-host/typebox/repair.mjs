@@ -17,7 +17,7 @@ export class RepairError extends Error {
 }
 
 /** Returns the member of a union that a value resembles most: equal literals count most, then properties that fit, then those that exist. */
-export function closestMember(context, types, value) {
+function closestMember(context, types, value) {
   let [best, most] = [types[0], 0];
   for (const type of types) {
     const meant = isReference(type) ? (target(context, type) ?? type) : type;
