@@ -130,6 +130,19 @@ class EndToEnd(unittest.TestCase):
         known = [json.loads(record["message"]) for record in client.seen if record.get("method") == "notify"]
         self.assertEqual(known, [{"args": "a  b", "entries": 1, "prompt": True, "model": "m1", "idle": True}])
 
+    def test_provider_and_tool_of_an_extension_use_those_of_bowline(self):
+        client = self.start("-e", HERE / "relay.ts", files={"work/note.txt": "a note"})
+        models = json.loads(Path(client.folder.name, ".bowline", "models.json").read_text())
+        [address] = [provider["baseUrl"] for provider in models["providers"].values()]
+        client.send("prompt", message=f"/relay {address}")
+        model, knows_more_models, commands = json.loads(client.notification())
+        self.assertEqual((model, knows_more_models), ("relayed", True))
+        self.assertLessEqual({"report", "relay"}, set(commands))
+        [result] = client.run(call("read", path="note.txt"), {"text": "done"})
+        self.assertEqual(text_of(result), "A NOTE")
+        answers = [record["message"] for record in client.seen if record["type"] == "message_end"]
+        self.assertEqual((answers[-1]["provider"], answers[-1]["content"]), ("relay", [{"type": "text", "text": "done"}]))
+
     def test_wrong_arguments_are_refused_before_the_tool_runs(self):
         client = self.start()
         [result] = client.run(call("greet", mood="bad"), {"text": "done"})

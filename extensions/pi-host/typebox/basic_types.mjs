@@ -1,6 +1,6 @@
 // The builders that stand for one JSON Schema each, without computing on other types.
 
-import { copy, create, isObjectLike, isOptional, isReadonly, Kind, kindOf, TransformKind, update, without, codecOf } from "./kind.mjs";
+import { copy, create, isObjectLike, isOptional, Kind, kindOf, TransformKind, update, without, codecOf } from "./kind.mjs";
 
 export const IntegerPattern = "-?(?:0|[1-9][0-9]*)";
 export const NumberPattern = `${IntegerPattern}(?:\\.[0-9]+)?`;
