@@ -8,7 +8,7 @@ use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
 use crate::folder_search::{self, Budget, LooseFiles, SKILL_FILE};
 use crate::list_filter::{PathList, absolute};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
-use crate::packages::{self, Configured, Installed, Place, Root};
+use crate::packages::{self, Configured, Installed, Place, Root, Source};
 use crate::project_settings;
 use crate::trust;
 
@@ -140,7 +140,7 @@ impl Finder<'_> {
                 Ok(Root::Folder(folder)) => Some(folder.clone()),
                 Ok(Root::File(_)) | Err(_) => None,
             };
-            let mut source = origin(&package.source, package.scope, base_folder);
+            let mut source = origin(&Source::shown(&package.source), package.scope, base_folder);
             source.packaging = Packaging::Package;
             self.take_found(file.path, &PathList::default(), &source);
         }

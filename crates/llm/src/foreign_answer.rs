@@ -7,11 +7,14 @@ use bowline_core::StreamEvent;
 use bowline_core::message::StopReason;
 use bowline_core::stream::{FailureKind, StreamError};
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout};
 
 use crate::blocks::Blocks;
 use crate::limits::{ERROR_TEXT, NOTE_TEXT, shorten};
+use crate::redaction::Redactor;
 use crate::request::AnswerStream;
+use crate::secret::Secret;
 use crate::transport::Timeouts;
 
 /// An answer in progress.
@@ -24,10 +27,17 @@ struct Checked {
     timeouts: Timeouts,
     /// When the answer must have ended.
     deadline: Option<Instant>,
+    /// The keys that whoever answers was given, for what it says when it fails.
+    secrets: BoxFuture<'static, Vec<Secret>>,
 }
 
 /// Returns the answer of a provider, checked.
-pub(crate) fn check(answer: AnswerStream, provider: &str, timeouts: Timeouts) -> AnswerStream {
+pub(crate) fn check(
+    answer: AnswerStream,
+    provider: &str,
+    timeouts: Timeouts,
+    secrets: BoxFuture<'static, Vec<Secret>>,
+) -> AnswerStream {
     let checked = Checked {
         answer,
         provider: provider.to_owned(),
@@ -35,6 +45,7 @@ pub(crate) fn check(answer: AnswerStream, provider: &str, timeouts: Timeouts) ->
         has_call: false,
         has_begun: false,
         timeouts,
+        secrets,
         deadline: timeouts.total.and_then(|total| Instant::now().checked_add(total)),
     };
     Box::pin(futures_util::stream::unfold(Some(checked), |checked| async { checked?.next().await }))
@@ -51,7 +62,8 @@ impl Checked {
                 Err(_) => return Some((Err(self.overdue()), None)),
                 Ok(None) => return Some((Err(self.incomplete()), None)),
                 Ok(Some(Err(mut error))) => {
-                    error.message = shorten(&error.message, ERROR_TEXT);
+                    let redactor = Redactor::new(&(&mut self.secrets).await);
+                    error.message = shorten(&redactor.redact(error.message), ERROR_TEXT);
                     return Some((Err(error), None));
                 }
                 Ok(Some(Ok(events))) => events,
@@ -155,7 +167,7 @@ mod tests {
     }
 
     async fn drain(answer: AnswerStream) -> (Vec<StreamEvent>, Option<FailureKind>) {
-        let mut checked = check(answer, "own", timeouts());
+        let mut checked = check(answer, "own", timeouts(), Box::pin(std::future::ready(Vec::new())));
         let (mut events, mut failure) = (Vec::new(), None);
         while let Some(batch) = checked.next().await {
             match batch {
@@ -197,6 +209,17 @@ mod tests {
         let begins = StreamEvent::BlockStart { index: 1, kind: call };
         assert_eq!(seen, [start(0), delta(0, "a"), begins, delta(1, "{}"), end(0), end(1), last]);
         assert_eq!(failure, None);
+    }
+
+    #[tokio::test]
+    async fn key_is_masked_in_what_a_failure_says() {
+        let key = "key-that-nobody-may-see";
+        let error = StreamError::new(FailureKind::Authentication, format!("401: bad key {key}"));
+        let answer: AnswerStream = Box::pin(futures_util::stream::iter([Err(error)]));
+        let secrets = vec![Secret::new(key)];
+        let mut checked = check(answer, "own", timeouts(), Box::pin(std::future::ready(secrets)));
+        let failed = checked.next().await.unwrap().unwrap_err();
+        assert_eq!(failed.message, "401: bad key [redacted]");
     }
 
     #[tokio::test]

@@ -128,7 +128,13 @@ impl Providers {
         let registry = self.registry();
         if let Some(source) = registry.source(&request.model.provider) {
             let provider = request.model.provider.clone();
-            return foreign_answer::check(source.answer(request), &provider, self.inner.transport.timeouts());
+            let inner = Arc::clone(&self.inner);
+            let secrets = {
+                let (registry, provider) = (Arc::clone(&registry), provider.clone());
+                Box::pin(async move { inner.keys_of(&registry, &provider).await })
+            };
+            let timeouts = self.inner.transport.timeouts();
+            return foreign_answer::check(source.answer(request), &provider, timeouts, secrets);
         }
         let transport = self.inner.transport.clone();
         if request.model.provider == replay::PROVIDER {
@@ -383,6 +389,15 @@ impl Inner {
                 login::renew(provider, server, path, &self.transport).await.map(Some)
             }
             (KeyForRequest::Renew, _, _) => Ok(None),
+        }
+    }
+
+    /// Returns the keys that a provider has been given.
+    async fn keys_of(&self, registry: &Registry, provider: &str) -> Vec<Secret> {
+        let auth = self.auth();
+        match self.key_sources(registry, provider, &auth).credential(&self.commands).await {
+            Ok(KeyForRequest::Here(Some(credential))) => vec![credential.secret],
+            _ => Vec::new(),
         }
     }
 

@@ -42,6 +42,9 @@ const FOLDER_VARIABLE: &str = "BOWLINE_PI_HOST";
 /// The variable with the folder that the host keeps transformed sources in.
 const CACHE_VARIABLE: &str = "BOWLINE_PI_CACHE";
 
+/// The variables by which a Node program tells another one of a channel between them. Empty ones name none.
+const NODE_CHANNEL: [&str; 2] = ["NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE"];
+
 /// Returns how the process is started, once its files are there. Writes files, so it belongs on a thread that may block.
 pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String> {
     let hosting = &plan.pi_host;
@@ -51,8 +54,10 @@ pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String
         Some(runtime) => runtime.clone(),
         None => find_runtime(&path).ok_or("pi extensions need Node 22.15 or later, or Bun, and neither is in PATH; the setting nodePath can name it")?,
     };
-    let folder = match (plan.variable)(FOLDER_VARIABLE) {
-        Some(folder) => PathBuf::from(folder),
+    // Relative to the working directory it would be whatever the project has there.
+    let other = (plan.variable)(FOLDER_VARIABLE).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = match other {
+        Some(folder) => folder,
         None => unpack(&hosting.cache).map_err(|error| {
             format!(
                 "the files of the host for pi extensions cannot be written to {}: {error}",
@@ -61,6 +66,9 @@ pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String
         })?,
     };
     environment.push((CACHE_VARIABLE.to_owned(), hosting.cache.join("pi-extensions").display().to_string()));
+    // Node would take a descriptor of its own for a channel to the program that has started bowline.
+    let of_parent = NODE_CHANNEL.iter().filter(|name| (plan.variable)(name).is_some());
+    environment.extend(of_parent.map(|name| ((*name).to_owned(), String::new())));
     // Extensions that start agents of their own start this program, with the same models and keys.
     if let Some(commands) = commands(hosting) {
         environment.push(("PATH".to_owned(), join_paths(&commands, &path)));
