@@ -1,7 +1,7 @@
 // The entries of the running session, as far as they are known here. The engine has them; they are asked for when they are used.
 
 import { closeSync, openSync, readSync } from "node:fs";
-import { CURRENT_SESSION_VERSION } from "../session/file.mjs";
+import { CURRENT_SESSION_VERSION, loadEntriesFromFile } from "../session/file.mjs";
 
 /** How long entries are trusted while nothing is heard from the engine, in milliseconds. */
 const FRESH_MS = 50;
@@ -71,16 +71,32 @@ export class Entries {
     this.#isStale = false;
   }
 
+  /** Returns what the session's file has: more than fits into one answer, which failed with `error`. */
+  #stored(error) {
+    const entries = readEntries(this.#state.sessionFile);
+    if (entries.length === 0) throw error;
+    return { entries };
+  }
+
   #askForMore() {
     const last = this.#list.at(-1)?.id;
     try {
       return this.#ask(last);
     } catch (error) {
-      if (last === undefined) throw error;
+      if (last === undefined) return this.#stored(error);
       // The last entry is not of this session any more.
       this.#forget();
       return this.#ask(undefined);
     }
+  }
+}
+
+/** Returns the entries of a session's file; none if there is no file. */
+function readEntries(file) {
+  try {
+    return file ? loadEntriesFromFile(file) : [];
+  } catch {
+    return [];
   }
 }
 

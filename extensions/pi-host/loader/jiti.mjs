@@ -59,7 +59,8 @@ async function install(folder) {
   if (process.env.PI_OFFLINE) throw new Error("PI_OFFLINE is set");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, "package.json"), '{"private":true}\n');
-  const parameters = ["install", `${PACKAGE}@${VERSION}`, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", ...IMPATIENT];
+  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
+  const parameters = ["install", `${PACKAGE}@${VERSION}`, ...quietly, ...IMPATIENT];
   const options = { cwd: folder, timeout: INSTALL_LIMIT_MS, shell: process.platform === "win32" };
   installing += 1;
   try {

@@ -136,7 +136,9 @@ async function refuseAll(batch, calls) {
   const messages = [];
   for (const call of calls) {
     await batch.start(call);
-    const text = `Tool call "${call.name}" was not executed: the answer reached its output limit, so the arguments may be cut. Call the tool again with complete arguments.`;
+    const text =
+      `Tool call "${call.name}" was not executed: the answer reached its output limit, so the arguments may be cut. ` +
+      "Call the tool again with complete arguments.";
     messages.push(await report(batch, await batch.end(call, failed(text))));
   }
   return { messages, terminate: false };

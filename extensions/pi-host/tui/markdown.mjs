@@ -165,7 +165,10 @@ export class Markdown {
     const widths = columnWidths(cells, room);
     const edge = (left, middle, right) => `${left}─${widths.map((size) => "─".repeat(size)).join(`─${middle}─`)}─${right}`;
     const drawn = cells.map((row, index) => tableRow(row, widths, style.resume, index === 0 ? (cell) => this.theme.bold(cell) : undefined));
-    return [edge("┌", "┬", "┐"), ...drawn.flatMap((lines, index) => (index === 0 ? lines : [edge("├", "┼", "┤"), ...lines])), ...(rows.length === 0 ? [edge("├", "┼", "┤")] : []), edge("└", "┴", "┘")];
+    const rule = edge("├", "┼", "┤");
+    const body = drawn.flatMap((lines, index) => (index === 0 ? lines : [rule, ...lines]));
+    if (rows.length === 0) body.push(rule);
+    return [edge("┌", "┬", "┐"), ...body, edge("└", "┴", "┘")];
   }
 
   #inline(text, style) {
@@ -232,7 +235,8 @@ function columnWidths(cells, room) {
   const columns = cells[0].map((_, column) => cells.map((row) => row[column]));
   const natural = columns.map((texts) => Math.max(...texts.map((text) => visibleWidth(text))));
   const total = natural.reduce((sum, size) => sum + size, 0);
-  const words = columns.map((texts) => Math.max(1, ...texts.flatMap((text) => text.split(/\s+/)).map((word) => Math.min(LONGEST_UNBROKEN_WORD, visibleWidth(word)))));
+  const sizeOf = (word) => Math.min(LONGEST_UNBROKEN_WORD, visibleWidth(word));
+  const words = columns.map((texts) => Math.max(1, ...texts.flatMap((text) => text.split(/\s+/)).map(sizeOf)));
   if (total <= room) return natural.map((size, index) => Math.max(size, words[index]));
   const needed = words.reduce((sum, size) => sum + size, 0);
   const least = needed <= room ? words : spread(words.map(() => 1), words.map((size) => size - 1), room - columns.length);

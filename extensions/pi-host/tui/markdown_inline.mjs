@@ -1,5 +1,9 @@
 // Markdown inside a paragraph: emphasis, code, links, breaks.
 
+/** An address in brackets or not, and maybe a title. */
+const LINK_TARGET =
+  /^\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\([^\s()]*\))*))(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\([^)]*\)))?\s*\)/;
+
 const ESCAPED = /^\\([!-/:-@[-`{-~])/;
 const CODE = /^(`+)(?!`)([^]*?[^`])\1(?!`)/;
 const AUTOLINK = /^<((?:[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*)|(?:[\w.+-]+@[\w-]+(?:\.[\w-]+)+))>/;
@@ -70,9 +74,10 @@ class Inline {
     if (end < 0) return undefined;
     const label = rest.slice(start, end);
     const after = rest.slice(end + 1);
-    const direct = /^\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\([^\s()]*\))*))(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\([^)]*\)))?\s*\)/.exec(after);
+    const direct = LINK_TARGET.exec(after);
     const reference = direct ? null : /^\[([^\]]*)\]/.exec(after);
-    const address = direct ? (direct[1] ?? direct[2]).replace(/\\([!-/:-@[-`{-~])/g, "$1") : this.definitions.get((reference?.[1] || label).toLowerCase());
+    const defined = () => this.definitions.get((reference?.[1] || label).toLowerCase());
+    const address = direct ? (direct[1] ?? direct[2]).replace(/\\([!-/:-@[-`{-~])/g, "$1") : defined();
     if (address === undefined) return undefined;
     const length = end + 1 + (direct ?? reference ?? [""])[0].length;
     // A screen of text shows what stands for the image.
