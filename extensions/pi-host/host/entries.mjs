@@ -1,7 +1,7 @@
 // The entries of the running session, as far as they are known here. The engine has them; they are asked for when they are used.
 
-import { closeSync, openSync, readSync } from "node:fs";
-import { CURRENT_SESSION_VERSION, loadEntriesFromFile } from "../session/file.mjs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { CURRENT_SESSION_VERSION, parseSessionEntries } from "../session/file.mjs";
 
 /** How long entries are trusted while nothing is heard from the engine, in milliseconds. */
 const FRESH_MS = 50;
@@ -94,7 +94,7 @@ export class Entries {
 /** Returns the entries of a session's file; none if there is no file. */
 function readEntries(file) {
   try {
-    return file ? loadEntriesFromFile(file) : [];
+    return file ? parseSessionEntries(readFileSync(file, "utf8")) : [];
   } catch {
     return [];
   }

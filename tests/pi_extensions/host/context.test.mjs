@@ -1,6 +1,9 @@
 // `ctx` and `pi` as handlers see them: the mirror of the session, dialogs, and requests that are waited for without yielding.
 
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { withHost } from "./fake_engine.mjs";
 
@@ -204,6 +207,31 @@ test("entries are asked for when they are used, and only those that are new", as
       },
     },
   );
+});
+
+test("entries that do not fit into an answer are read from the session's file", async () => {
+  const lines = [{ type: "session", version: 3, id: "session-1", cwd: "/" }, { type: "custom", customType: "x", id: "1", parentId: null }];
+  const body = `
+    writeFileSync(ctx.sessionManager.getSessionFile(), ${JSON.stringify(lines.map((line) => JSON.stringify(line) + "\n").join(""))});
+    return [1, 2].map(() => ctx.sessionManager.getEntries().map((entry) => entry.id));`;
+  const file = join(tmpdir(), `pi-host-entries-${process.pid}.jsonl`);
+  await withHost(
+    { "a.ts": `import { writeFileSync } from "node:fs";\n${showing(body)["a.ts"]}` },
+    async (engine) => {
+      engine.state({ sessionFile: file });
+      assert.deepEqual(await shown(engine), [["1"], ["1"]]);
+      assert.deepEqual(engine.of("request").map(({ params }) => params).slice(0, 1), [{}]);
+    },
+    {
+      answers: {
+        "session.entries": ({ since }) => {
+          if (since === undefined) throw new Error("the answer is longer than 67108864 bytes; ask for less");
+          return { entries: [] };
+        },
+      },
+    },
+  );
+  rmSync(file, { force: true });
 });
 
 test("records that arrive during a request that is waited for come afterwards, in order", async () => {
