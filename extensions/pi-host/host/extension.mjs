@@ -62,6 +62,13 @@ export class Extension {
     this.#host.send({ type: "register", ext: this.id, ...asFields(this.#announced) });
   }
 
+  /** Allows actions: all extensions have loaded, or the engine goes on without those that have not. */
+  begin() {
+    if (!this.#isAnnounced || !this.runtime.isLoading) return;
+    this.runtime.activate();
+    this.announce();
+  }
+
   /** Tells the engine what has changed of the registrations. */
   announce() {
     if (!this.#isAnnounced || this.runtime.isLoading) return;

@@ -146,9 +146,8 @@ export class Host {
       const extensions = described.map((description) => new Extension(this, description));
       for (const extension of extensions) this.#extensions.set(extension.id, extension);
       const { loaded, errors } = await loadAll(this, extensions, loadLimit(this.#startMs));
-      for (const { runtime } of loaded) runtime.activate();
       this.send({ type: "registered", protocol: PROTOCOL, extensions: [], errors });
-      for (const extension of loaded) extension.announce();
+      for (const extension of loaded) extension.begin();
     });
   }
 
@@ -168,6 +167,7 @@ export class Host {
     this.#calls.set(id, controller);
     try {
       if (!extension) throw new Error(`there is no extension ${ext}`);
+      extension.begin();
       const result = await run(extension, call);
       this.send({ type: "result", ext, id, result: result ?? null });
     } catch (error) {
@@ -241,6 +241,7 @@ export class Host {
 
   event({ ext, event }) {
     const extension = this.extension(ext);
+    extension?.begin();
     if (extension) this.#occur(extension, event).catch((error) => extension.report(event.type, error));
   }
 

@@ -21,8 +21,14 @@ export class FakeEngine {
   #rest = "";
   #next = 1;
 
-  /** Starts a host and loads extensions. `files` are their sources by path; each of `entries` is an extension. */
-  static async start(files, { entries = Object.keys(files), init = {}, environment = {}, runtime, answers = {}, usesSockets } = {}) {
+  /**
+   * Starts a host and loads extensions. `files` are their sources by path; each of `entries` is an extension. Returns after
+   * a record of the type `until`.
+   */
+  static async start(
+    files,
+    { entries = Object.keys(files), init = {}, environment = {}, runtime, answers = {}, usesSockets, until = "registered" } = {},
+  ) {
     const engine = new FakeEngine();
     Object.assign(engine.answers, answers);
     engine.folder = mkdtempSync(join(tmpdir(), "pi-host-test-"));
@@ -43,7 +49,7 @@ export class FakeEngine {
       state: {},
       ...init,
     });
-    const { errors } = await engine.next((record) => record.type === "registered");
+    const { errors } = await engine.next((record) => record.type === until);
     engine.registered = { extensions: engine.of("register"), errors };
     engine.atStart = engine.records.splice(0);
     return engine;

@@ -67,3 +67,19 @@ test("extensions that load slowly are told of again and again", async () => {
   });
   assert.deepEqual(seen, ["loading", "loading", "register", "registered"]);
 });
+
+test("an extension works while another one has not loaded", async () => {
+  const files = {
+    "a.ts": `export default (pi) => pi.registerCommand("x", { handler: async () => { pi.registerTool({ name: "t", parameters: {} }); pi.appendEntry("n", pi.getActiveTools()); } });`,
+    "hangs.ts": `await new Promise(() => {}); export default () => {};`,
+  };
+  await withHost(
+    files,
+    async (engine) => {
+      assert.equal((await engine.command("x")).error, undefined);
+      assert.deepEqual(engine.of("register").map(({ tools }) => tools[0].name), ["t"]);
+      assert.deepEqual(engine.of("notify")[0].params.data, ["t"]);
+    },
+    { until: "register" },
+  );
+});
