@@ -145,7 +145,7 @@ impl Model {
         let path = self.path_to(end);
         let texts = path.into_iter().skip(skip).filter_map(|at| match &self.entries[at].2 {
             EntryBody::Message(message) => Some(text(message)),
-            EntryBody::CustomMessage { content, .. } => Some(format!("{content:?}")),
+            EntryBody::CustomMessage { content, .. } => Some(format!("{:?}", content.as_slice())),
             EntryBody::BranchSummary { summary, .. } if !summary.is_empty() => {
                 Some(format!("branch {summary}"))
             }
@@ -182,7 +182,9 @@ impl Model {
                 EntryBody::BranchSummary { summary, .. } if !summary.is_empty() => {
                     texts.push((id, format!("branch {summary}")));
                 }
-                EntryBody::CustomMessage { content, .. } => texts.push((id, format!("{content:?}"))),
+                EntryBody::CustomMessage { content, .. } => {
+                    texts.push((id, format!("{:?}", content.as_slice())))
+                }
                 EntryBody::ContextEdit { target, replacement } => {
                     edits.insert(target.clone(), replacement.clone());
                 }
@@ -204,7 +206,9 @@ impl Model {
         let before = self.path().into_iter().take_while(|at| *at != end);
         let texts = before.filter_map(|at| match &self.entries[at] {
             (id, _, EntryBody::Message(message)) => Some((id.clone(), text(message))),
-            (id, _, EntryBody::CustomMessage { content, .. }) => Some((id.clone(), format!("{content:?}"))),
+            (id, _, EntryBody::CustomMessage { content, .. }) => {
+                Some((id.clone(), format!("{:?}", content.as_slice())))
+            }
             (id, _, EntryBody::BranchSummary { summary, .. }) if !summary.is_empty() => {
                 Some((id.clone(), format!("branch {summary}")))
             }

@@ -46,7 +46,7 @@ fn names_stay_text_where_kinds_are_turned_off_or_the_project_is_not_trusted() {
         agent.run(prompt);
         assert_eq!(sent(&server), [expected], "{arguments:?}");
     };
-    check(&[], TEMPLATE, "user tpl");
+    check(&[], TEMPLATE, "user tpl\n");
     check(&["-np"], TEMPLATE, TEMPLATE);
     check(&["-ns"], "/skill:myskill do it  ", "/skill:myskill do it  ");
     check(&["--skills", "ag"], "/skill:myskill", "/skill:myskill");

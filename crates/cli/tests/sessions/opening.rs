@@ -26,7 +26,10 @@ fn texts(messages: &Value) -> Vec<String> {
     messages
         .map(|message| {
             let text = ["summary", "command"].iter().find_map(|name| message[*name].as_str());
-            let text = text.or_else(|| message["content"][0]["text"].as_str()).unwrap_or_default();
+            let text = text
+                .or_else(|| message["content"].as_str())
+                .or_else(|| message["content"][0]["text"].as_str())
+                .unwrap_or_default();
             format!("{}: {text}", message["role"].as_str().unwrap())
         })
         .collect()

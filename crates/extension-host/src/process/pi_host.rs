@@ -28,7 +28,7 @@ const ENTRY: &str = "main.mjs";
 const LISTING: &str = "files";
 
 /// The permission bits with which others could change the files.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
+const WRITABLE_BY_OTHERS: u32 = 0o002;
 
 /// The most that the files can be, which is far more than they are.
 const LONGEST_PACKED: usize = 64 * 1024 * 1024;
@@ -189,7 +189,8 @@ fn is_complete(folder: &Path) -> bool {
         let metadata = fs::metadata(folder.join(name)).ok()?;
         (metadata.len() == length.parse::<u64>().ok()?).then_some(())
     };
-    folder.join(ENTRY).is_file() && listing.lines().all(|line| is_there(line).is_some())
+    let lists_entry = listing.lines().any(|line| line.split_once(' ').is_some_and(|(_, name)| name == ENTRY));
+    lists_entry && listing.lines().all(|line| is_there(line).is_some())
 }
 
 /// Returns the name and the content of the next file, and what comes after it.
@@ -244,7 +245,9 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let folder = unpack(cache.path()).unwrap();
         let content = fs::read(folder.join("bridge.mjs")).unwrap();
-        let damages: [&dyn Fn(); 4] = [
+        let empty = |name: &str| fs::write(folder.join(name), "").unwrap();
+        let damages: [&dyn Fn(); 5] = [
+            &|| [ENTRY, LISTING, "bridge.mjs"].into_iter().for_each(empty),
             &|| fs::remove_file(folder.join(ENTRY)).unwrap(),
             &|| fs::remove_dir_all(folder.join("shims")).unwrap(),
             &|| fs::write(folder.join("bridge.mjs"), "").unwrap(),
