@@ -183,7 +183,7 @@ impl Model {
                     texts.push((id, format!("branch {summary}")));
                 }
                 EntryBody::CustomMessage { content, .. } => {
-                    texts.push((id, format!("{:?}", content.as_slice())))
+                    texts.push((id, format!("{:?}", content.as_slice())));
                 }
                 EntryBody::ContextEdit { target, replacement } => {
                     edits.insert(target.clone(), replacement.clone());
@@ -222,7 +222,7 @@ fn text(message: &Message) -> String {
     match message {
         Message::User(message) => format!("{:?}", message.content),
         Message::Assistant(message) => format!("{:?}", vec![Content::text(message.text())]),
-        Message::Custom(message) => format!("{:?}", message.content),
+        Message::Custom(message) => format!("{:?}", message.content.as_slice()),
         Message::BranchSummary(message) => format!("branch {}", message.summary),
         Message::CompactionSummary(message) => format!("summary {}", message.summary),
         other => panic!("{other:?} was not written"),
