@@ -89,7 +89,7 @@ fn check_answers(agent: &mut Agent) {
 
 #[test]
 fn every_command_gets_one_response_when_all_come_in_one_write() {
-    assert_eq!(commands().len(), 46);
+    assert_eq!(commands().len(), 47);
     let (_server, workspace) = Workspace::with_server();
     let mut agent = workspace.start();
     send_all(&mut agent);

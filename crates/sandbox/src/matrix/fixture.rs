@@ -174,8 +174,13 @@ impl Fixture {
             let _ = fs::remove_file(workspace.join(path));
         }
         let _ = fs::remove_dir_all(workspace.join(".codex"));
-        let _ = fs::write(workspace.join(".git/config"), GIT_CONFIG);
-        let _ = fs::write(workspace.join(".claude/settings.json"), "{}\n");
+        // What is as it was is not written again: what compares the files would take that for a change by somebody else.
+        for (path, content) in [(".git/config", GIT_CONFIG), (".claude/settings.json", "{}\n")] {
+            let path = workspace.join(path);
+            if !fs::read_to_string(&path).is_ok_and(|found| found == content) {
+                let _ = fs::write(path, content);
+            }
+        }
     }
 
     /// Returns how everything is that an attempt could reach.
