@@ -167,19 +167,24 @@ function acting(host, runtime) {
 /** What has no effect without a terminal, or that only later versions of pi have. */
 function accepting(host, runtime) {
   const accept = () => runtime.assertUsable();
+  // Reported and not thrown: the rest of the extension works without it.
+  const refuse = (name, instead) => () => {
+    runtime.assertUsable();
+    runtime.extension.report(name, new Error(`bowline does not serve ${name}() to extensions; ${instead}`));
+  };
   return {
     registerShortcut: accept,
     registerMessageRenderer: accept,
     registerEntryRenderer: accept,
     registerMarkdownTransformer: accept,
     registerToolRenderer: accept,
-    registerMcpServer: accept,
+    registerMcpServer: refuse("registerMcpServer", "describe the server under mcpServers in settings.json"),
     unregisterMcpServer: accept,
     getMcpServers: () => {
       accept();
       return [];
     },
-    registerVirtualModel: accept,
+    registerVirtualModel: refuse("registerVirtualModel", "register a provider with the model"),
     unregisterVirtualModel: accept,
   };
 }

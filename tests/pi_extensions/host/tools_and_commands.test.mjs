@@ -125,3 +125,15 @@ test("a default of a flag must fit its type", async () => {
     assert.equal(engine.registered.errors[0].error, 'Invalid default for flag "f": expected boolean, got string');
   });
 });
+
+test("what only a later pi has is reported and does not keep the rest from working", async () => {
+  const source = `export default (pi) => { pi.registerMcpServer("x", {}); pi.registerVirtualModel({}); pi.registerShortcut("a", {}); pi.registerCommand("rest", { handler() {} }); };`;
+  await withHost({ "a.ts": source }, async (engine) => {
+    const errors = engine.atStart.filter(({ type }) => type === "error").map(({ where, message }) => [where, message.split(";")[0]]);
+    assert.deepEqual(errors, [
+      ["registerMcpServer", "bowline does not serve registerMcpServer() to extensions"],
+      ["registerVirtualModel", "bowline does not serve registerVirtualModel() to extensions"],
+    ]);
+    assert.deepEqual(engine.registered.extensions[0].commands.map(({ name }) => name), ["rest"]);
+  });
+});
