@@ -5,6 +5,7 @@ entries. What the agent itself words (system prompts, results and schemas of bui
 compared by tests/conformance instead, and masked here.
 """
 import difflib
+import itertools
 import json
 import re
 import sys
@@ -70,7 +71,7 @@ def normalise(played, script, replacements):
         comparison.mask_snapshots(record)
         if not comparison.join_delta(result, record):
             result.append({"out": record})
-    lines = [json.dumps(entry, ensure_ascii=False, sort_keys=True) for entry in result]
+    lines = in_one_order([json.dumps(entry, ensure_ascii=False, sort_keys=True) for entry in result])
     lines += sorted(loose)
     sent = json.dumps(requests, ensure_ascii=False)
     for text in script.sent:
@@ -85,6 +86,14 @@ def normalise(played, script, replacements):
 def is_loose(record, script):
     pattern = script.loose.get(record.get("method"))
     return pattern is not None and re.search(pattern, json.dumps(record, ensure_ascii=False)) is not None
+
+
+def in_one_order(lines):
+    """Sorts ends of tools that follow each other: calls that run side by side end when they are done."""
+    result = []
+    for is_end, group in itertools.groupby(lines, key=lambda line: '"type": "tool_execution_end"}}' in line):
+        result += sorted(group) if is_end else group
+    return result
 
 
 def mask(value, replacements, is_top=True):
