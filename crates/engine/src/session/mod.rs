@@ -257,7 +257,8 @@ impl Session {
 
     /// Handles one input to completion.
     pub fn handle(&mut self, input: Input) {
-        let may_change_state = matches!(input, Input::Request(_) | Input::Extension { .. });
+        let may_change_state =
+            !self.extensions.is_empty() && matches!(input, Input::Request(_) | Input::Extension { .. });
         match input {
             Input::Request(request) => self.receive(request),
             Input::Answer(answer) => self.question_answered(answer),
