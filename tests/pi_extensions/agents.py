@@ -1,4 +1,5 @@
 """Starts the real pi and bowline with an extension, plays a script and collects what happened."""
+import argparse
 import json
 import os
 import subprocess
@@ -57,6 +58,16 @@ class Installation:
         if name == "pi":
             return [self.node, str(self.package / "dist" / "cli.js")]
         return [self.bowline]
+
+
+def options(usage):
+    """Returns a parser with the options of whatever plays scripts."""
+    parser = argparse.ArgumentParser(usage=usage)
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--pi-only", action="store_true")
+    parser.add_argument("--update", action="store_true")
+    return parser
 
 
 def npm_install(prefix, *packages, scripts=False):

@@ -11,7 +11,6 @@
 Installs the packages below target/ if they are missing, without their install scripts. BOWLINE names the program to
 test.
 """
-import argparse
 import json
 import os
 import shutil
@@ -90,12 +89,8 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME")
-    parser.add_argument("--show", metavar="NAME")
-    parser.add_argument("--pi-only", action="store_true")
+    parser = agents.options(__doc__)
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--update", action="store_true")
     return parser.parse_args()
 
 

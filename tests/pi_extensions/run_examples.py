@@ -10,7 +10,6 @@
 
 Installs Node and pi below target/ if they are missing. BOWLINE names the program to test.
 """
-import argparse
 import pickle
 import shutil
 import sys
@@ -77,12 +76,8 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME")
-    parser.add_argument("--show", metavar="NAME")
-    parser.add_argument("--pi-only", action="store_true")
+    parser = agents.options(__doc__)
     parser.add_argument("--reuse", action="store_true")
-    parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     return parser.parse_args()
 
