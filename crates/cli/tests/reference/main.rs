@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test support fails a test by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
+mod book;
 mod extension_page;
 mod page;
 mod recorder;
