@@ -548,4 +548,6 @@ impl Unknown {
 }
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod tests;

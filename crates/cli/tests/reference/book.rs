@@ -7,7 +7,10 @@ use crate::check;
 
 /// Returns the pages that a line of the index links to.
 fn links(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).filter(|link| link.ends_with(".md"))
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', '#']).next())
+        .filter(|link| link.ends_with(".md"))
 }
 
 #[test]
