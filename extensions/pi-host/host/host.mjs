@@ -268,10 +268,10 @@ export class Host {
   }
 
   provider(record) {
-    const { ext, id, provider, op, request } = record;
+    const { ext, id, provider, op, request, credential } = record;
     void this.#answer(record, ({ runtime }, call) => {
       const emit = (event) => this.send({ type: "chunk", ext, id, event });
-      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, request, emit, call.signal));
+      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, { request, credential }, emit, call.signal));
     });
   }
 

@@ -99,6 +99,11 @@ impl ProcessExtension {
         is_of_user(&self.found)
     }
 
+    /// Tells whether a provider of this name is the extension's.
+    pub fn owns_provider(&self, name: &str) -> bool {
+        self.additions.owns(name)
+    }
+
     /// Tells whether the user trusts the project.
     pub fn is_in_trusted_project(&self) -> bool {
         self.group.upgrade().is_some_and(|group| group.trusts_project())

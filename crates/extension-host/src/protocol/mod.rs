@@ -22,14 +22,15 @@ pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
 pub use registration::{
-    CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, ModelRegistration,
-    ProviderRegistration, Registration, ToolRegistration, Want,
+    CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, LoginRegistration,
+    ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
     CommandBody, CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel,
     EditorParams, EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams,
-    ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams,
-    NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
+    ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelAuthParams, ModelAuthStatus, ModelParams,
+    NamedModel, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries,
+    StoreCredentialParams, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;

@@ -173,6 +173,24 @@ pub struct ProviderRegistration {
     pub auth_header: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelRegistration>,
+    /// A login that the extension carries out. Not for extensions of a project, which get no logins.
+    #[serde(default, skip_serializing)]
+    pub login: Option<LoginRegistration>,
+}
+
+/// A login that an extension carries out: it logs the user in, renews the credential and makes a key out of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginRegistration {
+    /// What it is called, for people.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Whether the provider cannot be used without a login or a key.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// Whether the models depend on the login. They are listed anew then, with its credential.
+    #[serde(default)]
+    pub modifies_models: bool,
 }
 
 /// A model of a provider.

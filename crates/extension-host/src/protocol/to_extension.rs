@@ -73,13 +73,20 @@ pub enum ToExtension<'record> {
         prefix: &'record str,
     },
     /// Asks a provider of the extension for an answer (`stream`), which is sent as any number of `chunk` and one
-    /// `result`, or for its list of models (`refresh`), which is the `result`.
+    /// `result`, or for its list of models (`refresh`), which is the `result`. One with a `login` is also asked to log the
+    /// user in (`login`), with dialogs: the `result` is the credential, an object with `access`, `refresh` and `expires`
+    /// (milliseconds since 1970), which bowline stores in `auth.json`. `refreshToken` has another one for it, and `apiKey`
+    /// the key that it stands for, as a text.
     Provider {
         id: &'record str,
         provider: &'record str,
-        #[schemars(extend("enum" = ["stream", "refresh"]))]
+        #[schemars(extend("enum" = ["stream", "refresh", "login", "refreshToken", "apiKey"]))]
         op: &'static str,
-        /// What to answer; absent with `refresh`.
+        /// With `refreshToken` and `apiKey`, and with `refresh` if the user is logged in: the credential of the login.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<BTreeMap<String, Value>>")]
+        credential: Option<&'record Value>,
+        /// What to answer, with `stream`.
         #[serde(skip_serializing_if = "Option::is_none")]
         request: Option<ProviderRequest<'record>>,
     },

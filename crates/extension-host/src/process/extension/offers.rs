@@ -18,7 +18,7 @@ use crate::protocol::{ProviderRegistration, Registration, Unregister};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
     All,
-    /// Those that have no models yet.
+    /// Those that have no models yet, or whose models depend on a login.
     Unlisted,
 }
 
@@ -101,8 +101,12 @@ impl ProcessExtension {
 
     fn listed_providers(&self, listing: Listing) -> Vec<String> {
         let state = lock(&self.state);
-        let is_wanted = |provider: &&ProviderRegistration| {
-            provider.refresh && (listing == Listing::All || provider.models.is_empty())
+        let depends_on_login = |provider: &ProviderRegistration| {
+            provider.login.as_ref().is_some_and(|login| login.modifies_models)
+        };
+        let is_wanted = |provider: &&ProviderRegistration| match listing {
+            Listing::All => provider.refresh || depends_on_login(provider),
+            Listing::Unlisted => provider.refresh && provider.models.is_empty() || depends_on_login(provider),
         };
         state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
     }
@@ -145,6 +149,18 @@ impl ProcessExtension {
             extension.add_listed_providers().await;
             extension.link.send(ExtensionInput::Changed).await;
         });
+    }
+
+    /// Lists the models of a provider anew if they depend on its login, which has just changed.
+    pub fn list_after_login(self: &Arc<Self>, provider: &str) {
+        let depends = {
+            let state = lock(&self.state);
+            let known = state.registered.providers.iter().find(|known| known.name == provider);
+            known.and_then(|known| known.login.as_ref()).is_some_and(|login| login.modifies_models)
+        };
+        if depends {
+            self.list_in_background();
+        }
     }
 
     fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {
